@@ -21,7 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.langgraph import HindsightMiddleware
-from hindsight_integrations.testing.scripted_model import ScriptedModel
+from hindsight_integrations.testing import ScriptedModel
 
 HOURS = {"lisbon": "13:00", "porto": "13:00", "vienna": "14:00"}
 

@@ -11,8 +11,10 @@ import os
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
@@ -25,7 +27,7 @@ from hindsight_integrations.langgraph import (
     create_retain_node,
     with_memories,
 )
-from hindsight_integrations.testing.scripted_model import ScriptedModel
+from hindsight_integrations.testing import ScriptedModel
 
 PROMPT = "You are a helpful assistant."
 
@@ -36,7 +38,7 @@ def answer_from_memory(messages: list[BaseMessage]) -> str:
     return f"I remember: {memories[0]}" if memories else "Nice to meet you! I will remember that."
 
 
-def build(hindsight: Hindsight) -> CompiledStateGraph:
+def build(hindsight: Hindsight) -> CompiledStateGraph[Any, Any, Any, Any]:
     """recall -> answer -> retain. The bank is the user's: `user_id` of the config, as `talk` passes it."""
     name = os.environ.get("HINDSIGHT_MODEL")
     model = ChatOpenAI(model=name.removeprefix("openai:")) if name else ScriptedModel(answer_from_memory)
@@ -58,9 +60,9 @@ def build(hindsight: Hindsight) -> CompiledStateGraph:
     return graph.compile(checkpointer=InMemorySaver())
 
 
-def talk(graph: CompiledStateGraph, user: str, thread: str, text: str, day: str) -> None:
+def talk(graph: CompiledStateGraph[Any, Any, Any, Any], user: str, thread: str, text: str, day: str) -> None:
     """One turn. Messages carry the day they were said; without it that is now."""
-    config = {"configurable": {"user_id": user, "thread_id": thread}}
+    config: RunnableConfig = {"configurable": {"user_id": user, "thread_id": thread}}
     message = HumanMessage(text, additional_kwargs={"timestamp": day})
     state = graph.invoke({"messages": [message]}, config)
     print(f"[{thread}, {day}] {user}: {text}")

@@ -13,9 +13,11 @@ import argparse
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
@@ -28,10 +30,10 @@ from hindsight_integrations.langgraph import (
     create_retain_node,
     with_memories,
 )
-from hindsight_integrations.testing.scripted_model import ScriptedModel
+from hindsight_integrations.testing import ScriptedModel
 
 BANK = "rowing club"
-THREAD = {"configurable": {"thread_id": "spring inspection", "user_id": BANK}}
+THREAD: RunnableConfig = {"configurable": {"thread_id": "spring inspection", "user_id": BANK}}
 TASK = "Inspect our boats. Which of them need a repair?"
 # What it finds at each boat; a real agent would call a tool there.
 FINDINGS = {
@@ -59,7 +61,7 @@ def name_the_repairs(messages: list[BaseMessage]) -> str:
 
 def build(
     hindsight: Hindsight, saver: SqliteSaver, model: BaseChatModel, pause_s: float
-) -> CompiledStateGraph:
+) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Inspect and retain, boat by boat; then recall and report. Whose memory it is, `user_id` of the config says."""
 
     def inspect(state: State) -> dict[str, list[str] | list[AIMessage]]:
@@ -88,12 +90,14 @@ def build(
     return graph.compile(checkpointer=saver)
 
 
-def next_input(agent: CompiledStateGraph) -> dict[str, object] | None:
+def next_input(agent: CompiledStateGraph[Any, Any, Any, Any]) -> dict[str, object] | None:
     """What to invoke the agent with: its task, or None where a checkpoint says how far it had come."""
     checkpoint = agent.get_state(THREAD)
     messages, boats = (checkpoint.values.get(key) for key in ("messages", "boats"))
     if checkpoint.next:
-        print(f"going on with {checkpoint.next[0]}; boats left: {', '.join(boats) or 'none'}", flush=True)
+        print(
+            f"going on with {checkpoint.next[0]}; boats left: {', '.join(boats or ()) or 'none'}", flush=True
+        )
         return None
     if messages and isinstance(
         messages[-1], HumanMessage
@@ -105,7 +109,7 @@ def next_input(agent: CompiledStateGraph) -> dict[str, object] | None:
 
 def main() -> None:
     """Begin, go on, or report again, whatever the folder says."""
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("folder", type=Path, help="where checkpoints and memory are kept")
     arguments.add_argument(
         "--pause", type=float, default=1.0, help="seconds at each boat; time to kill it in"

@@ -15,6 +15,7 @@ import re
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -23,12 +24,12 @@ from langgraph.types import Command
 from hindsight_integrations import BankProfile, Disposition, Hindsight, HindsightConfig
 from hindsight_integrations.config import ObservationConfig, RetainConfig
 from hindsight_integrations.langgraph import create_reflect_subgraph, create_retain_node
-from hindsight_integrations.testing.scripted_model import ScriptedModel
+from hindsight_integrations.testing import ScriptedModel
 
 SECRETARY = BankProfile(
     "Iris", disposition=Disposition(skepticism=2, literalism=2, empathy=4), bias_strength=0.7
 )
-RUN = {"configurable": {"thread_id": "spring meeting", "user_id": "rowing club"}}
+RUN: RunnableConfig = {"configurable": {"thread_id": "spring meeting", "user_id": "rowing club"}}
 
 # What the script says instead of a model: an opinion for what it has heard so far, and how the two relate.
 KEEP = "I think the club should keep Heron, because Heron wins races and costs little."
@@ -62,7 +63,7 @@ class State(MessagesState):
     reflection: dict[str, Any]
 
 
-def build(hindsight: Hindsight) -> CompiledStateGraph:
+def build(hindsight: Hindsight) -> CompiledStateGraph[Any, Any, Any, Any]:
     """retain, then reflect where something was asked; a change of an opinion waits for a person."""
     graph = StateGraph(State)
     graph.add_node("retain", create_retain_node(hindsight, roles=("user",)))
@@ -79,10 +80,13 @@ def build(hindsight: Hindsight) -> CompiledStateGraph:
     return graph.compile(checkpointer=InMemorySaver())
 
 
-def run(agent: CompiledStateGraph, given: dict[str, Any] | Command) -> list[dict[str, Any]]:
+def run(
+    agent: CompiledStateGraph[Any, Any, Any, Any], given: dict[str, Any] | Command[Any]
+) -> list[dict[str, Any]]:
     """Run the agent and say which nodes it passes; the changes it asks about, if it does."""
     passed, changes = [], []
-    for place, step in agent.stream(given, RUN, stream_mode="updates", subgraphs=True):
+    steps: Any = agent.stream(given, RUN, stream_mode="updates", subgraphs=True)
+    for place, step in steps:
         for node, update in step.items():
             if node == "__interrupt__":
                 changes = update[0].value["changes"]
@@ -92,7 +96,7 @@ def run(agent: CompiledStateGraph, given: dict[str, Any] | Command) -> list[dict
     return changes
 
 
-def say(agent: CompiledStateGraph, who: str, text: str, *, agree: bool = True) -> None:
+def say(agent: CompiledStateGraph[Any, Any, Any, Any], who: str, text: str, *, agree: bool = True) -> None:
     """One turn; a person who is asked agrees to the change, or does not."""
     print(f"{who}: {text}")
     changes = run(agent, {"messages": [HumanMessage(text, name=who)]})

@@ -59,7 +59,7 @@ def main() -> None:
 
         print(f"question: {question}")
         for found in response.source_nodes:
-            print(f"  {found.score:.2f}  {found.node.text}  [{found.node.metadata['date']}]")
+            print(f"  {found.score:.2f}  {found.text}  [{found.node.metadata['date']}]")
         print(f"\nwhat the model is asked:\n{response}\n")
 
         bank.retain(INVOICES)
@@ -67,12 +67,12 @@ def main() -> None:
             filters=[MetadataFilter(key="year", value=2025, operator=FilterOperator.GTE)]
         )
         for found in HindsightRetriever(bank, filters=lately).retrieve("What did the vet charge?"):
-            print(f"since 2025: {found.node.text}")
+            print(f"since 2025: {found.text}")
 
         answer = HindsightQueryEngine(bank).query(
             "What does Miso eat?"
         )  # without a model: the memories themselves
-        print(f"reflect: {answer.source_nodes[0].node.text}")
+        print(f"reflect: {answer.source_nodes[0].text}")
 
 
 if __name__ == "__main__":

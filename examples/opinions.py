@@ -17,8 +17,8 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from hindsight_integrations import BankProfile, Disposition, Hindsight, MemoryBank
+from hindsight_integrations.testing import ScriptedModel
 from hindsight_integrations.testing.doubles import FrozenClock
-from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 REMOTE_WORK = [
     ("Ada", "Working remotely saves most of our people an hour on the train every day."),

@@ -461,7 +461,7 @@ def test_a_mistyped_path_is_named_and_not_created(tmp_path: Path, arguments: lis
         (["show", "history", "x"], "'x' is not in bank 'default'. Check the id."),
         (["forget", "--entity", "Nobody"], "'Nobody' is not known. See the names with"),
         (["forget", "--text", "xyzzy"], "text: "),
-        (["reflect", "x", "--model", "gpt"], "model: 'gpt' is not of the form 'openai:<name>'. Write"),
+        (["reflect", "x", "--model", "gpt"], "model: 'gpt' is not of the form '<provider>:<name>'. Write"),
     ],
 )
 def test_an_error_of_the_library_gives_advice_for_a_shell(

@@ -17,11 +17,11 @@ from hindsight_integrations.config import (
     ExtractionMode,
     KeywordBackend,
     ObservationConfig,
+    OpinionConfig,
     RetainConfig,
     StorageConfig,
     VectorBackend,
 )
-from hindsight_integrations.config.opinions import OpinionConfig
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.testing.doubles import HashEmbedder

@@ -17,7 +17,7 @@ from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from plain_metadata import selects
 
 from hindsight_integrations import MetadataCondition, MetadataOperator
-from hindsight_integrations.llamaindex.filters import core_filters
+from hindsight_integrations.llamaindex.retriever import core_filters
 from hindsight_integrations.model.metadata import OF_LISTS
 from hindsight_integrations.validation.metadata import checked_metadata_filter
 

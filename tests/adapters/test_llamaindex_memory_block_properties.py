@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from hindsight_integrations import Hindsight, MemoryBank, StorageError
 from hindsight_integrations.llamaindex import HindsightMemoryBlock
-from hindsight_integrations.llamaindex.chat_window import ChatWindow, settled
+from hindsight_integrations.llamaindex.memory_block import ChatWindow, settled
 
 SAID = ("I ran five kilometres.", "I own a boat.", "I keep bees.", "I had popcorn.")
 ANSWERS = ("Okay.", "Sure.")

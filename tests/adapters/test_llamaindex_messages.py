@@ -109,7 +109,6 @@ def test_a_chat_that_says_nothing_is_refused_by_retain(bank: MemoryBank, content
 
 
 @pytest.mark.parametrize("name", [5, ["a"], b"x"])
-def test_a_name_that_is_no_text_is_refused_where_a_chat_is_followed(bank: MemoryBank, name: object) -> None:
-    """As retain refuses it, instead of failing where an id is made of it."""
-    with pytest.raises(InvalidRequest, match="speaker"):
-        bank.threads.follow([ChatMessage("I row.", additional_kwargs={"name": name})], thread="t")
+def test_a_name_that_is_no_text_costs_the_name(bank: MemoryBank, name: object) -> None:
+    bank.threads.follow([ChatMessage("I row.", additional_kwargs={"name": name})], thread="t")
+    assert [unit.text for unit in bank.iterate_units()] == ["user: I row."]

@@ -61,6 +61,16 @@ def test_an_agent_without_memory_neither_shows_nor_keeps_any(light: Hindsight) -
     assert [text for text in texts(light) if text.startswith("user")] == ["user: I keep bees in Porto."]
 
 
+def test_a_sub_agent_recalls_and_retains_nothing(light: Hindsight) -> None:
+    """What a supervisor asks of it is not the user's word."""
+    light.bank("ann").retain("I keep bees in Porto.")
+    model = ScriptedModel(script=[AIMessage("Fine.")])
+    agent: Any = create_agent(model, middleware=[HindsightMiddleware(light, roles=())])
+    agent.invoke({"messages": [HumanMessage("Find the bees; the user hates trains.")]}, on())
+    assert "Porto" in str(model.prompts[0])
+    assert texts(light) == ["I keep bees in Porto."]
+
+
 def test_tools_say_that_memory_is_off(light: Hindsight) -> None:
     light.bank("ann").retain("I keep bees in Porto.")
     for tool in create_memory_tools(light, names=["recall", "retain"]):

@@ -253,7 +253,7 @@ def test_importing_the_plots_does_not_import_matplotlib() -> None:
 
 def test_the_example_of_a_notebook_in_the_readme_runs(bank: MemoryBank) -> None:
     """It draws its plots; pandas is a stand-in here."""
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).resolve().parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     (code,) = [block for block in blocks if "import plots" in block]
     pandas = ModuleType("pandas")

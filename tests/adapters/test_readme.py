@@ -1,4 +1,4 @@
-"""README's first example runs as printed."""
+"""README's examples run as pasted, and README stays short."""
 
 from __future__ import annotations
 
@@ -7,13 +7,36 @@ import subprocess
 import sys
 from pathlib import Path
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+from table import every_row
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
-def test_the_first_example_runs(tmp_path: Path) -> None:
-    """Copied into a file, it retains and recalls what it says, with the default models."""
-    code = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[0]
+@every_row(
+    ("number", "prints"),
+    [
+        (0, "sister Ana moved to Lisbon. (mentioned on"),  # the prompt of the second conversation
+        (1, "I am allergic to peanuts."),
+        (2, "user: I keep bees in Porto."),
+    ],
+)
+def test_an_example_runs_as_pasted(tmp_path: Path, number: int, prints: str) -> None:
+    """In a fresh process, with the default models, into an empty directory."""
+    folder = tmp_path / str(number)
+    folder.mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, "-c", EXAMPLES[number]], cwd=folder, capture_output=True, text=True, check=True
     )
-    assert "red kayak" in done.stdout.splitlines()[0]
+    assert prints in done.stdout
+
+
+def test_readme_is_read_in_a_few_minutes() -> None:
+    assert len(EXAMPLES) == 3
+    assert len(README.splitlines()) <= 175
+
+
+def test_the_links_of_readme_lead_somewhere() -> None:
+    root = Path(__file__).resolve().parents[2]
+    links = re.findall(r"\]\((?!https?://)([^)#]+)", README)
+    assert [link for link in links if not (root / link).exists()] == []

@@ -13,9 +13,13 @@ from table import every_row
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from hindsight_integrations import Hindsight, HindsightConfig
-from hindsight_integrations.backends.embedding.static import POTION_BASE_8M, StaticEmbedder
+from hindsight_integrations.backends.embedding.static import (
+    POTION_BASE_8M,
+    StaticEmbedder,
+    Tensor,
+    read_safetensors,
+)
 from hindsight_integrations.backends.local_models import weights
-from hindsight_integrations.backends.local_models.safetensors import Tensor, read_safetensors
 from hindsight_integrations.config import (
     EmbedderBackend,
     KeywordBackend,

@@ -1,4 +1,4 @@
-"""What every ledger promises of profiles and their history (ports/ledger/profiles.py, decision 122)."""
+"""What every ledger promises of profiles and their history (ports/ledger/reader.py, decision 122)."""
 
 from __future__ import annotations
 

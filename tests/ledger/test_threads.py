@@ -1,4 +1,4 @@
-"""What every ledger promises of followed threads (ports/ledger/threads.py, decision 137); a part of `LedgerContract`."""
+"""What every ledger promises of followed threads (ports/ledger/reader.py, decision 137); a part of `LedgerContract`."""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ from watched_model import Watched
 
 from hindsight_integrations import BankProfile, Disposition, Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.cara.opinions.wording import fault
-from hindsight_integrations.config import ObservationConfig
-from hindsight_integrations.config.opinions import OpinionConfig
+from hindsight_integrations.config import ObservationConfig, OpinionConfig
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.ports.language_model import Completion, Prompt
 from hindsight_integrations.text.languages.en import ENGLISH

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from hindsight_integrations import Hindsight, HindsightConfig, StorageError
-from hindsight_integrations.backends.vector import chroma_client
+from hindsight_integrations.backends.vector import chroma
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.sync import MemoryBank
 from hindsight_integrations.testing.doubles import HashEmbedder
@@ -103,7 +103,7 @@ def main(folder: Path, keywords: str, way: Literal["disk", "limit"], look: str) 
     """The whole course; what is wrong."""
     problems: list[str] = []
     if look == "blind":
-        chroma_client.ClientKeeper.check_room = lambda *_: None  # type: ignore[method-assign]
+        chroma.ClientKeeper.check_room = lambda *_: None  # type: ignore[method-assign]
     settings = HindsightConfig(
         storage=StorageConfig(vectors=VectorBackend.CHROMA, keywords=KeywordBackend(keywords))
     )

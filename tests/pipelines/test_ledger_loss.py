@@ -17,7 +17,7 @@ import pytest
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.backends.keyword.stored_marks import keyword_marks
-from hindsight_integrations.backends.vector.stored_marks import chroma_marks
+from hindsight_integrations.backends.vector.chroma_files import chroma_marks
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig
 from hindsight_integrations.errors import LedgerLost
 

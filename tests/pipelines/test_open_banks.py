@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, RecallResult
-from hindsight_integrations.bank.open_banks import OpenBanks
-from hindsight_integrations.concurrency.places import Places
+from hindsight_integrations.bank.open_banks import OpenBanks, Places
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.search.projection import BankProjection
 from hindsight_integrations.testing.doubles import HashEmbedder

@@ -19,11 +19,11 @@ from hindsight_integrations.config import (
     ExtractionMode,
     KeywordBackend,
     ObservationConfig,
+    OpinionConfig,
     RetainConfig,
     StorageConfig,
     VectorBackend,
 )
-from hindsight_integrations.config.opinions import OpinionConfig
 from hindsight_integrations.errors import PromptTooLong
 from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.opinions import Assessment, OpinionLog

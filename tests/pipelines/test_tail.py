@@ -14,11 +14,11 @@ import pytest
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
 from hindsight_integrations.backends.keyword.fts5 import Fts5Store
-from hindsight_integrations.backends.keyword.lucene_store import LuceneStore
+from hindsight_integrations.backends.keyword.lucene import LuceneStore
 from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.errors import IndexOutOfStep
-from hindsight_integrations.search.projection import keywords, vectors
+from hindsight_integrations.search.projection import bank_projection
 from hindsight_integrations.search.projection.bank_projection import BankProjection
 from hindsight_integrations.testing.doubles import HashEmbedder
 
@@ -115,8 +115,8 @@ def test_filters_hold_for_what_waits(engine: Hindsight) -> None:
 
 def test_indexes_are_written_when_enough_waits(engine: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
     """The turn with which the limit is reached writes what waited, with it; the ones before and after do not."""
-    monkeypatch.setattr(vectors, "TAIL_LIMIT", 3)
-    monkeypatch.setattr(keywords, "COMMIT_AFTER", 3)
+    monkeypatch.setattr(bank_projection, "TAIL_LIMIT", 3)
+    monkeypatch.setattr(bank_projection, "COMMIT_AFTER", 3)
     bank = engine.bank("alice")
     stood = []
     for message in MANY[:7]:
@@ -195,8 +195,8 @@ def test_an_index_that_cannot_be_written_is_named_and_missed_by_nobody(
     failure: Callable[..., None],
 ) -> None:
     """Retain says which index is behind, recall answers as if it were not, and the next write that succeeds heals it."""
-    monkeypatch.setattr(vectors, "TAIL_LIMIT", 2)
-    monkeypatch.setattr(keywords, "COMMIT_AFTER", 2)
+    monkeypatch.setattr(bank_projection, "TAIL_LIMIT", 2)
+    monkeypatch.setattr(bank_projection, "COMMIT_AFTER", 2)
     bank = engine.bank("alice")
     assert bank.retain(MANY[:3]).behind == ()
     with monkeypatch.context() as patch:
@@ -221,7 +221,7 @@ def test_bulk_retains_name_what_is_behind_too(engine: Hindsight, monkeypatch: py
     from hindsight_integrations import RetainItem
 
     bank = engine.bank("alice")
-    monkeypatch.setattr(vectors, "TAIL_LIMIT", 2)
+    monkeypatch.setattr(bank_projection, "TAIL_LIMIT", 2)
     assert bank.retain_many([RetainItem(MANY[:2])]).behind == ()
     with monkeypatch.context() as patch:
         patch.setattr(ChromaVectorIndex, "upsert", refusing)
@@ -236,7 +236,7 @@ def test_a_vector_index_that_cannot_be_asked_is_done_without(
 ) -> None:
     """Recall scores exactly where Chroma fails, says so by `doctor`, and uses it again once a write found it whole."""
     bank = engine.bank("alice")
-    monkeypatch.setattr(vectors, "TAIL_LIMIT", 2)
+    monkeypatch.setattr(bank_projection, "TAIL_LIMIT", 2)
     bank.retain([*MANY, KAYAK])
     expected = [i.unit.id for i in bank.recall(QUESTION).units]
     with monkeypatch.context() as patch:

@@ -1,4 +1,4 @@
-"""What every ledger promises of opinions and their evidence (ports/ledger/opinions.py, decision 130)."""
+"""What every ledger promises of opinions and their evidence (ports/ledger/reader.py, decision 130)."""
 
 from __future__ import annotations
 

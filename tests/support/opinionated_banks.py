@@ -12,8 +12,13 @@ from zlib import crc32
 from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations import HindsightConfig, MalformedOutput, MemoryBank, Message
-from hindsight_integrations.config import KeywordBackend, ObservationConfig, StorageConfig, VectorBackend
-from hindsight_integrations.config.opinions import OpinionConfig
+from hindsight_integrations.config import (
+    KeywordBackend,
+    ObservationConfig,
+    OpinionConfig,
+    StorageConfig,
+    VectorBackend,
+)
 from hindsight_integrations.model.opinions import Opinion, OpinionLog
 from hindsight_integrations.model.reflections import Reflection
 from hindsight_integrations.model.turns import Role

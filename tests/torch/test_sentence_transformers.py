@@ -12,13 +12,14 @@ from sentence_transformers import SentenceTransformer
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.backends.local_models.calibration import calibrate, held_pairs, tells_apart
-from hindsight_integrations.backends.local_models.model_folders import resolve_folder, weights_sha256
 from hindsight_integrations.backends.local_models.sentence_transformers import (
     MINILM,
     MINILM_FINGERPRINT,
     MINILM_THRESHOLDS,
     SentenceTransformersEmbedder,
     SentenceTransformersReranker,
+    resolve_folder,
+    weights_sha256,
 )
 from hindsight_integrations.backends.vendor_errors import Trouble, trouble
 from hindsight_integrations.config import (

@@ -17,7 +17,7 @@ from hindsight_integrations.cara.background import (
     own_sentences,
     same_sentence,
 )
-from hindsight_integrations.cara.background_merging import MergeCheck
+from hindsight_integrations.cara.background_task import MergeCheck
 from hindsight_integrations.errors import BackgroundRefused
 from hindsight_integrations.prompts.merge_background import MergedBackground
 from hindsight_integrations.text.languages import LANGUAGES

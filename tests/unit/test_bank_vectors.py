@@ -31,7 +31,8 @@ from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.ports.arrays import Hits, Matrix
 from hindsight_integrations.ports.ledger import UnitEdit
 from hindsight_integrations.search.bank_vectors import BankVectors, Standing
-from hindsight_integrations.search.projection import BankProjection, Indexes, vectors
+from hindsight_integrations.search.projection import BankProjection, Indexes
+from hindsight_integrations.search.projection import bank_projection as vectors
 
 LIMIT = 4  # of the tail, in these tests
 

@@ -10,8 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.cara.observations.choosing import chosen_within
-from hindsight_integrations.cara.observations.representing import CANDIDATES, candidates, represented
+from hindsight_integrations.cara.observations.summarising import (
+    CANDIDATES,
+    candidates,
+    chosen_within,
+    represented,
+)
 from hindsight_integrations.cara.observations.told import LONGEST, told, weight
 from hindsight_integrations.model.embedder import REFERENCE
 from hindsight_integrations.model.units import FactType, MemoryUnit

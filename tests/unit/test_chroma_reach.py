@@ -12,8 +12,7 @@ import pytest
 from builders import make_mark
 from vector_index_contract import alike
 
-from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
-from hindsight_integrations.backends.vector.chroma_reach import LOOK_SHARE, Reach
+from hindsight_integrations.backends.vector.chroma import LOOK_SHARE, ChromaVectorIndex, ChromaVectors, Reach
 from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 

@@ -27,7 +27,7 @@ from hindsight_integrations.search.columns import (
     updated,
     valid_at,
 )
-from hindsight_integrations.search.growing_columns import GrowingColumns
+from hindsight_integrations.search.projection.bank_projection import GrowingColumns
 
 DAY = datetime(2024, 1, 2, tzinfo=UTC)
 

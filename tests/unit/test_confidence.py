@@ -13,17 +13,17 @@ from table import every_row
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.trace import Channel, ChannelHit
-from hindsight_integrations.tempr.recall.answer_signals import (
+from hindsight_integrations.tempr.recall.confidence import (
     NEUTRAL_SHARE,
     NEUTRAL_WORDS,
     AnswerSignals,
     QuestionNames,
     answer_signals,
     comes_first,
+    confidence,
     names_in_question,
     word_position,
 )
-from hindsight_integrations.tempr.recall.confidence import confidence
 from hindsight_integrations.text.languages.en import ENGLISH
 
 OWN = Thresholds(semantic_link=0.8, channel_floor=0.5, duplicate=0.96)

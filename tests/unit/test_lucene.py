@@ -24,8 +24,11 @@ from hindsight_integrations.backends.keyword.java import (
     java_class,
     run_on_java_thread,
 )
-from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
-from hindsight_integrations.backends.keyword.lucene_store import _distinct_words, _within_clause_limit
+from hindsight_integrations.backends.keyword.lucene import (
+    LuceneKeywords,
+    _distinct_words,
+    _within_clause_limit,
+)
 from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS, MEMORY
 from hindsight_integrations.errors import EngineClosed, LedgerBusy, MissingDependency
 

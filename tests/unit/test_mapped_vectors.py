@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from vectors import nearest, unit_vectors
 
-from hindsight_integrations.backends.vector import vector_file
+from hindsight_integrations.backends.vector import mapped as vector_file
 from hindsight_integrations.backends.vector.mapped import FOLDER, MappedVectorIndex, MappedVectors
 from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.ports.arrays import IntArray, Matrix

@@ -9,15 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.backends.local_models.model_folders import (
+from hindsight_integrations.backends.local_models.sentence_transformers import (
     FolderSpec,
     PackagedFolder,
-    resolve_folder,
-    weights_sha256,
-)
-from hindsight_integrations.backends.local_models.sentence_transformers import (
     SentenceTransformersEmbedder,
     SentenceTransformersReranker,
+    resolve_folder,
+    weights_sha256,
 )
 from hindsight_integrations.backends.local_models.weights import PinnedFile, hub_folder
 from hindsight_integrations.errors import InvalidRequest, MissingDependency

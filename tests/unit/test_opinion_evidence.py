@@ -17,10 +17,9 @@ from hindsight_integrations.cara.opinions.evidence import (
     is_evidence,
     unsaid,
 )
-from hindsight_integrations.cara.opinions.facts import Fact
-from hindsight_integrations.cara.opinions.sources import sources_of
+from hindsight_integrations.cara.opinions.facts import Fact, sources_of
 from hindsight_integrations.cara.opinions.steps import step_of
-from hindsight_integrations.config.opinions import OpinionConfig
+from hindsight_integrations.config import OpinionConfig
 from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.opinions import (

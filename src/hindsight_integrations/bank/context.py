@@ -17,8 +17,7 @@ from hindsight_integrations.cara.observations.tools import ObservationTools
 from hindsight_integrations.cara.opinions.tools import OpinionTools
 from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import CheckedWorkers, Runner
-from hindsight_integrations.config import HindsightConfig
-from hindsight_integrations.config.retain import AS_SET, ExtractionOptions
+from hindsight_integrations.config import AS_SET, ExtractionOptions, HindsightConfig
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.time import DateOrder, LocalDates, Weekday

@@ -13,8 +13,7 @@ from hindsight_integrations.bank.erasing import erased, foreseen
 from hindsight_integrations.bank.erasure_by_text import erasure_of
 from hindsight_integrations.bank.telemetry import observed
 from hindsight_integrations.bank.unit_changes import corrected, restored, withdrawn
-from hindsight_integrations.config import OnModelFailure
-from hindsight_integrations.config.retain import AS_SET
+from hindsight_integrations.config import AS_SET, OnModelFailure
 from hindsight_integrations.errors import HindsightError, InvalidRequest, shown
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.facts import ExtractedFact

@@ -212,7 +212,7 @@ def _store(
 def _index_marks(data: Path) -> list[IndexMark]:
     """How far the indexes in a data directory have come."""
     from hindsight_integrations.backends.keyword.stored_marks import keyword_marks
-    from hindsight_integrations.backends.vector.stored_marks import chroma_marks
+    from hindsight_integrations.backends.vector.chroma_files import chroma_marks
 
     return [*chroma_marks(data), *keyword_marks(data)]
 

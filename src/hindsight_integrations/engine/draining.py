@@ -5,15 +5,53 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from enum import Enum
 
 from hindsight_integrations.bank import BankContext, OpenBanks, Tools
 from hindsight_integrations.bank.handlers import AT_THEIR_TIME, able_kinds, handlers, model_kinds
 from hindsight_integrations.bank.task_runner import LEASE, TaskRun, lease_task, run_task
 from hindsight_integrations.concurrency.wakeups import Wakeups
-from hindsight_integrations.engine.outage import Outage
 from hindsight_integrations.errors import BankNotFound, MalformedOutput, ModelRefused, ModelUnavailable
 from hindsight_integrations.model.tasks import Task, TaskKind
+
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
+"""Seconds. One call that timed out costs the other tasks a second; an hour without the model about twenty calls."""
+
+
+@dataclass(slots=True)
+class Outage:
+    """Failures of the model one after the other: each doubles the pause, and one answer ends it.
+
+    Times are seconds of one monotonic clock.
+
+    Attributes:
+        failures: calls that failed since the model last answered; those asked at the same time count as one.
+        until: when it may be asked again, one call at a time until one is answered.
+    """
+
+    failures: int = 0
+    until: float = 0.0
+
+    def failed(self, now: float) -> None:
+        """The model could not be asked; while it is left alone anyway, that says nothing new."""
+        if now >= self.until:
+            self.until = now + min(FIRST_PAUSE * 2**self.failures, LONGEST_PAUSE)
+            self.failures += 1
+
+    def answered(self) -> None:
+        """The model is back."""
+        self.failures, self.until = 0, 0.0
+
+    def may_ask(self, now: float, *, asking: bool) -> bool:
+        """Whether one more call may be made.
+
+        Args:
+            now: the time.
+            asking: a call is under way.
+        """
+        return not self.failures or (now >= self.until and not asking)
+
 
 SHORTEST_SLEEP, LONGEST_SLEEP = 0.05, 300.0
 """Seconds. The clock of tasks may stand still, be set back or forth: a sleep neither spins nor is overslept for long."""

@@ -2,28 +2,30 @@
 
 # No `from __future__ import annotations`: see memories.py.
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+# No `from __future__ import annotations`: see memories.py.
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, NotRequired, Self, TypedDict, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ExtendedModelResponse, PrivateStateAttr
 from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.tools import BaseTool
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Command, TracePolicy, omit_payload
 
 from hindsight_integrations import Budget, FactType, InvalidRequest, TagsMatch
+from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import shown
 from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFrom, BankName, value_of
 from hindsight_integrations.langgraph.memories import Memory, with_memories
-from hindsight_integrations.langgraph.middleware_tools import tools_beside_recall
 from hindsight_integrations.langgraph.node import Update
 from hindsight_integrations.langgraph.recall_node import create_recall_node
 from hindsight_integrations.langgraph.retain_node import create_retain_node
 from hindsight_integrations.langgraph.state import is_summary
-from hindsight_integrations.langgraph.tools import ToolVerb
+from hindsight_integrations.langgraph.tools import ToolVerb, create_memory_tools
 from hindsight_integrations.model.metadata import GivenMetadata
 from hindsight_integrations.model.requests import (
     GivenGroup,
@@ -36,6 +38,63 @@ from hindsight_integrations.model.threads import OnFork
 from hindsight_integrations.tolerance import OnError
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.verb_options import UNASKED
+
+CONDITIONS = ("tags", "tag_groups", "metadata", "types", "as_of")
+"""Options of recall that say which memories it may show at all."""
+
+KEPT_BY = {
+    ToolVerb.RETAIN: CONDITIONS,  # shows nothing
+    ToolVerb.RECALL: CONDITIONS,
+    ToolVerb.REFLECT: ("tags", "tag_groups", "as_of"),
+}
+"""The conditions that a tool can keep to. The others keep to none."""
+
+
+def tools_beside_recall(
+    wanted: bool | Iterable[ToolVerb | str],
+    asked: Mapping[str, Any],
+    memory: AnyMemory,
+    **given: Any,  # noqa: ANN401 - of create_memory_tools
+) -> list[BaseTool]:
+    """The tools an agent has beside what is recalled and retained each turn.
+
+    Args:
+        wanted: False for none, True for all but retain that keep to the conditions of recall, or some by name.
+        asked: the options of recall.
+        memory: as the middleware has it.
+        given: bank, bank_from and tags of `create_memory_tools`.
+
+    Raises:
+        InvalidRequest: a tool by name is none, or cannot keep to a condition.
+    """
+    if wanted is False:
+        return []
+    met = [name for name in CONDITIONS if asked[name]]
+    keeping = [verb for verb in ToolVerb if set(met) <= set(KEPT_BY.get(verb, ()))]
+    chosen: list[ToolVerb]
+    if wanted is True:
+        chosen = [verb for verb in keeping if verb is not ToolVerb.RETAIN]
+    else:
+        chosen = [choice(ToolVerb, name, "tools") for name in wanted]
+    for verb in chosen:
+        if verb not in keeping:
+            raise InvalidRequest(
+                "tools",
+                f"{verb.value!r} cannot keep to {met[0]}=, which recall keeps to",
+                f"Leave it out, or {met[0]}=.",
+            )
+    options = {name: value for name, value in asked.items() if name != "max_tokens" and value is not None}
+    return create_memory_tools(
+        memory,
+        names=chosen,
+        max_tokens=asked["max_tokens"],
+        recall_options=options,
+        reflect_options={
+            name: options[name] for name in (*KEPT_BY[ToolVerb.REFLECT], "tags_match") if name in options
+        },
+        **given,
+    )
+
 
 State = AgentState[Any]
 Answer = ModelResponse[Any]
@@ -70,7 +129,7 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         metadata: conditions on what came with the memories; see the bank's `recall`.
         min_scores: what a memory must reach; see `MinScores`.
         as_of: what was valid then. None means now.
-        text: "full" or "compact"; see the bank's `recall`. None means the doors' default, as of the next two
+        text: "full" or "compact"; see the bank's `recall`. None means the integration's default, as do the next two
             (docs/integrations.md).
         relevance: "likely" stops where evidence gives out, and shows nothing where nothing is relevant; "all" fills
             `max_tokens`.
@@ -78,7 +137,7 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         include_core: also core memory (the user's lasting facts) and all of a small bank; see the bank's `recall`. On unless
             `k` is given.
         order: "rank", best first, or "time", oldest first.
-        roles: whose messages to remember: "user", "assistant", "tool" (but what `tools` of the memory showed never is).
+        roles: whose messages to remember: "user", "assistant", "tool"; () recalls only, as for a sub-agent whose "user" is another agent (but what `tools` of the memory showed never is).
         on_fork: what dropped messages said: "supersede" closes it, "keep" keeps it; as `create_retain_node`.
         background: return once the messages are committed, found as they were said; a worker extracts them.
         timeout_s: seconds that the model of the memory may take; None means the settings'.
@@ -138,11 +197,16 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         asked |= {"tags_match": tags_match, "tag_groups": tag_groups, "metadata": metadata}
         asked |= {"min_scores": min_scores, "text": text, "relevance": relevance, "order": order}
         asked |= {"include_records": include_records, "include_core": include_core}
-        heard: dict[str, Any] = {"roles": roles, "on_fork": on_fork, "context": context}
+        heard: dict[str, Any] = {
+            "roles": roles if isinstance(roles, str) else tuple(roles),
+            "on_fork": on_fork,
+            "context": context,
+        }
         heard |= {"tags": checked_tags(retain_tags), "background": background, "timeout_s": timeout_s}
         recall = create_recall_node(memory, **asked, **shared).called()
-        retain = create_retain_node(memory, **heard, **shared)
-        self._recall, self._retain = (recall, retain) if traced else (recall.untraced(), retain.untraced())
+        retain = create_retain_node(memory, **heard, **shared) if heard["roles"] else None
+        self._recall = recall if traced else recall.untraced()
+        self._retain = retain if traced or retain is None else retain.untraced()
         self._name, self._key = _checked(name), f"{name}.recalled"
         whose = {"bank": bank, "bank_from": bank_from, "tags": heard["tags"]}
         self.tools = tools_beside_recall(tools, asked, memory, **whose)
@@ -185,11 +249,11 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
 
     def after_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
         """Remember what was said."""
-        return self._retain.invoke(self._said(state), get_config())
+        return self._retain.invoke(self._said(state), get_config()) if self._retain else {}
 
     async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
         """Remember what was said, awaiting."""
-        return await self._retain.ainvoke(self._said(state), get_config())
+        return await self._retain.ainvoke(self._said(state), get_config()) if self._retain else {}
 
     def _recalled(self, found: Update) -> Update:
         return {self._key: Recalled.of(found["memories"])}

@@ -110,7 +110,7 @@ def create_recall_node(
         metadata: conditions on what came with the memories; see the bank's `recall`.
         min_scores: what a memory must reach; see `MinScores`.
         as_of: what was valid then; what holds no more is marked as history. None means now.
-        text: "full" or "compact"; see the bank's `recall`. None means the doors' default, as of the next two
+        text: "full" or "compact"; see the bank's `recall`. None means the integration's default, as do the next two
             (docs/integrations.md).
         relevance: "likely" stops where evidence gives out, and writes nothing where nothing is relevant; "all" fills
             `max_tokens`.

@@ -50,7 +50,7 @@ class HindsightRetriever(BaseRetriever):
         min_scores: what a memory must reach; see `MinScores`.
         as_of: what was valid at a moment; None means now.
         query_timestamp: the moment from which "yesterday" counts; None means now.
-        text: "full" or "compact"; see the bank's `recall`. None means the doors' default, as of the next two
+        text: "full" or "compact"; see the bank's `recall`. None means the integration's default, as do the next two
             (docs/integrations.md).
         relevance: "likely" stops where evidence gives out, the default without `k`; "all" goes on until `k` or
             `max_tokens` is reached.

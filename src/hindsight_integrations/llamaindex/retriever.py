@@ -10,20 +10,24 @@ from typing import Any
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.vector_stores.types import MetadataFilter as LlamaIndexFilter
 from llama_index.core.vector_stores.types import MetadataFilters
 
 from hindsight_integrations import (
     AsyncMemoryBank,
     Budget,
     FactType,
+    InvalidRequest,
     MemoryBank,
+    MetadataFilter,
+    MetadataGroup,
     RecallResult,
     TagsMatch,
     WrongDimension,
 )
+from hindsight_integrations.errors import shown
 from hindsight_integrations.llamaindex.bank_field import open_bank
 from hindsight_integrations.llamaindex.events import dispatcher
-from hindsight_integrations.llamaindex.filters import core_filters
 from hindsight_integrations.llamaindex.nodes import as_nodes, table_node
 from hindsight_integrations.llamaindex.remembering import recalled
 from hindsight_integrations.model.metadata import GivenMetadata
@@ -37,6 +41,35 @@ from hindsight_integrations.model.requests import (
 from hindsight_integrations.validation.arguments import Moment, Window
 from hindsight_integrations.validation.limits import MAX_TOKENS, checked_list, checked_tags
 from hindsight_integrations.verb_options import SEARCHED, with_defaults
+
+
+def core_filters(given: object) -> MetadataGroup:
+    """The same conditions in the core's words; what an operator makes of a value is checked by the recall.
+
+    Args:
+        given: LlamaIndex's filters, nested or not; without a condition all of them must hold, as LlamaIndex has it.
+
+    Raises:
+        InvalidRequest: it is no MetadataFilters.
+    """
+    if not isinstance(given, MetadataFilters):
+        raise InvalidRequest(
+            "filters",
+            f"{shown(given)} is not LlamaIndex's MetadataFilters",
+            "Pass MetadataFilters(filters=[MetadataFilter(key=..., value=...)]), or the bank's own form as metadata=.",
+        )
+    return MetadataGroup(tuple(map(_condition, given.filters)), _named(given.condition) or "and")
+
+
+def _condition(given: LlamaIndexFilter | MetadataFilters) -> MetadataFilter | MetadataGroup:
+    if isinstance(given, MetadataFilters):
+        return core_filters(given)
+    return MetadataFilter(given.key, given.value, _named(given.operator))
+
+
+def _named(given: Any) -> Any:  # noqa: ANN401 - what was built around LlamaIndex's own checks is refused by the recall
+    return getattr(given, "value", given)
+
 
 _LOG = logging.getLogger(__name__)
 
@@ -64,7 +97,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
         query_timestamp: the moment from which "yesterday" counts; None means now.
         include_invalidated: also what is no longer valid; its metadata says `valid`: False.
         min_scores: what a memory must reach to become a node; see `MinScores`.
-        text: "full" or "compact"; see the bank's `recall`. None means the doors' default, as of the next two
+        text: "full" or "compact"; see the bank's `recall`. None means the integration's default, as do the next two
             (docs/integrations.md).
         relevance: "likely" stops where evidence gives out, the default without `k`; "all" goes on until `k` or
             `max_tokens` is reached.

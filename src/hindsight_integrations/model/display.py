@@ -16,6 +16,7 @@ CELL = 100  # characters of a text in a table
 MOST_ROWS = 50  # of one table
 
 _LEFT = ' style="text-align: left"'
+_SHORT = ' style="text-align: left; white-space: nowrap"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,12 @@ def _table(table: Table) -> str:
 
 
 def _cells(row: Sequence[object], *, full: bool) -> str:
-    return "".join(f"<td{_LEFT}>{_cell(value, full=full)}</td>" for value in row)
+    return "".join(f"<td{_style(value)}>{_cell(value, full=full)}</td>" for value in row)
+
+
+def _style(value: object) -> str:
+    """Dates and other short values stay on one line; a notebook would break them at their hyphens."""
+    return _SHORT if len(_words(value)) <= 12 else _LEFT
 
 
 def _cell(value: object, *, full: bool) -> str:

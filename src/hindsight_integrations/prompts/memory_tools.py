@@ -1,4 +1,4 @@
-"""Tools of memory as agents' models meet them: what each is for, and what is said of its results. What the doors share."""
+"""Tools of memory as agents' models meet them: what each is for, and what is said of its results. Shared by the integrations."""
 
 from __future__ import annotations
 

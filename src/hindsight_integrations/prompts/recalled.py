@@ -1,4 +1,4 @@
-"""Recalled memories as agents' prompts show them: a line each, in the order recalled, fenced as data. What the frameworks' doors share."""
+"""Recalled memories as agents' prompts show them: a line each, in the order recalled, fenced as data. Shared by the integrations."""
 
 from __future__ import annotations
 

@@ -2,8 +2,39 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.testing.recorded_model import MissingAnswer, RecordedModel
-from hindsight_integrations.testing.recording_model import RecordingModel
-from hindsight_integrations.testing.recordings import Recording, unanswered, write_answer
+from typing import TYPE_CHECKING
 
-__all__ = ["MissingAnswer", "RecordedModel", "Recording", "RecordingModel", "unanswered", "write_answer"]
+from hindsight_integrations.lazy import adapter_attribute
+
+if TYPE_CHECKING:
+    from hindsight_integrations.testing.doubles import FrozenClock
+    from hindsight_integrations.testing.recorded_model import MissingAnswer, RecordedModel
+    from hindsight_integrations.testing.recording_model import RecordingModel
+    from hindsight_integrations.testing.recordings import Recording, unanswered, write_answer
+    from hindsight_integrations.testing.scripted_model import ScriptedModel
+
+_HOMES = {
+    "FrozenClock": "doubles",
+    "MissingAnswer": "recorded_model",
+    "RecordedModel": "recorded_model",
+    "Recording": "recordings",
+    "RecordingModel": "recording_model",
+    "ScriptedModel": "scripted_model",
+    "unanswered": "recordings",
+    "write_answer": "recordings",
+}
+
+__all__ = [
+    "FrozenClock",
+    "MissingAnswer",
+    "RecordedModel",
+    "Recording",
+    "RecordingModel",
+    "ScriptedModel",
+    "unanswered",
+    "write_answer",
+]
+
+
+def __getattr__(name: str) -> object:
+    return adapter_attribute(__name__, _HOMES, name, vendors={"langchain_core"}, extra="langgraph")

@@ -3,14 +3,187 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.facts import ExtractedEntity
-from hindsight_integrations.text.capitalised_names import Span, inside_words, spans
-from hindsight_integrations.text.capitalised_nouns import names_seen, noun_spans
-from hindsight_integrations.text.language import NEVER, Language, NameWords
+from hindsight_integrations.text.capitalised_names import WORD, Span, begins_sentence, inside_words, spans
+from hindsight_integrations.text.language import NEVER, Language, NameWords, NounWords
 from hindsight_integrations.text.which_language import language_of
+
+_RUN = re.compile(rf"(?<![\w@#/])(?:St\. )?{WORD}(?: {WORD})*(?![\w@])")
+_MIXED = re.compile(r"(?<![\w@#/.])[a-z]{1,2}[A-Z][a-z]\w*(?![\w@])")  # iPhone, eBay
+_INNER_CAPITAL = re.compile(r"[a-z][A-Z]")
+_BEFORE = re.compile(r"([^\W\d_]+)\.?[ \t]$")
+_AFTER = re.compile(r" ([^\W\d_]+)")
+_AND = re.compile(r"(?: und | oder | & |, )$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where words in capitals stand: the word before, case-folded, the word after, and whether they begin a sentence."""
+
+    before: str
+    after: str
+    begins: bool
+    joined: bool  # to a name before it, by "und" or a comma
+
+
+def noun_spans(text: str, seen: Collection[str], names: NameWords, nouns: NounWords) -> Iterator[Span]:
+    """The names among the nouns of a text.
+
+    Args:
+        text: searched.
+        seen: case-folded words that name something elsewhere.
+        names: of the text's language.
+        nouns: of the text's language.
+    """
+    for match in _MIXED.finditer(text):
+        yield match.start(), -len(match[0]), match[0]
+    end, last = -1, ""  # where the last name ended, and its last word
+    for match in _RUN.finditer(text):
+        for at, phrase in _pieces(match, names, nouns, seen):
+            if last in nouns.given_names and text[end:at] in nouns.of:
+                start = text.rindex(" ", 0, end) + 1 if " " in text[:end] else 0
+                name: str | None = text[start : at + len(phrase)]
+            else:
+                begins = at == match.start() and begins_sentence(text, match, names)
+                place = _place(text, at, phrase, begins=begins, ended=end)
+                name = _name_in(phrase, place, seen, names, nouns)
+                start = at + phrase.index(name) if name else at
+            if name is None:
+                continue
+            tail = nouns.tail.match(text, start + len(name))
+            name += tail[0] if tail else ""
+            end, last = start + len(name), name.split()[-1].casefold()
+            yield start, -len(name), name
+
+
+def names_seen(text: str, names: NameWords, nouns: NounWords) -> Iterator[str]:
+    """Case-folded words that are names in a text: names of one word, and the words of people's names."""
+    for _, _, name in noun_spans(text, (), names, nouns):
+        words = name.casefold().split()
+        if len(words) == 1 or words[0] in nouns.given_names:
+            yield from words
+
+
+def _pieces(
+    match: re.Match[str], names: NameWords, nouns: NounWords, seen: Collection[str]
+) -> Iterator[tuple[int, str]]:
+    """A run of capitalised words without leading words of the sentence, cut behind owners ("Annas Schwester")."""
+    words = match[0].split(" ")
+    at = match.start()
+    while (
+        words
+        and _plain(words[0]) in names.no_names
+        and not (len(words) > 1 and _plain(words[0]) in names.titles)
+    ):
+        at += len(words.pop(0)) + 1
+    for index, word in enumerate(words[:-1]):
+        owner = _owner(word, nouns, seen)
+        if owner and _is_noun(_plain(words[index + 1]), nouns):
+            yield at, " ".join(words[: index + 1])[: len(owner) - len(word)]
+            at += len(" ".join(words[: index + 1])) + 1
+            words = words[index + 1 :]
+            break
+    if words:
+        yield at, " ".join(words)
+
+
+def _owner(word: str, nouns: NounWords, seen: Collection[str]) -> str:
+    """Whose something is ("Annas"), without the ending; empty if the word is no owner."""
+    owner = word[:-1] if word.endswith("s") else ""
+    known = owner.casefold() in nouns.given_names or owner.casefold() in seen
+    return owner if known and word.casefold() not in nouns.given_names else ""
+
+
+def _place(text: str, at: int, phrase: str, *, begins: bool, ended: int) -> _Place:
+    before = _BEFORE.search(text[max(0, at - 30) : at])
+    after = _AFTER.match(text, at + len(phrase))
+    joined = ended >= 0 and _AND.fullmatch(text[ended:at]) is not None
+    return _Place(
+        before[1].casefold() if before and not begins else "", after[1] if after else "", begins, joined
+    )
+
+
+def _name_in(
+    phrase: str, place: _Place, seen: Collection[str], names: NameWords, nouns: NounWords
+) -> str | None:
+    """The name that a row of capitalised words is or ends in, or None."""
+    words = phrase.split(" ")
+    if _plain(words[0]) in nouns.heads and len(words) > 1:
+        return phrase
+    titled = described = False
+    while len(words) > 1 and _plain(words[0]) in names.titles | nouns.roles:
+        titled |= _plain(words[0]) in names.titles
+        described = True
+        words = words[1:]
+    if titled or (place.before in names.titles):
+        return " ".join(words)
+    if len(words) > 1:
+        return _several(words, place, described, seen, nouns)
+    word = words[0]
+    if described:
+        return word if not _is_noun(_plain(word), nouns) or _listed(word, seen, nouns) else None
+    return word if _single(word, place, seen, nouns) else _owner(word, nouns, seen) or None
+
+
+def _several(
+    words: list[str], place: _Place, described: bool, seen: Collection[str], nouns: NounWords
+) -> str | None:
+    """Of several capitalised words in a row the name, or None."""
+    first, last = _plain(words[0]), _plain(words[-1])
+    if _listed(words[0], seen, nouns) and _is_noun(last, nouns):  # "hat Anna Kuchen gebacken"
+        return words[0]
+    if first in nouns.measures or last in nouns.nouns or (first in nouns.nouns and not described):
+        return words[-1] if _listed(words[-1], seen, nouns) else None
+    adjective = place.begins and not described and nouns.adjective.search(words[0])
+    if adjective and not _listed(words[0], seen, nouns):  # "Neue Schuhe"
+        return words[-1] if len(words) == 2 and _listed(words[-1], seen, nouns) else None
+    return " ".join(words)
+
+
+def _single(word: str, place: _Place, seen: Collection[str], nouns: NounWords) -> bool:
+    """Whether one capitalised word is a name."""
+    plain = _plain(word)
+    if _listed(word, seen, nouns):
+        return True
+    if _is_noun(plain, nouns) or plain in nouns.roles or plain in nouns.heads or plain in nouns.measures:
+        return False
+    if place.before in nouns.naming or nouns.place.fullmatch(word) or place.joined:
+        return True
+    if nouns.plural.search(plain):
+        return False
+    if place.before in nouns.before or place.before in nouns.meeting:
+        return True
+    return place.begins and nouns.singular.fullmatch(place.after) is not None
+
+
+def _listed(word: str, seen: Collection[str], nouns: NounWords) -> bool:
+    """Whether a word is a known name by itself, or can be no word of the language."""
+    plain = word.casefold()
+    known = plain in seen or plain in nouns.given_names or plain in nouns.other_names
+    if known:
+        return True
+    foreign = not nouns.letters.fullmatch(word) and plain not in nouns.borrowed and "-" not in word
+    return foreign or (_INNER_CAPITAL.search(word) is not None and "-" not in word)
+
+
+def _is_noun(plain: str, nouns: NounWords) -> bool:
+    """Whether a word is a noun of the language for all we know; of a compound with hyphens its last part counts."""
+    last = plain.rsplit("-", 1)[-1]
+    forms = {
+        last,
+        nouns.inflection.sub("", last),
+        *(last[:-n] for n in (1, 2) if nouns.inflection.search(last)),
+    }
+    return not forms.isdisjoint(nouns.nouns | nouns.roles) or nouns.noun_ending.search(last) is not None
+
+
+def _plain(word: str) -> str:
+    return word.casefold().strip(".")
+
 
 _HANDLE = re.compile(r"(?<![\w@])@[A-Za-z0-9_](?:[\w.-]*\w)?")
 _LETTERS = re.compile(r"\b[^\W\d_]+\b")

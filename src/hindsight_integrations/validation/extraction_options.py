@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from hindsight_integrations.choices import choice
-from hindsight_integrations.config import OnModelFailure
-from hindsight_integrations.config.retain import ExtractionOptions
-from hindsight_integrations.config.seconds import check_seconds
+from hindsight_integrations.config import ExtractionOptions, OnModelFailure, check_seconds
 
 
 def checked_options(

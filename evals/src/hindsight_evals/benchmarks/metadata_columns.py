@@ -25,7 +25,7 @@ from hindsight_integrations.model.metadata import MetadataTest
 from hindsight_integrations.ports.arrays import NEVER, UNDATED
 from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.columns import with_metadata
-from hindsight_integrations.search.growing_columns import GrowingColumns
+from hindsight_integrations.search.projection.bank_projection import GrowingColumns
 
 AT_ONCE = 8_192  # units a commit, so that buffers grow as they do in use
 CHANNELS = ("mail", "chat", "phone")

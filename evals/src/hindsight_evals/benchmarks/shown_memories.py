@@ -39,7 +39,7 @@ from hindsight_integrations.search.embedding import embedded
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.extraction.llm import passages_of
 from hindsight_integrations.tempr.retain.retraction.reach import RETRACTABLE, Reach
-from hindsight_integrations.tempr.retain.retraction.stated import stated
+from hindsight_integrations.tempr.retain.retraction.retract import stated
 from hindsight_integrations.tempr.retain.shown_memories import with_memories
 
 CONFIG = HindsightConfig(storage=LIGHT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hindsight_evals.episode import Question
-from hindsight_integrations.prompts.judge_answer import JudgeRule
+from hindsight_integrations.prompts.judge_criterion import JudgeRule
 
 RULES: Mapping[tuple[str, str], JudgeRule] = {
     ("longmemeval", "temporal-reasoning"): JudgeRule.TEMPORAL,

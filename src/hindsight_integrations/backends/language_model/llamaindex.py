@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio.to_thread
 from pydantic import BaseModel, ValidationError
 
-from hindsight_integrations.backends.language_model.raw_answers import field_of, is_cut_off, tokens_of
-from hindsight_integrations.backends.language_model.stream_to_close import StreamToClose
 from hindsight_integrations.backends.language_model.streamed import streamed
 from hindsight_integrations.backends.language_model.structured_ways import (
     Extra,
@@ -36,6 +34,114 @@ from hindsight_integrations.ports.written_answers import written_answer
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM, ChatMessage, ChatResponse
     from llama_index.core.tools import FunctionTool
+import gc
+from collections.abc import Mapping
+from types import GeneratorType
+from typing import Generic, Protocol, cast
+
+from hindsight_integrations.backends.language_model.streamed import CUT_OFF
+
+P = TypeVar("P")
+
+
+class _Stream(Protocol):
+    """The stream of a vendor's client."""
+
+    def close(self) -> None: ...
+
+
+class StreamToClose(Generic[P]):
+    """Gives what a stream gives.
+
+    LlamaIndex loops over the streams of vendors' clients in generators that close nothing, and a stream of openai's or anthropic's
+    client lies in a cycle of references: left before its end, its request would go on until the garbage is collected
+    (measured 2026-11-23, llama-index-llms-openai 0.8.3 on openai 3.54). Elsewhere than in CPython it still does.
+
+    Args:
+        pieces: the stream.
+    """
+
+    def __init__(self, pieces: Iterator[P]) -> None:
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[P]:
+        return self
+
+    def __next__(self) -> P:
+        return next(self._pieces)
+
+    def close(self) -> None:
+        """End the request. Not while a piece is read."""
+        for stream in [*_read_by(self._pieces)]:
+            stream.close()
+        if isinstance(self._pieces, GeneratorType):
+            self._pieces.close()
+
+
+def _read_by(generator: object) -> Iterator[_Stream]:
+    """The clients' streams that a suspended generator, or one that it reads, is about to read on from."""
+    if not isinstance(generator, GeneratorType):
+        return
+    for held in gc.get_referents(generator):
+        if isinstance(held, GeneratorType):
+            yield from _read_by(held)
+        elif isinstance(held, Iterator) and callable(getattr(held, "close", None)):
+            yield cast("_Stream", held)
+
+
+# OpenAI's protocol, Anthropic's, Bedrock's, Gemini's and Ollama's; the last has them beside the message.
+_HOLDERS = ("usage", "usage_metadata")
+_TOKENS_IN = ("prompt_tokens", "input_tokens", "inputTokens", "prompt_token_count", "prompt_eval_count")
+_TOKENS_OUT = (
+    "completion_tokens",
+    "output_tokens",
+    "outputTokens",
+    "candidates_token_count",
+    "eval_count",
+)
+_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "reason")
+_CHOICES = ("choices", "candidates")
+_ENDS = (
+    "incomplete_details",
+    "delta",
+    "messageStop",
+)  # OpenAI's responses; events of Anthropic's and Bedrock's streams
+
+
+def field_of(holder: object, name: str) -> object:
+    """A field of a mapping or of an object; None if there is none."""
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+
+
+def tokens_of(*answers: object) -> tuple[int, int]:
+    """Prompt and completion tokens, 0 where none of the answers says them."""
+    holders = [*(field_of(answer, name) for answer in answers for name in _HOLDERS), *answers]
+    return _first_number(holders, _TOKENS_IN), _first_number(holders, _TOKENS_OUT)
+
+
+def is_cut_off(answer: object) -> bool:
+    """Whether an answer, or a piece of one, says that it ended at a limit of tokens."""
+    return any(_name(field_of(holder, name)) in CUT_OFF for holder in _ends(answer) for name in _REASONS)
+
+
+def _ends(answer: object) -> Iterator[object]:
+    yield answer
+    yield from (field_of(answer, name) for name in _ENDS)
+    for name in _CHOICES:
+        choices = field_of(answer, name)
+        if isinstance(choices, Sequence) and choices:
+            yield choices[0]
+
+
+def _name(reason: object) -> str:
+    """A reason's name; of an enum's member its own."""
+    return str(getattr(reason, "name", reason))
+
+
+def _first_number(holders: Sequence[object], names: Sequence[str]) -> int:
+    found = (field_of(holder, name) for holder in holders for name in names)
+    return next((value for value in found if isinstance(value, int)), 0)
+
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.config.opinions import OpinionConfig
+from hindsight_integrations.config import OpinionConfig
 from hindsight_integrations.model.confidence import STRONG_SUPPORT
 from hindsight_integrations.model.opinions import UpdateRule
 from hindsight_integrations.model.profile import BankProfile, Disposition

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hindsight_integrations.concurrency.workers import Runner
-from hindsight_integrations.config.opinions import OpinionConfig
+from hindsight_integrations.config import OpinionConfig
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.ports.token_counter import TokenCounter

@@ -6,10 +6,8 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from hindsight_integrations.ports.ledger.feed import Feed
-from hindsight_integrations.ports.ledger.maintenance import LedgerMaintenance, Scrub
 from hindsight_integrations.ports.ledger.observations import Observed
-from hindsight_integrations.ports.ledger.reader import LedgerReader
-from hindsight_integrations.ports.ledger.tasks import LedgerTasks
+from hindsight_integrations.ports.ledger.reader import LedgerMaintenance, LedgerReader, LedgerTasks, Scrub
 from hindsight_integrations.ports.ledger.values import (
     ArchiveRow,
     BankHeader,

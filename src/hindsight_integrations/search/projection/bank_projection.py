@@ -2,26 +2,399 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from hindsight_integrations.errors import HindsightError, StorageError
+from hindsight_integrations.errors import HindsightError, IndexBehind, IndexOutOfStep, StorageError
 from hindsight_integrations.model.units import TOLD_NETWORKS
-from hindsight_integrations.ports.ledger import Feed, Ledger, Transaction
-from hindsight_integrations.search.bank_vectors import BankVectors
+from hindsight_integrations.ports.arrays import BoolArray, IntArray
+from hindsight_integrations.ports.keyword_index import KeywordIndex
+from hindsight_integrations.ports.ledger import Feed, Ledger, Transaction, UnitColumns
+from hindsight_integrations.ports.memory_graph import MemoryGraph
+from hindsight_integrations.ports.vector_index import VectorIndex
+from hindsight_integrations.search.bank_vectors import BankVectors, ScoringVectorIndex, Standing
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.columns import of_types
+from hindsight_integrations.search.columns import (
+    ARRAYS,
+    Codes,
+    Columns,
+    coded_arrays,
+    empty_columns,
+    of_types,
+    snapshot,
+    updated,
+)
 from hindsight_integrations.search.graph.activation import hub_degree, hub_entities
-from hindsight_integrations.search.projection.columns import ColumnFollower
+from hindsight_integrations.search.item_columns import ItemColumns
 from hindsight_integrations.search.projection.follower import Follower, logger
-from hindsight_integrations.search.projection.graph import GraphFollower
 from hindsight_integrations.search.projection.indexes import Indexes
-from hindsight_integrations.search.projection.keywords import KeywordFollower
-from hindsight_integrations.search.projection.vectors import ScorerFollower, VectorFollower
+
+SAME_VECTOR = 0.999  # cosine of a vector with itself, allowing for float32
+
+TAIL_LIMIT = 128
+"""Vectors that may wait to be written: one turn of two facts in 64 pays for all of them (decision 091)."""
+
+_NOTHING: IntArray = np.empty(0, np.int64)
+
+
+class ScorerFollower(Follower[ScoringVectorIndex]):
+    """Follows the vectors of a bank's units in the index that scores them exactly, at every commit."""
+
+    def _catch_up(self, feed: Feed) -> None:
+        since = self._since(feed)
+        if since == feed.revision:
+            return
+        self._index.remove(feed.removed(since))
+        for ids, vectors in feed.vectors(since):
+            self._index.upsert(ids, vectors)
+        self._index.advance(feed.mark)
+
+    def check(self, feed: Feed) -> None:
+        """As many vectors as the ledger has."""
+        self._check_count(self._index.count(), feed.vector_count())
+
+
+class VectorFollower(Follower[VectorIndex]):
+    """Follows the vectors of a bank's units in an index that may last longer than the process.
+
+    A commit only makes the tail longer. The index is written when tail and removals have reached the limit, when something was
+    erased, and by `finish`; a kill costs the tail, which the next open finds again in the feed. Whatever
+    becomes of the index, its channel is usable: `BankVectors` has the rest from the scorer.
+    """
+
+    def __init__(self, name: str, bank: str, index: VectorIndex, scorer: ScoringVectorIndex) -> None:
+        super().__init__(name, bank, index)
+        self._scorer = scorer
+        self._standing = Standing()
+        self._seen: int | None = None  # the tail is of this revision; None if it is still to be read
+        self._tail = _NOTHING
+        self._stale = _NOTHING  # removed, as no erasure: the index may still hold them, the scorer does not
+
+    def vectors(self) -> BankVectors:
+        """What searches may use from now on."""
+        if self._standing.problem or not self._index.watermark:
+            return BankVectors(self._scorer)
+        hidden = np.union1d(self._tail, self._stale)
+        return BankVectors(self._scorer, self._index, hidden, self._standing, self._standing.clears)
+
+    def distrusted(self) -> str:
+        """Why searches do without the index; empty if they do not."""
+        return self._standing.problem
+
+    def check(self, feed: Feed) -> None:
+        """As many vectors as the ledger has, but for the tail and what is to go, and the newest of the others finds itself."""
+        expected = feed.vector_count()
+        self._check_count(self._index.count(), expected, waiting=len(self._tail), stale=len(self._stale))
+        if not self._index.watermark:
+            return
+        written = np.setdiff1d(feed.embedded(self._index.watermark.revision - 1), self._tail)
+        if not len(written):
+            return
+        best = self._index.search(feed.vectors_of(written[-1:]), 1)[0]
+        if not len(best) or best.scores[0] < SAME_VECTOR:
+            raise IndexOutOfStep(self.name, self._bank, "a stored vector does not find itself")
+
+    def clear(self) -> None:
+        """Empty the index for a replay from the beginning; searches do without it meanwhile."""
+        self._standing.clears += 1
+        self._seen = None
+        self._index.clear()
+
+    def heal(self, error: StorageError, feed: Feed) -> None:
+        """Keep a readable index as it is, with a longer tail; drop one that cannot be read, and replay it.
+
+        A full disk is no damage: what it holds is worth keeping, and the next write tries again.
+        """
+        try:
+            self._read_tail(feed)
+            self.check(feed)
+        except IndexBehind as waiting:  # the disk keeps it from being looked at, too
+            self.problem = str(waiting)
+        except StorageError:
+            self._standing.problem = ""
+            super().heal(error, feed)
+            self._standing.problem = self.problem
+        else:
+            logger.warning("bank %r: the vector index could not be written: %s", self._bank, error)
+            self.problem, self._standing.problem = str(error), ""
+        self.usable = True
+
+    def _catch_up(self, feed: Feed) -> None:
+        erased = self._read_tail(feed)
+        if self._standing.problem:
+            self.check(feed)
+            self._standing.problem = ""
+        if erased or len(self._tail) + len(self._stale) >= TAIL_LIMIT:
+            self._write(feed)
+
+    def _read_tail(self, feed: Feed) -> bool:
+        """Bring the tail to the feed's revision; whether something was erased that the index may still hold."""
+        durable = self._since(feed)
+        since, tail = (durable, _NOTHING) if self._seen is None else (self._seen, self._tail)
+        if since != feed.revision:
+            tail = np.union1d(tail, feed.embedded(since))
+        removed = feed.removed(durable) if durable != feed.revision else _NOTHING
+        if len(removed):
+            tail = np.setdiff1d(tail, removed)
+        self._tail, self._seen, self._stale = tail, feed.revision, removed
+        return feed.erased(durable)
+
+    def _write(self, feed: Feed) -> None:
+        since = self._since(feed)
+        if since == feed.revision:
+            return
+        if feed.erased(since) and self._index.keeps_removed:  # what was erased must leave its files too
+            self.clear()
+            since = 0
+        else:
+            self._index.remove(feed.removed(since))
+        for ids, vectors in feed.vectors(since):
+            self._index.upsert(ids, vectors)
+        self._index.advance(feed.mark)
+        self._tail, self._seen, self._stale = _NOTHING, feed.revision, _NOTHING
+
+
+COMMIT_AFTER = 128
+"""Texts that may wait for the disk: one turn of two facts in 64 waits for it with them (decision 091)."""
+
+
+class KeywordFollower(Follower[KeywordIndex]):
+    """Follows the texts of a bank's units.
+
+    Every commit is visible to searches at once. The disk is waited for when enough texts have come together, when one was
+    erased or corrected (its words are still in the files), and by `finish`.
+    """
+
+    def __init__(self, name: str, bank: str, index: KeywordIndex) -> None:
+        super().__init__(name, bank, index)
+        self._seen: int | None = None  # searches see this revision; None if only what the files hold
+        self._waiting = 0  # texts that only a process remembers
+
+    def clear(self) -> None:
+        """Empty the index for a replay from the beginning."""
+        super().clear()
+        self._seen, self._waiting = None, 0
+
+    def check(self, feed: Feed) -> None:
+        """As many texts as the ledger has, and it can be searched."""
+        self._check_count(self._index.count(), feed.count())
+        self._index.search("probe", 1)
+
+    def heal(self, error: StorageError, feed: Feed) -> None:
+        """Write again what came after the last commit, in memory if the disk refuses; drop and replay what that does not mend.
+
+        A full disk is no damage: what it holds is worth keeping, and the next write tries again.
+        """
+        try:
+            self._revert(feed)
+            self.check(feed)
+            try:
+                self._write(feed)
+            except StorageError as refused:
+                logger.warning("bank %r: the keyword index is not on disk: %s", self._bank, refused)
+                self._revert(feed)
+                self.problem, self.usable = str(refused), True
+            else:
+                self.problem, self.usable = "", True
+        except StorageError:
+            super().heal(error, feed)
+
+    def _catch_up(self, feed: Feed) -> None:
+        reopened = self._seen is None and self._since(feed) != feed.revision
+        self._show(feed)
+        # What a kill took is written at once: nobody knows any more whether a text of the files was replaced by it.
+        if reopened or self._waiting >= COMMIT_AFTER:
+            self._write(feed)
+
+    def _show(self, feed: Feed) -> None:
+        """Let searches find all that was committed; only an erasure or a correction waits for the disk."""
+        since = self._since(feed) if self._seen is None else self._seen
+        if since == feed.revision:
+            self._seen = since
+            return
+        (ids, texts), removed = feed.texts(since), feed.removed(since)
+        self._index.remove(removed)
+        if len(ids):
+            self._index.upsert(ids, texts, feed.told(ids))
+        holds_removed = self._index.refresh()
+        self._seen = feed.revision
+        # What is removed as no erasure may stay in the files for a while; what came under the same id was corrected.
+        at_once = feed.erased(since) or (holds_removed and not len(removed))
+        self._waiting = COMMIT_AFTER if at_once else self._waiting + len(ids) + len(removed)
+
+    def _write(self, feed: Feed) -> None:
+        if self._since(feed) != feed.revision:
+            self._index.advance(feed.mark)
+        self._waiting = 0
+
+    def _revert(self, feed: Feed) -> None:
+        self.rebuilds += 1  # searches find less until the rest is shown again
+        self._index.revert()
+        self._seen, self._waiting = None, 0
+        self._show(feed)
+
+
+class GraphFollower(Follower[MemoryGraph]):
+    """Follows links and mentions once it was woken; until then it has nothing to follow them with.
+
+    Whoever asks first wakes it, on any thread: the lock keeps the writer thread out meanwhile. A feed opened under the
+    lock is never older than a view that is already shown, because a view is shown after the follower was asked.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        bank: str,
+        index: MemoryGraph,
+        open_feed: Callable[[str], AbstractContextManager[Feed]],
+    ) -> None:
+        super().__init__(name, bank, index)
+        self._open_feed = open_feed
+        self._lock = Lock()
+        self._awake = False
+
+    def follow(self, feed: Feed) -> None:
+        """As every follower, if it is awake."""
+        with self._lock:
+            if self._awake:
+                super().follow(feed)
+
+    def wake(self) -> MemoryGraph:
+        """The graph, filled from the ledger if nobody had asked for it.
+
+        Raises:
+            IndexOutOfStep: it could not be filled; the next call tries again.
+        """
+        if not self._awake:
+            with self._lock:
+                if not self._awake:
+                    self._fill()
+        return self._index
+
+    def _fill(self) -> None:
+        with self._open_feed(self._bank) as feed:
+            super().follow(feed)
+        if problem := self.problem:
+            self.problem, self.usable = "", True
+            raise IndexOutOfStep(self.name, self._bank, problem)
+        self._awake = True
+
+    def finish(self, feed: Feed) -> None:
+        """Nothing of a graph in memory is written."""
+
+    def sleep(self) -> None:
+        """Drop the graph until it is asked for again."""
+        with self._lock:
+            self._awake = False
+            self._index.clear()
+
+    def _catch_up(self, feed: Feed) -> None:
+        since = self._since(feed)
+        if since == feed.revision:
+            return
+        if since and since < feed.graph_epoch:  # links or mentions were changed in place
+            self.clear()
+            since = 0
+        units, edges, mentions = feed.graph(since)
+        self._index.add(units, edges, mentions)
+        self._index.remove(feed.removed(since))
+        self._index.advance(feed.mark)
+
+
+FIRST_CAPACITY = 1024  # rows; 80 kB, so that a small bank grows once
+GROWTH = 1.25  # of a full buffer: a row is copied five times on average, and a fifth of the memory is spare at most
+
+
+class GrowingColumns:
+    """The newest snapshot of a bank's columns, and how the next one is made of it.
+
+    A snapshot's arrays are the beginnings of buffers with room behind them. New rows have higher ids, and are written
+    behind what any snapshot shows; a value that changes costs a copy of its column; an erasure makes all anew.
+
+    Attributes:
+        newest: never written to.
+    """
+
+    def __init__(self) -> None:
+        self.newest: Columns = empty_columns()
+        self._buffers: dict[str, IntArray] = {}
+        self._codes: Codes = Codes.of(self.newest)
+        self._adopt(self.newest)
+
+    def update(self, changes: UnitColumns, removed: IntArray) -> None:
+        """Make a new snapshot with rows changed, added and removed; the same one if there is nothing to do."""
+        if not len(changes.ids) and not len(removed):
+            return
+        last = self.newest.ids[-1] if len(self.newest) else -1
+        new: BoolArray = changes.ids > last
+        at = self.newest.positions(changes.ids[~new])
+        if len(removed) or (at < 0).any():
+            self._adopt(updated(self.newest, changes, removed))
+            return
+        given = coded_arrays(changes, self._codes)
+        arrays = {name: self._column(name, given[name], new, at) for name in ARRAYS}
+        self.newest = snapshot(arrays, self._codes, self._gaps(changes), self.newest)
+
+    def _adopt(self, columns: Columns) -> None:
+        self.newest = columns
+        self._buffers = {name: getattr(columns, name) for name in ARRAYS}
+        self._codes = Codes.of(columns)
+
+    def _column(self, name: str, values: IntArray, new: BoolArray, at: IntArray) -> IntArray:
+        """The column with values changed at some positions, and new ones behind."""
+        buffer, used = self._buffers[name], len(self.newest)
+        total = used + int(new.sum())
+        if total > len(buffer):
+            buffer = np.empty(max(total, int(GROWTH * used), FIRST_CAPACITY), np.int64)
+            buffer[:used] = self._buffers[name][:used]
+        elif not np.array_equal(buffer[at], values[~new]):
+            buffer = buffer.copy()
+        if buffer is not self._buffers[name]:
+            buffer[at] = values[~new]
+        buffer[used:total] = values[new]
+        self._buffers[name] = buffer
+        return buffer[:total]
+
+    def _gaps(self, changes: UnitColumns) -> IntArray:
+        gaps = self.newest.gaps
+        if not len(gaps):
+            return changes.gaps
+        return np.concatenate([gaps[~np.isin(gaps[:, 0], changes.ids)], changes.gaps])
+
+
+class ColumnFollower:
+    """Follows the filterable facts of a bank's units, in memory.
+
+    Attributes:
+        items: which of them are texts of items, the newest snapshot.
+    """
+
+    def __init__(self) -> None:
+        self._growing, self._seen = GrowingColumns(), 0
+        self.items = ItemColumns()
+
+    @property
+    def columns(self) -> Columns:
+        """The newest snapshot."""
+        return self._growing.newest
+
+    def follow(self, feed: Feed) -> None:
+        """Bring the columns to the feed's revision."""
+        if self._seen != feed.revision:
+            removed = feed.removed(self._seen)
+            self._growing.update(feed.columns(self._seen), removed)
+            self.items = self.items.changed(feed.item_units(self._seen), removed)
+            self._seen = feed.revision
+
+    def clear(self) -> None:
+        """Show nothing any more."""
+        self._growing, self._seen = GrowingColumns(), 0
+        self.items = ItemColumns()
 
 
 class BankProjection:

@@ -7,18 +7,176 @@ answer, and a logistic model weighs it. `hindsight-evals bench abstention` fits 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.recalled import RecalledUnit, RecallReason
 from hindsight_integrations.model.record_digest import RecordDigest
-from hindsight_integrations.tempr.recall.answer_signals import (
-    AnswerSignals,
-    answer_signals,
-    names_in_question,
-)
+from hindsight_integrations.model.trace import Channel
+from hindsight_integrations.search.fusion import RRF_K
+from hindsight_integrations.search.reference_scale import question_cosine
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.rerank import Ranking
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.name_spotting import NameSpotter
+
+# Units looked at, by cosine and BM25; 15 and 20 were the best of 5 to 30 on the fitting conversations.
+UNITS_READ = 15
+CHARACTERS_READ = 2_000  # of each; bounds the cost (no source)
+
+# The two signals of own units where a question names no speaker, or several: their means where it names one, printed
+# by hindsight-evals bench abstention.
+NEUTRAL_WORDS, NEUTRAL_SHARE = 0.2, 0.76
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionNames:
+    """The names in a question, normalised.
+
+    Attributes:
+        speaker: normalised names of the one speaker named; empty if none is, or several are.
+        others: the other names, whether the bank knows them or not.
+    """
+
+    speaker: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSignals:
+    """What speaks for an answer among the units returned; more is better in each.
+
+    "Own" units are those in which the speaker named comes first: a turn of theirs, or a fact about them. Where no
+    speaker is named, every unit is.
+
+    Attributes:
+        cosine: of the best own unit, on the reference scale, where 0.3 is the channel floor and 0.7 a semantic link.
+        words: BM25 of the best own unit less that of the best other one, as a share of the better, in [-1, 1].
+        share: own units among the first 15, the n-th counting 1/n, in [0, 1].
+        names: share of the question's other names that those 15 mention, in [0, 1]; 1 where there are none.
+        logit: the reranker's, of the best own unit; None where no reranker read any.
+    """
+
+    cosine: float
+    words: float
+    share: float
+    names: float
+    logit: float | None = None
+
+
+def names_in_question(text: str, speaker: frozenset[str], languages: Sequence[Language]) -> QuestionNames:
+    """The names in a question.
+
+    Args:
+        text: the question.
+        speaker: normalised names of the speaker it names, if there is one.
+        languages: it may be in.
+    """
+    spotted = NameSpotter([text], people=speaker, aliases=(), languages=languages).names_in(text)
+    others = frozenset(normalise_name(name.text) for name in spotted) - speaker - {""}
+    return QuestionNames(speaker, others)
+
+
+def answer_signals(
+    units: Sequence[RecalledUnit], names: QuestionNames, thresholds: Thresholds, logits: Mapping[str, float]
+) -> AnswerSignals:
+    """What the units returned say for an answer.
+
+    Args:
+        units: at least one. They are taken in the order of cosine and BM25 alone: fusion may prefer the words of the
+            speaker named, of which nothing could be concluded then.
+        names: the names in the question.
+        thresholds: of the embedder their cosines are from.
+        logits: the reranker's output by unit id, of the units it read.
+    """
+    seen = sorted(units, key=_fused, reverse=True)[:UNITS_READ]
+    texts = [item.unit.text[:CHARACTERS_READ].casefold() for item in seen]
+    own = [
+        not names.speaker or comes_first(text, names.speaker, item.entities)
+        for text, item in zip(texts, seen, strict=True)
+    ]
+    cosines = [_score(item, Channel.SEMANTIC, thresholds.channel_floor) for item in seen]
+    least = min(logits.values(), default=0.0)
+    read = [logits.get(item.unit.id, least) for item in seen]
+    return AnswerSignals(
+        cosine=question_cosine(_best(cosines, own, min(cosines)), thresholds),
+        words=_words([_score(item, Channel.KEYWORD, 0.0) for item in seen], own)
+        if names.speaker
+        else NEUTRAL_WORDS,
+        share=_share(own) if names.speaker else NEUTRAL_SHARE,
+        names=_mentioned(names.others, texts),
+        logit=_best(read, own, least) if logits else None,
+    )
+
+
+def comes_first(text: str, names: Collection[str], entities: Collection[str]) -> bool:
+    """Whether one of the names stands in a text before every other entity of it: its subject, or its speaker.
+
+    Args:
+        text: case-folded.
+        names: normalised, at least one.
+        entities: names of the text's entities; those that contain one of `names` ("Maria's aunt") do not count.
+    """
+    first = min(word_position(name, text) for name in names)
+    before = text[:first]
+    if first == len(text):
+        return False
+    if not before:
+        return True
+    rivals = [other.casefold() for other in entities]
+    return not any(
+        word_position(other, before) < first
+        and not any(word_position(name, other) < len(other) for name in names)
+        for other in rivals
+    )
+
+
+def word_position(name: str, text: str) -> int:
+    """Where a name first stands in a text as whole words; the text's length if it does not."""
+    at = text.find(name) if name else -1
+    while at >= 0:
+        end = at + len(name)
+        if not text[at - 1 : at].isalnum() and not text[end : end + 1].isalnum():
+            return at
+        at = text.find(name, at + 1)
+    return len(text)
+
+
+def _fused(item: RecalledUnit) -> float:
+    """RRF of the two channels that compare texts with the question (paper eq. 15)."""
+    near, worded = item.channels.get(Channel.SEMANTIC), item.channels.get(Channel.KEYWORD)
+    by_cosine = 1.0 / (RRF_K + near.rank) if near else 0.0
+    return by_cosine + 1.0 / (RRF_K + worded.rank) if worded else by_cosine
+
+
+def _score(item: RecalledUnit, channel: Channel, missing: float) -> float:
+    hit = item.channels.get(channel)
+    return missing if hit is None else hit.score
+
+
+def _best(values: Sequence[float], own: Sequence[bool], missing: float) -> float:
+    return max((value for value, mine in zip(values, own, strict=True) if mine), default=missing)
+
+
+def _words(scores: Sequence[float], own: Sequence[bool]) -> float:
+    most = max(scores)
+    if most <= 0.0:
+        return 0.0
+    return (_best(scores, own, 0.0) - _best(scores, [not mine for mine in own], 0.0)) / most
+
+
+def _share(own: Sequence[bool]) -> float:
+    counts = [1.0 / rank for rank in range(1, len(own) + 1)]
+    return sum(count for count, mine in zip(counts, own, strict=True) if mine) / sum(counts)
+
+
+def _mentioned(names: Collection[str], texts: Sequence[str]) -> float:
+    if not names:
+        return 1.0
+    found = sum(any(word_position(name, text) < len(text) for text in texts) for name in names)
+    return found / len(names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from hindsight_integrations.errors import RevisionConflict
+from hindsight_integrations.model.records import Record, RecordCategory
 from hindsight_integrations.model.tasks import TaskWrite
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite, UnitWrite, WriteSet
@@ -15,7 +16,6 @@ from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.search.bank_view import BankView, Projector
 from hindsight_integrations.tempr.retain.agent_opinions import formations, without_known_opinions
-from hindsight_integrations.tempr.retain.category_resolution import resolve_categories
 from hindsight_integrations.tempr.retain.documents import DocumentPlan
 from hindsight_integrations.tempr.retain.drafts import Draft, selected
 from hindsight_integrations.tempr.retain.embedding import Vectors
@@ -37,7 +37,37 @@ from hindsight_integrations.tempr.retain.superseding import (
 )
 from hindsight_integrations.tempr.retain.turns import kept_turns
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.vocabulary.known_categories import KnownCategories
 from hindsight_integrations.validation.intake import document_thread
+
+
+def resolve_categories(
+    drafts: Sequence[Draft], lookup: Callable[[], Sequence[RecordCategory]]
+) -> list[Draft]:
+    """The drafts, the category of each record being the bank's name for it; what was stated stays in `stated`.
+
+    Which records share a category does not depend on the order of the drafts, only what a new category is called does. What
+    was merged or parted by hand before stays so.
+
+    Args:
+        drafts: in order.
+        lookup: the bank's categories, the most used of a kind first; asked where a draft has records.
+    """
+    if not any(draft.unit.records for draft in drafts):
+        return [*drafts]
+    known = KnownCategories(lookup())
+
+    def resolved(record: Record) -> Record:
+        stated = record.stated or record.category
+        return replace(record, category=known.resolved(stated, record.kind)) if stated else record
+
+    return [
+        replace(draft, unit=replace(draft.unit, records=tuple(map(resolved, draft.unit.records))))
+        if draft.unit.records
+        else draft
+        for draft in drafts
+    ]
+
 
 ATTEMPTS = 8  # decisions taken anew after RevisionConflict; in one process there is no conflict at all
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from hindsight_integrations.errors import ModelRefused, ModelUnavailable
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.snippets import StoredSnippet
+from hindsight_integrations.model.tasks import TaskKind, TaskWrite
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import MessageKey, Place
+from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.search.bank_view import BankView, Projector
 from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
@@ -26,16 +29,61 @@ from hindsight_integrations.tempr.retain.recalled_text import (
     without_repeated,
     worth_remembering,
 )
-from hindsight_integrations.tempr.retain.shown_categories import with_categories
 from hindsight_integrations.tempr.retain.shown_memories import with_memories
-from hindsight_integrations.tempr.retain.snippets import snippet_tasks
 from hindsight_integrations.tempr.retain.superseding import sharing_units, undone_by, units_of
 from hindsight_integrations.tempr.retain.task_payload import waiting_tasks
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.tempr.retain.turns import turns_of, waiting_units
 from hindsight_integrations.text.names import possible_names
+from hindsight_integrations.text.vocabulary.known_categories import categories_to_show
+from hindsight_integrations.validation.about_agent import Snippet
 from hindsight_integrations.validation.intake import ConversationIntake, DocumentIntake, document_thread
 from hindsight_integrations.validation.retain_request import RetainRequest
+
+CATEGORY_TOKENS = 300  # of categories with one passage: about a hundred names
+
+
+def with_categories(
+    passages: Sequence[Passage], view: BankView, tokens: TokenCounter, *, tags: tuple[str, ...]
+) -> list[Passage]:
+    """Each passage with names in use for the records of each kind, within a budget of tokens.
+
+    Tags are borders of sight: a retain that has some is shown the categories of the memories shown to it, and no others.
+
+    Args:
+        passages: with the memories shown.
+        view: the bank.
+        tokens: counts what names cost.
+        tags: of the retain.
+    """
+    known = view.ledger.categories(view.bank)
+    shown = []
+    for passage in passages:
+        seen = {(r.kind, r.category) for unit in passage.memories for r in unit.records}
+        fit = [one for one in known if not tags or (one.kind, one.name) in seen]
+        text = "\n".join(message.text for message in passage.messages)
+        names = categories_to_show(fit, text, limit=CATEGORY_TOKENS, count=tokens.count)
+        shown.append(replace(passage, categories=names))
+    return shown
+
+
+def snippet_tasks(snippets: Iterable[Snippet]) -> list[WaitingPassage]:
+    """A task for each snippet, due at once."""
+    return [
+        WaitingPassage(
+            TaskWrite(TaskKind.MERGE_BACKGROUND, _payload(snippet), reason="merge into the background"),
+            frozenset({snippet.key}),
+        )
+        for snippet in snippets
+    ]
+
+
+def _payload(snippet: Snippet) -> str:
+    message = () if snippet.document_id else (snippet.key.message_id,)
+    stored = StoredSnippet(
+        snippet.text, snippet.said_at, snippet.key.thread, message, snippet.document_id or ""
+    )
+    return stored.dumped()
 
 
 async def prepare(request: RetainRequest, tools: RetainTools) -> Proposal | None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import chain
 
 from hindsight_integrations.model.time import Weekday, as_utc
 from hindsight_integrations.text.time_expressions.calendar import Unit
-from hindsight_integrations.text.time_expressions.decoys import is_decoy
 from hindsight_integrations.text.time_expressions.grammar import (
     Direction,
     Level,
@@ -19,10 +18,233 @@ from hindsight_integrations.text.time_expressions.grammar import (
     TimeRules,
     grammar_of,
 )
-from hindsight_integrations.text.time_expressions.inside_titles import is_in_quoted_title, outside_titles
-from hindsight_integrations.text.time_expressions.patterns import folded, regex
+from hindsight_integrations.text.time_expressions.patterns import any_of, folded, regex, word
 from hindsight_integrations.text.time_expressions.window import TimeWindow, as_interval, granule_of
-from hindsight_integrations.text.time_expressions.words import Words
+from hindsight_integrations.text.time_expressions.words import Decoys, Words
+
+_PAIRS = (
+    '""',
+    "\u201c\u201d",
+    "\u201e\u201c",
+    "\u201e\u201d",
+    "\u00ab\u00bb",
+    "\u00bb\u00ab",
+    "''",
+    "\u2018\u2019",
+    "\u201a\u2018",
+)
+
+
+def _quotation(pair: str) -> str:
+    first, last = pair[0], pair[1]
+    inside = rf"[^{pair}\n]*(?:(?<=\w)'(?=\w)[^{pair}\n]*)*"
+    return rf"(?<![\w{first}]){first}(?=\S)(?!'?[0-9]{{2}}\b){inside}(?<=\S){last}(?!\w)"
+
+
+_QUOTED = re.compile("|".join(map(_quotation, _PAIRS)))
+"""A quotation with its marks; an apostrophe inside a word ends none, and the one of a year ("'23") begins none."""
+_HEADED = re.compile(r":\s+(?P<title>[^\s?!][^\n?!]*?)(?=[?!\n]|\.\s|\.?\s*$)")
+"""What stands behind a colon, to the end of its sentence."""
+_TITLE_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
+_SHORTEST = (
+    4  # letters of a word that a title writes with a capital: "of", "the", "del", "f\u00fcr" may be small
+)
+_GOES_ON = re.compile(rf"(?:\s+(?=[^\W\d_]{{{_SHORTEST}}})[^\W\d_][\w'\u2019-]+){{3}}")
+"""Three longer words behind a time."""
+_NUMBERED = re.compile(r"\b[A-Z]\w*(?<=[0-9])|\b[A-Z][a-z]+ [0-9]{4}$")
+"""A time with a capital and a figure: "Q3", "Summer 2023"; behind "on Monday" three words in capitals are somebody's name."""
+_MARKS = " \t\r\n?!.,;:\u00bf\u00a1"
+
+
+def outside_titles(text: str, windows: Sequence[TimeWindow], words: Words) -> list[TimeWindow]:
+    """The windows of a question but for those that stand in a title.
+
+    A quotation is a title, unless it is the whole question, or a time in small letters and nothing else. So is what a
+    colon heads, if its longer words have capitals and it is more than a time and one word in front of it: "Write notes
+    for: Q3 Patient Campaign Review", but not "Expenses: food in Q3". Without a colon a time with a capital and a figure
+    is one inside a sentence, with three longer words in capitals behind it: "notes for Q3 Patient Education Campaign Review".
+
+    Args:
+        text: the question.
+        windows: what was found in it.
+        words: of the language in which it was found.
+    """
+    titles = [*_quotations(text, windows, words), *_headed(text, windows, words)]
+    return [
+        window
+        for window in windows
+        if not any(_within(window, title) for title in titles) and not _title_goes_on(text, window)
+    ]
+
+
+def is_in_quoted_title(text: str, window: TimeWindow) -> bool:
+    """Whether a window of a statement stands in a quotation that is written as a title: what was said may date an event."""
+    return any(
+        _within(window, found.span()) and _has_capitals(found[0])
+        for found in _QUOTED.finditer(text)
+        if found[0][1:-1] != window.phrase
+    )
+
+
+def _quotations(text: str, windows: Sequence[TimeWindow], words: Words) -> Iterator[tuple[int, int]]:
+    for found in _QUOTED.finditer(text):
+        start, end = found.span()
+        said = found[0][1:-1]
+        whole = not (text[:start] + text[end:]).strip(_MARKS)
+        time_alone = any(window.phrase == said for window in windows)
+        if not whole and not (time_alone and not regex(words.decoys.capital, exact=True).match(said)):
+            yield start, end
+
+
+def _headed(text: str, windows: Sequence[TimeWindow], words: Words) -> Iterator[tuple[int, int]]:
+    for found in _HEADED.finditer(text):
+        title, span = found["title"], found.span("title")
+        if not _has_capitals(title) or regex(words.decoys.question).match(title):
+            continue
+        inside = [window.span for window in windows if _within(window, span)]
+        names = [
+            place.start() + span[0]
+            for place in _TITLE_WORD.finditer(title)
+            if len(place[0]) >= _SHORTEST
+            and not any(start <= place.start() + span[0] < end for start, end in inside)
+        ]
+        last = max((start for start, _ in inside), default=0)
+        if len(names) > 1 or any(place > last for place in names):
+            yield span
+
+
+def _title_goes_on(text: str, window: TimeWindow) -> bool:
+    start, end = window.span
+    behind = _GOES_ON.match(text, end)
+    numbered = text[:start].strip(_MARKS) != "" and _NUMBERED.search(window.phrase) is not None
+    return numbered and behind is not None and _has_capitals(behind[0])
+
+
+def _within(window: TimeWindow, title: tuple[int, int]) -> bool:
+    return title[0] <= window.span[0] and window.span[1] <= title[1]
+
+
+def _has_capitals(title: str) -> bool:
+    """Whether every longer word begins with a capital."""
+    return all(name[0][0].isupper() for name in _TITLE_WORD.finditer(title) if len(name[0]) >= _SHORTEST)
+
+
+_LOOK_BACK, _LOOK_AHEAD = 60, 40  # characters
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n]\s*)[\"'(\u00bf\u00a1]*$")
+_ONE_CAPITAL = re.compile(r"[A-Z][a-z]+")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def is_decoy(reading: Reading, scope: Scope, sentence: str) -> bool:
+    """Whether the words around a phrase make it a habit, a name, a title or a thing."""
+    decoys, text = scope.words.decoys, scope.text
+    before = text[max(0, reading.start - _LOOK_BACK) : reading.start]
+    phrase, after = text[reading.start : reading.end], text[reading.end : reading.end + _LOOK_AHEAD]
+    if (
+        regex(decoys.before).search(before)
+        or regex(decoys.around).search(f"{before}\0{phrase}")
+        or regex(decoys.after).match(after)
+        or _is_titled(phrase, before, decoys)
+        or _is_work(phrase, before, after, decoys)
+        or _belongs_to_someone(phrase, before, scope.words)
+        or (reading.span and reading.span.floating and regex(decoys.habits).search(sentence))
+        or _is_yearly(reading, phrase, sentence, scope)
+        or _is_habit(phrase, before, after, scope.words)
+        or _is_weekly(phrase, sentence, scope)
+    ):
+        return True
+    article = regex(decoys.article).match(phrase)
+    bare = phrase[article.end() :] if article else phrase
+    return _is_bare(bare, scope.words) and _is_thing(bare, before, after, decoys)
+
+
+def _is_titled(phrase: str, before: str, decoys: Decoys) -> bool:
+    """As in "Who stars in 2001", "The Day After Tomorrow"."""
+    plain = regex(decoys.plain_end).search(phrase)  # "Who wrote Monday's report, the 2014 paper?"
+    if _is_capital(phrase, decoys) and not plain and regex(decoys.title_before).search(before):
+        return True
+    inside = regex(decoys.title_words, exact=True).search(phrase)
+    return inside is not None and not _SENTENCE_START.search(before + phrase[: inside.start()])
+
+
+def _is_work(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
+    """As in "The Tonight Show", "Is Last Christmas by Wham?", "my copy of 1984", "Did we see Wonder Woman 1984?"."""
+    shown = regex(decoys.show_before, exact=True).search(before)
+    if shown and _ONE_CAPITAL.fullmatch(phrase) and _goes_on(after, decoys):
+        return True
+    if _is_capital(phrase, decoys) and regex(decoys.title_after).search(f"{before}\0{after}"):
+        return True
+    if regex(decoys.of_figures).fullmatch(phrase):
+        return regex(decoys.copies).search(before) is not None
+    return phrase.isdigit() and regex(decoys.numbered_titles, exact=True).search(before) is not None
+
+
+def _belongs_to_someone(phrase: str, before: str, words: Words) -> bool:
+    """As in "In her early 40s" is an age, "in my last year" is no year of the calendar."""
+    if regex(words.decoys.decade).search(phrase) and regex(words.decoys.before_decade).search(before):
+        return True
+    which = regex(rf"(?:{any_of(words.which)})\b").match(phrase)
+    return which is not None and regex(words.decoys.before_which).search(before) is not None
+
+
+def _is_bare(phrase: str, words: Words) -> bool:
+    plain = word(phrase)
+    tables = (words.months, words.weekdays, words.seasons, words.holidays, words.near)
+    return any(plain in table for table in tables) or plain.isdigit()
+
+
+def _is_habit(phrase: str, before: str, after: str, words: Words) -> bool:
+    """As in "My Sunday rides"."""
+    owned = word(phrase) in words.weekdays and regex(words.decoys.owner_before).search(before)
+    return bool(owned and regex(words.decoys.plural_after).match(after))
+
+
+def _is_yearly(reading: Reading, phrase: str, sentence: str, scope: Scope) -> bool:
+    """As in "¿Adónde voy en verano?": the present tense tells what is done every summer."""
+    if reading.span is None or not reading.span.floating or scope.direction is Direction.FUTURE:
+        return False
+    words = scope.words
+    if regex(words.asks_back).search(scope.spelled) or not regex(words.decoys.yearly_habits).search(sentence):
+        return False
+    plain = phrase.lower()
+    return not any(map(str.isdigit, plain)) and not any(
+        name in words.weekdays for name in _WORD.findall(plain)
+    )
+
+
+def _is_weekly(phrase: str, sentence: str, scope: Scope) -> bool:
+    """As in "open Monday to Friday": two weekdays in a sentence about what always holds."""
+    words = scope.words
+    names = [name for name in _WORD.findall(phrase.lower()) if name in words.weekdays]
+    if len(names) <= 1 or regex(words.asks_back).search(scope.spelled):
+        return False
+    return regex(words.decoys.range_habits).search(sentence) is not None
+
+
+def _is_thing(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
+    """Whether a bare name of a time is a person's, an animal's, a work's, or a kind of thing."""
+    around = ((decoys.before_bare, before), (decoys.things_before, before))
+    if any(regex(pattern).search(text) for pattern, text in around):
+        return True
+    if any(regex(pattern).search(after) for pattern in (decoys.after_bare, decoys.things_after)):
+        return True
+    named = _is_named(before, decoys) and not regex(decoys.named_people, exact=True).search(before)
+    return phrase[0].isupper() and (named or _goes_on(after, decoys))
+
+
+def _goes_on(after: str, decoys: Decoys) -> bool:
+    return regex(decoys.name_after, exact=True).match(after) is not None
+
+
+def _is_capital(phrase: str, decoys: Decoys) -> bool:
+    return regex(decoys.capital, exact=True).match(phrase) is not None
+
+
+def _is_named(before: str, decoys: Decoys) -> bool:
+    """As in "Ruby Tuesday", "Crusoe and Friday": a name goes before, other than the first word of a sentence."""
+    name = regex(decoys.name_before, exact=True).search(before)
+    return name is not None and not _SENTENCE_START.search(before[: name.start()])
+
 
 # A full stop in front of a small letter or a figure, or behind a day ("3. Mai"), ends no sentence.
 _SENTENCE = re.compile(

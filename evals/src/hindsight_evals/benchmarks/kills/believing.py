@@ -14,8 +14,13 @@ from pathlib import Path
 from hindsight_evals.benchmarks.kills.believed import BelievingModel, Held, Step, Verb, held, take
 from hindsight_evals.benchmarks.kills.child import preload
 from hindsight_integrations import AsyncHindsight, HindsightConfig
-from hindsight_integrations.config import KeywordBackend, ObservationConfig, StorageConfig, VectorBackend
-from hindsight_integrations.config.opinions import OpinionConfig
+from hindsight_integrations.config import (
+    KeywordBackend,
+    ObservationConfig,
+    OpinionConfig,
+    StorageConfig,
+    VectorBackend,
+)
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 
 BEGUN, ANSWERED, DONE, FAILED = "begun", "answered", "done", "failed"

@@ -206,13 +206,16 @@ def retain_many(work: Work) -> None:
 
 
 def forget(work: Work) -> None:
-    """One memory, with all that it alone mentions."""
+    """One memory, by its id or by a name that its text alone has, with all that it alone mentions."""
     if not work.ids:
         filled(work)
     text = work.rng.choice(sorted(work.ids))
     found, bank = work.ids.pop(text), work.hindsight.bank(MAIN)
     gone = Change(removes=work.mentions(text) | {("unit", MAIN, text)}, erased=tuple(TOKEN.findall(text)))
-    work.do([gone], lambda: bank.forget(unit=found))
+    token = TOKEN.findall(text)[0]
+    named: list[dict[str, Any]] = [{"unit": found}, {"units": [found]}, {"entity": token}]
+    selector = work.rng.choice(named)
+    work.do([gone], lambda: bank.forget(**selector))
 
 
 def edit(work: Work) -> None:

@@ -34,7 +34,7 @@ STAGES = {
     "- publish in Lucene": f"{BACKENDS}.keyword.store_pool.BankKeywords.refresh",
     "- Lucene to disk": f"{BACKENDS}.keyword.store_pool.BankKeywords.advance",
     "- into the graph": f"{BACKENDS}.graph.rustworkx.RustworkxMemoryGraph.add",
-    "- into the columns": "hindsight_integrations.search.projection.columns.ColumnFollower.follow",
+    "- into the columns": "hindsight_integrations.search.projection.bank_projection.ColumnFollower.follow",
 }
 """Steps of a retain and the functions they are; an indented one is part of the one above it."""
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from sqlite3 import Connection
 
-from hindsight_integrations.backends.ledger.rules.task_payloads import Traces
+from hindsight_integrations.backends.ledger.rules.commits import blocks
+from hindsight_integrations.backends.ledger.rules.task_payloads import Traces, without
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
-from hindsight_integrations.backends.ledger.sqlite.erased_turns import erase_turns, reached_turns, waiting_of
-from hindsight_integrations.backends.ledger.sqlite.erasure_traces import (
-    ErasedNames,
-    erase_names,
-    erase_traces,
-    traces_of,
-)
 from hindsight_integrations.backends.ledger.sqlite.mental_models import forget_answers
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
 from hindsight_integrations.backends.ledger.sqlite.observations import (
@@ -40,15 +34,330 @@ from hindsight_integrations.backends.ledger.sqlite.reader import count_memories
 from hindsight_integrations.backends.ledger.sqlite.record_categories import erase_unused, touched_categories
 from hindsight_integrations.backends.ledger.sqlite.refresh_tasks import enqueue_refreshes
 from hindsight_integrations.backends.ledger.sqlite.reinforce_tasks import enqueue_reinforcement
-from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
+from hindsight_integrations.backends.ledger.sqlite.rows import NOT_OBSERVED, find_bank
 from hindsight_integrations.backends.ledger.sqlite.tasks import take_back
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.identifiers import identifies_any
 from hindsight_integrations.model.names import normalise_name
-from hindsight_integrations.model.time import to_micros
+from hindsight_integrations.model.tasks import TaskKind
+from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.model.whole_names import WholeNames
+from hindsight_integrations.model.writes import Place
 from hindsight_integrations.ports.ledger import Scrub
+
+
+@dataclass(frozen=True, slots=True)
+class KeptNames:
+    """What is left of an entity's names.
+
+    Attributes:
+        name: its canonical name, replaced by one still in use where only forgotten units used it.
+        names: its normalised names, in order; never empty.
+        dropped: normalised names that nothing but forgotten units used.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    dropped: frozenset[str]
+
+
+def kept_names(
+    name: str, names: Sequence[str], forgotten: Collection[str], remaining: Sequence[str]
+) -> KeptNames:
+    """The names an entity keeps.
+
+    Args:
+        name: its canonical name.
+        names: its normalised names, in order.
+        forgotten: texts of its mentions in the units that go.
+        remaining: texts of its other mentions, at least one, the latest last.
+    """
+    dropped = frozenset(map(normalise_name, forgotten)) - frozenset(map(normalise_name, remaining))
+    spare = remaining[-1]
+    kept = tuple(each for each in names if each not in dropped) or (normalise_name(spare),)
+    return KeptNames(spare if normalise_name(name) in dropped else name, kept, dropped)
+
+
+EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+def erase_traces(
+    connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
+) -> dict[str, int]:
+    """Erase them for these units (and a whole document, if one is named); rows erased per kind."""
+    given, document = json.dumps(rows), erasure.document
+    counts = {"chunks": _erase_chunks(connection, bank, given, document)}
+    counts["documents"] = _erase_documents(connection, bank, given, document)
+    counts["tasks"] = _erase_tasks(connection, bank, traces)
+    # OR REPLACE: two statements that differ by author and reason alone become one event.
+    counts["reasons"] = connection.execute(
+        "UPDATE OR REPLACE validity_events SET by_unit = NULL, reason = '' "
+        "WHERE by_unit IN (SELECT value FROM json_each(?))",
+        (given,),
+    ).rowcount
+    return counts
+
+
+def _erase_chunks(connection: Connection, bank: int, given: str, document: str | None) -> int:
+    """The passages the units came from. Their hash stays, so that the same passage is not extracted again."""
+    named = connection.execute(
+        "DELETE FROM chunks WHERE bank = ? AND document = ?", (bank, document)
+    ).rowcount
+    emptied = connection.execute(
+        "UPDATE chunks SET text = '' WHERE bank = ? AND (document, ordinal) IN "
+        "(SELECT document, chunk FROM units WHERE id IN (SELECT value FROM json_each(?)))",
+        (bank, given),
+    ).rowcount
+    return named + emptied
+
+
+def _erase_documents(connection: Connection, bank: int, given: str, document: str | None) -> int:
+    """The document named; of those whose last unit goes, what the caller gave with them."""
+    named = connection.execute("DELETE FROM documents WHERE bank = ? AND id = ?", (bank, document)).rowcount
+    emptied = connection.execute(
+        "UPDATE documents SET context = '', metadata = '{}', tags = '[]' WHERE bank = :bank AND id IN "
+        "(SELECT document FROM units WHERE id IN (SELECT value FROM json_each(:given))) AND NOT EXISTS "
+        "(SELECT 1 FROM units WHERE units.bank = :bank AND units.document = documents.id "
+        "AND units.id NOT IN (SELECT value FROM json_each(:given)))",
+        {"bank": bank, "given": given},
+    ).rowcount
+    return named + emptied
+
+
+def _erase_tasks(connection: Connection, bank: int, traces: Traces) -> int:
+    """What waiting tasks carry of what is forgotten; how many tasks that changed or ended."""
+    tasks = connection.execute(
+        "SELECT id, payload FROM tasks WHERE bank = ? AND payload NOT IN ('', '{}')", (bank,)
+    ).fetchall()
+    after = [(task, payload, without(payload, traces)) for task, payload in tasks]
+    changed = [(kept, task) for task, payload, kept in after if kept != payload]
+    # What a task failed with may quote what it was about.
+    connection.executemany(
+        "UPDATE tasks SET payload = ?, last_error = '' WHERE id = ?", [pair for pair in changed if pair[0]]
+    )
+    connection.executemany("DELETE FROM tasks WHERE id = ?", [(task,) for kept, task in changed if not kept])
+    return len(changed)
+
+
+def traces_of(
+    connection: Connection, rows: list[int], erasure: Erasure, messages: set[Place], names: WholeNames
+) -> Traces:
+    """By what waiting tasks are known that carry these units, messages or names."""
+    found = connection.execute(
+        "SELECT unit_id, text FROM units WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(rows),)
+    )
+    words = {word for pair in found for word in pair} | {erasure.document or ""}
+    thread = erasure.thread if erasure.message is None else None
+    window = erasure.window
+    if erasure.before is not None and not erasure.tags:
+        window = Interval(EARLIEST, erasure.before)
+    return Traces(frozenset(words), frozenset(messages), window, thread, names, erasure.identifiers)
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedNames:
+    """What an erasure took away of who is who.
+
+    Attributes:
+        entities: ids of the entities erased.
+        names: normalised names that went, of entities erased and of those that stay, sorted.
+        lost: how many names the entities that stay lost.
+    """
+
+    entities: tuple[str, ...]
+    names: tuple[str, ...]
+    lost: int
+
+
+def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Erasure) -> ErasedNames:
+    """Erase what only these units knew of entities, while they are still there.
+
+    Args:
+        connection: the writer.
+        bank: row id of the bank.
+        rows: row ids of the units about to go.
+        erasure: names the entity, or some of its names, that go in any case.
+    """
+    erased = set(rows)
+    orphans: dict[int, str] = {}
+    names: set[str] = set()
+    forgotten: set[str] = set()
+    lost = 0
+    for entity, entity_id, known, mentions in _touched(connection, bank, rows, erasure.entity):
+        left = [text for unit, text in mentions if unit not in erased]
+        named = entity_id == erasure.entity
+        if not left or (named and not erasure.names):
+            orphans[entity] = entity_id
+            names |= set(known)
+            forgotten.add(entity_id)
+            continue
+        going = [text for unit, text in mentions if unit in erased]
+        dropped, fewer = _drop_names(connection, entity, [*going, *(erasure.names if named else ())], left)
+        names |= dropped
+        forgotten |= dropped
+        lost += fewer
+        _recount(connection, entity, erased)
+    _drop_audit(connection, bank, forgotten)
+    connection.executemany("DELETE FROM entities WHERE id = ?", [(entity,) for entity in orphans])
+    connection.executemany(
+        "DELETE FROM tasks WHERE bank = ? AND kind = ? AND key = ? AND key <> ''",
+        [(bank, TaskKind.OBSERVE, entity_id) for entity_id in orphans.values()],
+    )
+    return ErasedNames(tuple(orphans.values()), tuple(sorted(names)), lost)
+
+
+def _touched(
+    connection: Connection, bank: int, rows: list[int], named: str | None
+) -> list[tuple[int, str, list[str], list[tuple[int, str]]]]:
+    """(row, id, names, mentions as (unit, text)) of the entities these units mention, and of the one named."""
+    entities = connection.execute(
+        "SELECT id, entity_id, names FROM entities WHERE id IN (SELECT entity FROM mentions "
+        "WHERE unit IN (SELECT value FROM json_each(?))) OR (bank = ? AND entity_id = ?) ORDER BY id",
+        (json.dumps(rows), bank, named),
+    ).fetchall()
+    query = "SELECT unit, text FROM mentions WHERE entity = ? ORDER BY unit"
+    return [
+        (row, key, json.loads(names), connection.execute(query, (row,)).fetchall())
+        for row, key, names in entities
+    ]
+
+
+def _drop_names(
+    connection: Connection, entity: int, erased: list[str], left: list[str]
+) -> tuple[frozenset[str], int]:
+    """Take away the names nothing else uses: the names that go, and how many of them the entity had."""
+    name, known = connection.execute("SELECT name, names FROM entities WHERE id = ?", (entity,)).fetchone()
+    names = json.loads(known)
+    kept = kept_names(name, names, erased, left)
+    if list(kept.names) == names:
+        return kept.dropped, 0
+    connection.execute(
+        "UPDATE entities SET name = ?, names = ? WHERE id = ?", (kept.name, json.dumps(kept.names), entity)
+    )
+    connection.executemany(
+        "DELETE FROM entity_names WHERE entity = ? AND name = ?", [(entity, each) for each in kept.dropped]
+    )
+    stale = {key for each in kept.dropped for key in blocks(each)}
+    stale -= {key for each in kept.names for key in blocks(each)}
+    connection.executemany(
+        "DELETE FROM entity_blocks WHERE entity = ? AND block = ?", [(entity, key) for key in sorted(stale)]
+    )
+    return kept.dropped, len(names) - len([each for each in names if each in kept.names])
+
+
+def _recount(connection: Connection, entity: int, erased: set[int]) -> None:
+    """How often and when last the units that stay mention the entity."""
+    connection.execute(
+        "UPDATE entities SET (mentions, last_seen) = (SELECT count(*), max(mentioned_at) FROM mentions "
+        f"JOIN units ON units.id = unit WHERE entity = :entity AND {NOT_OBSERVED} AND unit NOT IN (SELECT value FROM json_each(:erased))) "
+        "WHERE id = :entity",
+        {"entity": entity, "erased": json.dumps(sorted(erased))},
+    )
+
+
+def _drop_audit(connection: Connection, bank: int, forgotten: set[str]) -> None:
+    """Audit entries that name what is forgotten: they would keep the name alive, and can no longer be undone."""
+    rows = connection.execute("SELECT id, detail FROM entity_changes WHERE bank = ?", (bank,)).fetchall()
+    stale = [
+        (change,) for change, detail in rows if any(json.dumps(word) in detail for word in sorted(forgotten))
+    ]
+    connection.executemany("DELETE FROM entity_changes WHERE id = ?", stale)
+
+
+def reached_turns(
+    connection: Connection, bank: int, rows: list[int], erasure: Erasure, names: WholeNames
+) -> set[Place]:
+    """The messages whose text goes: those the units were made from, and those the erasure names.
+
+    Args:
+        connection: the writer.
+        bank: row id of the bank.
+        rows: row ids of the units about to go.
+        erasure: what is to be erased.
+        names: of the entity to be erased, if it names one.
+    """
+    found = connection.execute(
+        "SELECT thread, message FROM json_each(?) AS given CROSS JOIN unit_sources ON unit = given.value",
+        (json.dumps(rows),),
+    ).fetchall()
+    if erasure.message is not None:
+        found.append((erasure.thread or "", erasure.message))
+    elif erasure.thread is not None:
+        query = "SELECT thread, message FROM message_keys WHERE bank = ? AND thread = ?"
+        found += connection.execute(query, (bank, erasure.thread)).fetchall()
+    if erasure.before is not None:
+        found += _said_before(connection, bank, erasure)
+    if erasure.window is not None:
+        span = to_micros(erasure.window.start), to_micros(erasure.window.end)
+        query = "SELECT thread, message FROM turns WHERE bank = ? AND unit IS NULL AND said_at >= ? AND said_at < ?"
+        found += connection.execute(query, (bank, *span)).fetchall()
+    return set(found) | _naming(connection, bank, names, erasure.identifiers)
+
+
+def waiting_of(connection: Connection, bank: int, places: set[Place]) -> list[int]:
+    """Row ids of the turns of these messages that wait for extraction."""
+    rows = connection.execute(
+        "SELECT units.id FROM json_each(?) AS given CROSS JOIN unit_sources AS source "
+        "ON source.thread = json_extract(given.value, '$[0]') AND message = json_extract(given.value, '$[1]') "
+        "JOIN units ON units.id = source.unit WHERE source.bank = ? AND kind = ? ORDER BY units.id",
+        (json.dumps(sorted(places)), bank, UnitKind.TURN),
+    )
+    return [row for (row,) in rows]
+
+
+def erase_turns(target: Target, places: set[Place]) -> int:
+    """Erase the texts of these messages; how many were kept, beside those that are units.
+
+    Memories made from them that stay are to be indexed again, without their words.
+    """
+    connection, bank = target.connection, target.bank
+    connection.executemany(
+        "INSERT INTO retold SELECT unit, bank, ? FROM unit_sources WHERE bank = ? AND thread = ? AND message = ? "
+        "ON CONFLICT DO UPDATE SET revision = excluded.revision",
+        [(target.revision, bank, *place) for place in places],
+    )
+    connection.executemany(
+        "DELETE FROM turns WHERE bank = ? AND thread = ? AND message = ? AND unit IS NOT NULL",
+        [(bank, *place) for place in places],
+    )
+    return connection.executemany(
+        "DELETE FROM turns WHERE bank = ? AND thread = ? AND message = ?",
+        [(bank, *place) for place in places],
+    ).rowcount
+
+
+def _said_before(connection: Connection, bank: int, erasure: Erasure) -> list[Place]:
+    """The messages kept as text that were said before a moment, all or those with one of the tags."""
+    rows = connection.execute(
+        "SELECT thread, message, tags FROM turns WHERE bank = ? AND unit IS NULL AND said_at < ?",
+        (bank, to_micros(erasure.before)) if erasure.before else (),
+    )
+    wanted = set(erasure.tags)
+    return [
+        (thread, message) for thread, message, tags in rows if not wanted or wanted & set(json.loads(tags))
+    ]
+
+
+def _naming(connection: Connection, bank: int, names: WholeNames, identifiers: Collection[str]) -> set[Place]:
+    """The messages kept as text, or waiting, in which a name stands as whole words, or whose speaker bears it, or an identifier."""
+    if not names and not identifiers:
+        return set()
+
+    def is_meant(text: str) -> bool:
+        return names.stand_in(text) or identifies_any(text, identifiers)
+
+    kept = connection.execute(
+        "SELECT thread, message, speaker || ': ' || text FROM turns WHERE bank = ? AND unit IS NULL", (bank,)
+    )
+    found = {(thread, message) for thread, message, text in kept if is_meant(text)}
+    waiting = connection.execute(
+        "SELECT source.thread, message, text FROM units JOIN unit_sources AS source ON unit = units.id "
+        "WHERE units.bank = ? AND kind = ?",
+        (bank, UnitKind.TURN),
+    )
+    return found | {(thread, message) for thread, message, text in waiting if is_meant(text)}
+
 
 BANK_CONTENT = (
     "units",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from sqlite3 import Connection
 from typing import Any
 
@@ -13,7 +13,6 @@ from hindsight_integrations.backends.ledger.sqlite import tasks
 from hindsight_integrations.backends.ledger.sqlite.commit import FLOAT_BYTES, write_units
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
-from hindsight_integrations.backends.ledger.sqlite.item_expiry import enqueue_expiry
 from hindsight_integrations.backends.ledger.sqlite.item_reader import (
     ALIVE,
     NAMED,
@@ -26,9 +25,36 @@ from hindsight_integrations.backends.ledger.sqlite.rows import find_bank, unit_r
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.model.items import ItemDelete, ItemKey, ItemWrite, Namespace
 from hindsight_integrations.model.namespaces import namespace_range, namespace_text
-from hindsight_integrations.model.tasks import TaskClaim
+from hindsight_integrations.model.tasks import TaskClaim, TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.time import MICROSECOND, to_micros
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
+
+SOONEST = timedelta(seconds=1)  # items that expire together go together; what has expired is hidden anyway
+
+
+def enqueue_expiry(connection: Connection, bank: int, clock: datetime, now: datetime) -> None:
+    """Enqueue a task for the first item to expire, unless one waits that is due by then. In the writer's transaction.
+
+    It has no key: what has a key is done early by `settle`, and this waits for its time.
+
+    Args:
+        connection: the writer.
+        bank: row id.
+        clock: the time by which tasks are due.
+        now: the time by which items expire.
+    """
+    kind, named = TaskKind.EXPIRE_ITEMS.value, "FROM tasks WHERE bank = ? AND kind = ? AND state = ?"
+    (first,) = connection.execute("SELECT min(expires_at) FROM items WHERE bank = ?", (bank,)).fetchone()
+    if first is None:
+        return
+    delay = max((first - to_micros(now)) * MICROSECOND, SOONEST)
+    query = f"SELECT min(not_before) {named}"
+    (due,) = connection.execute(query, (bank, kind, TaskState.PENDING.value)).fetchone()
+    if due is not None and due <= to_micros(clock + delay):
+        return
+    connection.execute(f"DELETE {named}", (bank, kind, TaskState.DONE.value))
+    tasks.enqueue(connection, bank, [TaskWrite(TaskKind.EXPIRE_ITEMS, "{}", delay)], clock)
+
 
 _PUT = """
 INSERT INTO items (bank, namespace, key, value, created_at, updated_at, ttl, expires_at, checksum)

@@ -9,8 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from hindsight_integrations.config import ExtractionMode, OnModelFailure
-from hindsight_integrations.config.retain import ExtractionOptions
+from hindsight_integrations.config import ExtractionMode, ExtractionOptions, OnModelFailure
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable, PromptTooLong
 from hindsight_integrations.model.facts import MemoryChange
 from hindsight_integrations.model.requests import Message

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hindsight_integrations.config.retain import ExtractionOptions
+from hindsight_integrations.config import ExtractionOptions
 from hindsight_integrations.errors import ModelError
 from hindsight_integrations.model.facts import ExtractedChange, ExtractedFact, MemoryChange
 from hindsight_integrations.model.requests import Message

@@ -6,28 +6,277 @@ mean. Runs where the commit is decided, on vectors made before it. Changes nothi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.facts import MemoryChange
 from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped, RetainResult
+from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.withdrawals import Ambiguity, ForgetRequest, Withdrawal
-from hindsight_integrations.prompts.end_memories import OpenStatement
+from hindsight_integrations.ports.arrays import Vector
+from hindsight_integrations.prompts.end_memories import MOST_CANDIDATES, OpenStatement
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.tempr.retain.drafts import Draft, NamedChange
+from hindsight_integrations.search.reference_scale import passage_cosine
+from hindsight_integrations.tempr.retain.drafts import Draft, MemoryName, NamedChange
 from hindsight_integrations.tempr.retain.embedding import Vectors
 from hindsight_integrations.tempr.retain.proposal import Forgetting
-from hindsight_integrations.tempr.retain.retraction.judged import NOT_ASKED, Judgement
-from hindsight_integrations.tempr.retain.retraction.named import (
-    Named,
-    named_document,
-    named_memories,
-    refusal,
+from hindsight_integrations.tempr.retain.replacing import (
+    names_of_entities,
+    names_of_mentions,
+    problem_of_replacing,
+    told_texts,
+    untold,
 )
-from hindsight_integrations.tempr.retain.retraction.reach import Reach
-from hindsight_integrations.tempr.retain.retraction.stated import Stated, stated
+from hindsight_integrations.tempr.retain.retraction.judged import NOT_ASKED, Judgement
+from hindsight_integrations.tempr.retain.retraction.reach import (
+    RETRACTABLE,
+    Candidate,
+    Reach,
+    precedes,
+    same_tags,
+)
+
+LISTED = MOST_CANDIDATES  # of a statement without an equal memory, for people or a model to choose from
+RELATED = 0.3  # similarity on the reference scale below which a memory is not listed
+
+WHEN = " | When: "
+"""What stands between the account of a memory and its dimensions (`ExtractedFact.narrative`)."""
+
+_END = " .!\u3002"
+"""Punctuation at the end of a sentence that changes nothing of what it says; a question mark does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a statement does.
+
+    Attributes:
+        ended: the memory it ends; None if it ends none.
+        candidates: memories it may mean where it ends none, the nearest first.
+        similarity: of the nearest, on the reference scale; 1 where several say the same.
+        known: whether it ends none because the memory that says the same had ended before.
+    """
+
+    ended: MemoryUnit | None = None
+    candidates: tuple[MemoryUnit, ...] = ()
+    similarity: float = 0.0
+    known: bool = False
+
+
+def stated(text: str, vector: Vector, position: int, reach: Reach, thresholds: Thresholds) -> Stated:
+    """What the statement of the draft at `position` ends: a memory is equal to it, or nothing happens.
+
+    Args:
+        text: what no longer holds, in words.
+        vector: its own.
+        position: of the draft that states it.
+        reach: the memories that the draft may change.
+        thresholds: of the embedder.
+    """
+    by = reach.drafts[position].unit
+    near = list(reach.nearest(text, vector, position))
+    equal = {unit.id: unit for _, unit in reach.earlier(position) if not reach.is_ended(unit, by)}
+    equal = {key: unit for key, unit in equal.items() if says(unit, text, by)}
+    equal |= {each.unit.id: each.unit for each in near if says(each.unit, text, by)}
+    equal |= {
+        unit.id: unit for unit in reach.restored() if says(unit, text, by) and not reach.is_ended(unit, by)
+    }
+    if len(equal) == 1:
+        return Stated(ended=next(iter(equal.values())))
+    if equal:
+        return Stated(candidates=tuple(equal.values())[:LISTED], similarity=1.0)
+    before = (
+        each.unit
+        for each in reach.nearest(text, vector, position, valid=False)
+        if reach.is_ended(each.unit, by)
+    )
+    if any(says(unit, text, by) for unit in (*reach.ended.values(), *before)):
+        return Stated(known=True)
+    return _related(near, thresholds)
+
+
+def says(unit: MemoryUnit, statement: str, by: MemoryUnit) -> bool:
+    """Whether a memory says the very words of a statement; case, white space and the final stop do not count.
+
+    Nor do the dimensions behind its account, or the name of the speaker in front of a message, unless another speaker
+    states it: "I live in Graz" of two people is two things.
+    """
+    said = _folded(statement)
+    texts = [unit.text, unit.what, unit.text.split(WHEN, 1)[0]]
+    if unit.speaker and by.speaker in {"", unit.speaker}:
+        texts.append(unit.text.removeprefix(f"{unit.speaker}: "))
+    return bool(said) and said in map(_folded, texts)
+
+
+def _folded(text: str) -> str:
+    return normalised_text(text).rstrip(_END)
+
+
+def _related(near: list[Candidate], thresholds: Thresholds) -> Stated:
+    """The memories that the statement may mean, for people."""
+    ranked = sorted(near, key=lambda each: -each.cosine)[:LISTED]
+    similar = [(each.unit, passage_cosine(each.cosine, thresholds)) for each in ranked]
+    similar = [(unit, similarity) for unit, similarity in similar if similarity >= RELATED]
+    return Stated(candidates=tuple(unit for unit, _ in similar), similarity=similar[0][1] if similar else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A memory as a fact names it, checked.
+
+    Attributes:
+        unit: the memory; None where there is none, or more than one.
+        refused: why nothing becomes of it; empty if it stands.
+        candidates: ids of the memories that its sources name, where they name more than one.
+    """
+
+    unit: MemoryUnit | None
+    refused: str = ""
+    candidates: tuple[str, ...] = ()
+
+
+def named_memories(position: int, reach: Reach) -> Iterator[tuple[NamedChange, Named]]:
+    """Each change of the draft at `position` with the memory that it names, or why nothing becomes of it.
+
+    What has ended already is left out.
+
+    Args:
+        position: of the draft.
+        reach: the memories that it may change.
+    """
+    for change in reach.drafts[position].changes:
+        named = _found(change.memory, position, reach, documents=change.change is MemoryChange.REMOVES)
+        if named is None:
+            continue
+        if change.change is MemoryChange.REPLACES and named.unit is not None and not named.refused:
+            draft = reach.drafts[position]
+            named = replace(named, refused=_problem_of_replacing(draft, change, named.unit, reach))
+        yield change, named
+
+
+def named_document(position: int, reach: Reach) -> Named | None:
+    """The document that the draft at `position` adds its items to, or why it cannot; None where it names none."""
+    draft = reach.drafts[position]
+    if draft.adds_to is None:
+        return None
+    found = _found(draft.adds_to, position, reach, documents=True)
+    return found or Named(None, "the document it names has ended")
+
+
+def _found(name: MemoryName, position: int, reach: Reach, *, documents: bool) -> Named | None:
+    """The one memory that is meant; why none can be, or which ones could; None where all that could be have ended."""
+    draft = reach.drafts[position]
+    found = (
+        _made_from(name.sources, position, reach) if name.sources else _of_id(name.unit_id, position, reach)
+    )
+    if not found:
+        return Named(None, _missing(name, draft))
+    valid = [unit for unit in found if not reach.is_ended(unit, draft.unit)]
+    if not valid:
+        return None
+    refused = [
+        refusal(draft.unit, unit) or ("" if not documents or reach.items_of(unit) else NO_DOCUMENT)
+        for unit in valid
+    ]
+    fitting = [unit for unit, problem in zip(valid, refused, strict=True) if not problem]
+    if len(fitting) > 1:
+        return Named(None, candidates=tuple(unit.id for unit in fitting))
+    return Named(fitting[0]) if fitting else Named(valid[0], refused[0])
+
+
+def _problem_of_replacing(draft: Draft, change: NamedChange, unit: MemoryUnit, reach: Reach) -> str:
+    """What of the memory the draft neither tells nor says was removed, for people."""
+    names = [mention.text for mention in draft.mentions]
+    own = [item.records[0] for item in reach.items_of(draft.unit).values()]
+    told = told_texts(draft.unit.text, names, [*draft.unit.records, *own], change.removed)
+    items = reach.items_of(unit).values()
+    held = [item.records[0] for item in items if not reach.is_ended(item, draft.unit)]
+    whole = replace(unit, records=(*unit.records, *held))
+    return problem_of_replacing(untold(whole, _names_of(unit, reach), told))
+
+
+def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
+    """The names of a memory's entities; of a draft's, those it was given with."""
+    for draft in reach.drafts:
+        if draft.unit.id == unit.id:
+            return names_of_mentions(draft.mentions)
+    rows = np.array(list(reach.view.ledger.row_ids(reach.view.bank, [unit.id]).values()), np.int64)
+    entities = reach.view.ledger.entities_of(reach.view.bank, rows)
+    return names_of_entities(entity for each in entities.values() for entity in each)
+
+
+def _of_id(unit_id: str, position: int, reach: Reach) -> list[MemoryUnit]:
+    return reach.stored([unit_id]) or [
+        draft.unit for draft in reach.drafts[:position] if draft.unit.id == unit_id
+    ]
+
+
+def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[MemoryUnit]:
+    """The memories made from exactly these messages, else those made from them and others; of the fact's own thread first."""
+    ledger, bank, thread = reach.view.ledger, reach.view.bank, reach.drafts[position].unit.thread
+    wanted = set(sources)
+    drafts = [draft.unit for draft in reach.drafts[:position] if wanted & set(draft.unit.sources)]
+    own = [(thread, source) for source in sources]
+    for places in (own, ledger.places_of_messages(bank, sources)):
+        threads = {place[0] for place in places}
+        rows = {
+            row
+            for closed in (False, True)
+            for row in ledger.units_of_messages(bank, places, closed=closed).tolist()
+        }
+        near = [
+            *_stored(rows, reach),
+            *(unit for unit in drafts if places is not own or unit.thread in threads),
+        ]
+        units = {
+            unit.id: unit for unit in near if wanted <= set(unit.sources) and unit.kind is UnitKind.MEMORY
+        }
+        exact = [unit for unit in units.values() if wanted == set(unit.sources)]
+        if found := exact or list(units.values()):
+            return found
+    return []
+
+
+def _stored(rows: Iterable[int], reach: Reach) -> list[MemoryUnit]:
+    ids = np.array(sorted(rows), np.int64)
+    return list(reach.view.ledger.units(reach.view.bank, ids).values()) if len(ids) else []
+
+
+def _missing(name: MemoryName, draft: Draft) -> str:
+    if not name.sources:
+        return "the memory it names is not in this bank"
+    if set(name.sources) <= set(draft.unit.sources):
+        return "it names its own messages"
+    return f"no memory was made from {', '.join(name.sources)}"
+
+
+NO_DOCUMENT = "the memory it names is not a document: it has no items"
+
+
+def refusal(by: MemoryUnit, unit: MemoryUnit) -> str:
+    """Why a fact cannot end or change a memory, for people; empty if it can. Pure.
+
+    Args:
+        by: the fact.
+        unit: the memory.
+    """
+    if unit.kind is UnitKind.DOCUMENT_ITEM:
+        return "it names an item; name the document, and the number of the item in `items`"
+    if unit.kind is not UnitKind.MEMORY:
+        return f"what it names is of kind {unit.kind}, which no message ends"
+    if unit.fact_type not in RETRACTABLE:
+        return f"the memory it names is of type {unit.fact_type}, which no message ends"
+    if not precedes(unit, by):
+        return "the memory it names was mentioned later, or in the same messages"
+    if not same_tags(unit, by):
+        return "the memory it names has other tags"
+    return ""
+
 
 FORGET_REQUESTED = "somebody asked to forget it"
 CERTAIN = 1.0  # score of memories that are named, of which only one can be meant
