@@ -122,7 +122,7 @@ def test_the_demo_runs_as_in_an_installed_wheel(tmp_path: Path) -> None:
 
 def test_the_demo_of_a_locomo_file_shows_all_four_channels(tmp_path: Path) -> None:
     """The conversation is retained and every channel contributes to the memories shown."""
-    data = Path(__file__).parents[2] / "examples" / "data"
+    data = Path(__file__).parents[2] / "evals/src/hindsight_evals/garden_club"
     club, asked = (json.loads((data / f"{name}.json").read_text()) for name in ("garden_club", "questions"))
     conversation: dict[str, Any] = {}
     for number, session in enumerate(club["sessions"], 1):

@@ -12,7 +12,7 @@ from table import every_row
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.tempr.retain.time_normalisation import parse_moment
 
-DATA = Path(__file__).parents[2] / "examples" / "data"
+DATA = Path(__file__).parents[2] / "evals/src/hindsight_evals/garden_club"
 CONVERSATION: dict[str, Any] = json.loads((DATA / "garden_club.json").read_text(encoding="utf-8"))
 FACTS: list[dict[str, Any]] = [
     json.loads(line) for line in (DATA / "garden_club.facts.jsonl").read_text(encoding="utf-8").splitlines()

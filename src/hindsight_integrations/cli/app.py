@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -273,16 +274,13 @@ def _print_retained(result: BulkResult, path: Path) -> None:
     results = [item.result for item in result.items if item.result]
     unchanged = sum(each.skipped_messages for each in results)
     closed = sum(len(each.closed) + len(each.superseded) for each in results)
-    dropped: dict[str, int] = {}
-    for each in results:
-        for reason in (one.reason for one in each.dropped):
-            dropped[reason] = dropped.get(reason, 0) + 1
+    dropped = Counter(one.reason for each in results for one in each.dropped)
     waiting = sum(len(each.parked) + len(each.queued) for each in results)
     parts = [f"created {memories(result.created)}"]
     parts += [f"{unchanged:,} unchanged"] if unchanged else []
     parts += [f"closed {closed:,}"] if closed else []
     if dropped:
-        parts.append(f"dropped {sum(dropped.values()):,}: {reasons(dropped)}")
+        parts.append(f"dropped {dropped.total():,}: {reasons(dropped)}")
     parts += [f"{len(result.failed):,} of {len(result.items):,} parts failed"] if result.failed else []
     console = output()
     console.print(plain("; ".join(parts)), soft_wrap=True)
@@ -709,9 +707,8 @@ def demo(
         run_demo(demo_console())
     else:
         from hindsight_integrations.cli.conversation_demo import run_conversation
-        from hindsight_integrations.cli.conversations import load_conversation
 
-        run_conversation(load_conversation(data), output())
+        run_conversation(data, output())
 
 
 @app.command(

@@ -19,7 +19,6 @@ from pydantic import BaseModel
 from rich.console import Console
 from rich.text import Text
 
-from hindsight_integrations.cli.conversations import sample_folder
 from hindsight_integrations.cli.show import plain
 from hindsight_integrations.config import HindsightConfig, ObservationConfig, RetainConfig
 from hindsight_integrations.errors import ModelError
@@ -100,8 +99,15 @@ def run_demo(console: Console) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="hindsight-demo-") as folder:
         # A copy, because a request without an answer is written into the folder.
-        recordings = shutil.copytree(sample_folder() / "demo", Path(folder) / "recordings")
+        recordings = shutil.copytree(_recordings(), Path(folder) / "recordings")
         play(console, MeteredModel(RecordedModel(recordings)), Path(folder) / "memory")
+
+
+def _recordings() -> Path:
+    """The folder of the recordings: beside this module in an installed wheel, in `examples/data` of a checkout."""
+    here = Path(__file__).resolve()
+    places = (here.parent / "recordings", here.parents[3] / "examples" / "data" / "demo")
+    return next(place for place in places if place.is_dir())
 
 
 def play(console: Console, model: MeteredModel, folder: Path, config: HindsightConfig | None = None) -> None:

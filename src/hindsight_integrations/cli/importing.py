@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -268,18 +268,30 @@ def _chatgpt_branch(conversation: Mapping[str, Any], dropped: Counter[str]) -> I
 
 
 def _read_locomo(value: Any) -> Source:  # noqa: ANN401 - JSON
-    from hindsight_integrations.cli.conversations import locomo_dates, locomo_turns
-
+    """Read LoCoMo conversations; turns of a session are half a minute apart, a shared photo is told by its caption."""
     threads = []
     for row in value if isinstance(value, list) else [value]:
         sessions = row["conversation"]
+        numbers = sorted(
+            int(key.split("_")[1]) for key in sessions if re.fullmatch(r"session_\d+_date_time", key)
+        )
         turns = [
             turn
-            for number, start in locomo_dates(sessions).items()
-            for turn in locomo_turns(sessions, number, start)
+            for number in numbers
+            for turn in _locomo_turns(
+                sessions.get(f"session_{number}") or (), sessions[f"session_{number}_date_time"]
+            )
         ]
         threads.append(Thread(tuple(turns), row.get("sample_id")))
     return Source(Format.LOCOMO, threads=tuple(threads))
+
+
+def _locomo_turns(turns: Iterable[Mapping[str, Any]], date: str) -> Iterator[Message]:
+    start = datetime.strptime(date, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)  # "1:56 pm on 8 May, 2023"
+    for position, turn in enumerate(turns):
+        caption = turn.get("blip_caption")
+        text = f"{turn['text']} [shares a photo: {caption}]" if caption else str(turn["text"])
+        yield Message(text, turn["speaker"], start + timedelta(seconds=30 * position), turn["dia_id"])
 
 
 _READERS: Mapping[Format, Callable[[Any], Source]] = {

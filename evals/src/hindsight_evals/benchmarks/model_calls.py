@@ -2,7 +2,7 @@
 
     hindsight-evals bench model_calls [--facts 3,30,300,5000] [--out FILE]
 
-Retain of the garden-club conversation (`examples/data`, six sessions), a message at a time and a session at a time, verbatim
+Retain of the garden-club conversation (`hindsight_evals/garden_club`, six sessions), a message at a time and a session at a time, verbatim
 (where the model is asked only what messages end), concise and in full; the observations of one entity, by its number of facts; a merge into the background, by its length; an
 answer at once and in steps, without and with an opinion near the one it puts forward; evidence of opinions; and the refresh of
 a mental model. The model is a script that answers every prompt soundly at once (`economy/scripted_answers.py`), so there are no
@@ -24,8 +24,8 @@ from hindsight_evals.benchmarks.economy.reflections import Cost, reflections, to
 from hindsight_evals.benchmarks.economy.scripted_answers import ScriptedAnswers
 from hindsight_evals.benchmarks.extraction.model import CountedModel
 from hindsight_evals.benchmarks.locomo.table import render
+from hindsight_evals.garden_club import Conversation, garden_club
 from hindsight_integrations import AsyncHindsight, HindsightConfig
-from hindsight_integrations.cli.conversations import Conversation, sample_conversation
 from hindsight_integrations.config import ExtractionMode, ObservationConfig
 from hindsight_integrations.testing.doubles import HashEmbedder
 
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 async def measured(facts: Sequence[int]) -> list[Cost]:
     """Everything the table has, in its order."""
-    sample = sample_conversation()
+    sample = garden_club()
     costs = [await retained(sample, mode, whole=whole) for whole in (False, True) for mode in MODES]
     for number in facts:
         costs += await observed(number)
@@ -126,7 +126,7 @@ async def merged() -> list[Cost]:
 
 def _counted(sample: Conversation) -> CountedModel:
     messages = [message for session in sample.sessions for message in session.messages]
-    facts = [fact for session in sample.sessions for fact in session.facts or ()]
+    facts = [fact for session in sample.sessions for fact in session.facts]
     return CountedModel(ScriptedAnswers(messages, facts))
 
 

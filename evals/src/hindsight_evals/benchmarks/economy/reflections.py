@@ -9,8 +9,8 @@ from typing import Any
 
 from hindsight_evals.benchmarks.economy.scripted_answers import ScriptedAnswers
 from hindsight_evals.benchmarks.extraction.model import CountedModel, Request
+from hindsight_evals.garden_club import Conversation
 from hindsight_integrations import AsyncHindsight, AsyncMemoryBank, ExtractedFact, Message
-from hindsight_integrations.cli.conversations import Conversation
 
 
 @dataclass(frozen=True, slots=True)
