@@ -19,7 +19,6 @@ from rich.progress import Progress
 from hindsight_integrations.cli.importing import Format, Source, Thread, read_source
 from hindsight_integrations.cli.show import (
     clean,
-    counted,
     entities_table,
     memories,
     messages,
@@ -29,7 +28,6 @@ from hindsight_integrations.cli.show import (
     print_json,
     reasons,
     recall_document,
-    record_document,
     records_table,
     reflection_document,
     show_opinion_history,
@@ -38,7 +36,6 @@ from hindsight_integrations.cli.show import (
     show_unit_history,
     table,
     tasks_table,
-    unit_document,
     units_table,
 )
 from hindsight_integrations.cli.work import check_memory, due_words, has_memory
@@ -55,6 +52,9 @@ from hindsight_integrations.errors import (
     MemoryDamaged,
     PromptTooLong,
 )
+from hindsight_integrations.model.aggregates import record_row
+from hindsight_integrations.model.display import count
+from hindsight_integrations.model.rows import unit_row
 from hindsight_integrations.model.units import FactType
 
 if TYPE_CHECKING:
@@ -260,8 +260,8 @@ def _print_source(name: str, source: Source) -> None:
     parts = [source.format.label]
     if source.threads:
         threads = len(source.threads)
-        parts += [counted(threads, "conversation")] if threads > 1 else []
-        parts.append(counted(source.messages, "message"))
+        parts += [count(threads, "conversation")] if threads > 1 else []
+        parts.append(count(source.messages, "message"))
     left_out = reasons(source.dropped)
     output().print(
         plain(f"{name}: {', '.join(parts)}" + (f" (left out: {left_out})" if left_out else "")),
@@ -286,7 +286,7 @@ def _print_retained(result: BulkResult, path: Path) -> None:
     console.print(plain("; ".join(parts)), soft_wrap=True)
     if waiting:
         console.print(
-            plain(f"{counted(waiting, 'passage')} wait for the model; extract with: {PROGRAM} work {path}"),
+            plain(f"{count(waiting, 'passage')} wait for the model; extract with: {PROGRAM} work {path}"),
             soft_wrap=True,
         )
     for index in result.behind:
@@ -421,7 +421,9 @@ def show(
 def _show_units(bank: MemoryBank, limit: int, as_json: bool) -> None:
     page = bank.units(limit=limit)
     if as_json:
-        print_json({"total": page.total, "units": [unit_document(unit, page.items) for unit in page.units]})
+        print_json(
+            {"total": page.total, "units": [unit_row(unit, page.items.get(unit.id, ())) for unit in page]}
+        )
     else:
         _print_listing(units_table(page.units, page.items), len(page.units), page.total, "memories")
 
@@ -429,7 +431,7 @@ def _show_units(bank: MemoryBank, limit: int, as_json: bool) -> None:
 def _show_records(bank: MemoryBank, limit: int, as_json: bool) -> None:
     entries = bank.records.list()
     if as_json:
-        print_json({"total": len(entries), "records": [record_document(entry) for entry in entries[:limit]]})
+        print_json({"total": len(entries), "records": [record_row(entry) for entry in entries[:limit]]})
     else:
         _print_listing(records_table(entries[:limit]), limit, len(entries), "records")
 
@@ -479,7 +481,7 @@ def _show_history(bank: MemoryBank, identity: str, *, as_json: bool) -> None:
         return
     events = bank.history(identity)
     if as_json:
-        print_json({"unit": unit_document(unit), "history": events})
+        print_json({"unit": unit_row(unit), "history": events})
         return
     texts = {event.by_unit: bank.get(event.by_unit).text for event in events if event.by_unit}
     show_unit_history(unit, events, texts, output())
@@ -565,7 +567,7 @@ def _erased(counts: Mapping[str, int]) -> str:
         "documents": ("document", "documents"),
         "entities": ("entity", "entities"),
     }
-    parts = [counted(counts[kind], *noun) for kind, noun in nouns.items() if counts.get(kind)]
+    parts = [count(counts[kind], *noun) for kind, noun in nouns.items() if counts.get(kind)]
     return ", ".join(parts) or reasons(counts)
 
 
@@ -629,7 +631,7 @@ def tasks(
     console.print(tasks_table(waiting))
     if retry:
         console.print(
-            plain(f"{counted(due, 'task')} due now; do them with: {PROGRAM} work {path}"), soft_wrap=True
+            plain(f"{count(due, 'task')} due now; do them with: {PROGRAM} work {path}"), soft_wrap=True
         )
 
 

@@ -6,7 +6,6 @@ import json
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hindsight_integrations.model.display import count, day, one_line
 from hindsight_integrations.model.documents import document_text
+from hindsight_integrations.model.recalled import recalled_row
 from hindsight_integrations.model.trace import Channel
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ LETTERS = {
     Channel.GRAPH: "graph",
     Channel.TEMPORAL: "time",
 }
+SHORT = 200  # characters of a memory in a list of the best
 PIPED_WIDTH = 100  # columns, where standard output is not a terminal
 _DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # would reorder what follows
 
@@ -83,24 +85,14 @@ def table(*columns: str, right: Sequence[str] = ()) -> Table:
     return made
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun: "1 memory", "1,204 memories"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def reasons(counts: Mapping[str, int]) -> str:
     """What happened how often: "empty (2), system lines (1)"."""
     return ", ".join(f"{reason} ({count:,})" for reason, count in counts.items())
 
 
 def memories(number: int) -> str:
-    """A number of memories."""
-    return counted(number, "memory", "memories")
-
-
-def day(moment: datetime | None) -> str:
-    """The date of a moment; "-" for none."""
-    return f"{moment:%Y-%m-%d}" if moment else "-"
+    """A number of memories: "1 memory", "1,204 memories"."""
+    return count(number, "memory", "memories")
 
 
 def when(unit: MemoryUnit) -> str:
@@ -114,11 +106,6 @@ def when(unit: MemoryUnit) -> str:
 def found_by(item: RecalledUnit) -> str:
     """Which channels found a unit, and where each ranked it."""
     return ", ".join(f"{LETTERS[channel]} {hit.rank}" for channel, hit in item.channels.items())
-
-
-def shortened(text: str, limit: int = 200) -> str:
-    """The beginning of a text."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def with_id(text: str, identity: str, note: str = "") -> Text:
@@ -137,7 +124,7 @@ def show_recalled(found: RecallResult, console: Console, *, most: int | None = 4
         )
     shown = table("score", "when", "found by (rank)", "memory", right=["score"])
     for item in found.units[:most]:
-        text = item.text if most is None else shortened(item.text)
+        text = item.text if most is None else one_line(item.text, SHORT)
         shown.add_row(f"{item.score:.4f}", when(item.unit), found_by(item), plain(text))
     console.print(shown)
 
@@ -299,53 +286,8 @@ def recall_document(found: RecallResult) -> dict[str, Any]:
         "confidence": found.confidence,
         "tokens": found.tokens,
         "window": found.window,
-        "memories": [recalled_document(item) for item in found.units],
+        "memories": [recalled_row(rank, item) for rank, item in enumerate(found, 1)],
         "damaged": found.damaged,
-    }
-
-
-def recalled_document(item: RecalledUnit) -> dict[str, Any]:
-    """A recalled memory as JSON."""
-    return {
-        **unit_document(item.unit),
-        "text": item.text,
-        "score": item.score,
-        "valid": item.valid,
-        "entities": item.entities,
-        "channels": {channel.value: hit.rank for channel, hit in item.channels.items()},
-    }
-
-
-def unit_document(
-    unit: MemoryUnit, items: Mapping[str, Sequence[MemoryUnit]] = MappingProxyType({})
-) -> dict[str, Any]:
-    """A memory as JSON; a document with the items that hold."""
-    return {
-        "id": unit.id,
-        "text": document_text(unit.text, items.get(unit.id, ())),
-        "network": unit.fact_type,
-        "mentioned_at": unit.mentioned_at,
-        "occurred": unit.occurred,
-        "closed_at": unit.closed_at,
-        "speaker": unit.speaker,
-        "thread": unit.thread,
-        "sources": unit.sources,
-        "document_id": unit.document_id,
-        "tags": unit.tags,
-        "metadata": unit.metadata,
-    }
-
-
-def record_document(entry: RecordEntry) -> dict[str, Any]:
-    """A record as JSON, with the memory it stands in."""
-    record = entry.record
-    return {
-        "at": entry.at,
-        "kind": record.kind,
-        "category": record.category,
-        "value": record.value,
-        "unit": record.unit,
-        "memory": {"id": entry.memory.id, "text": entry.memory.text},
     }
 
 
@@ -355,7 +297,7 @@ def reflection_document(reflection: Reflection) -> dict[str, Any]:
         "text": reflection.text,
         "extractive": reflection.extractive,
         "sufficient": reflection.sufficient,
-        "memories": [recalled_document(item) for item in reflection.units],
+        "memories": [recalled_row(rank, item) for rank, item in enumerate(reflection.units, 1)],
         "opinions": reflection.opinions,
         "notes": notes(reflection),
         "calls": reflection.calls,

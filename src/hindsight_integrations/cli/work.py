@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from hindsight_integrations.cli.show import counted, plain
+from hindsight_integrations.cli.show import plain
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.display import count
 
 if TYPE_CHECKING:
     from hindsight_integrations.model.results import Settled
@@ -73,7 +74,7 @@ async def work(path: Path, console: Console, *, follow: bool = False, **opening:
     if tasks.dead:
         console.print(
             plain(
-                f"{counted(tasks.dead, 'task')} given up; see why, and --retry: hindsight-memory tasks {path}"
+                f"{count(tasks.dead, 'task')} given up; see why, and --retry: hindsight-memory tasks {path}"
             ),
             soft_wrap=True,
         )
@@ -96,7 +97,7 @@ def _show_one(settled: Settled, console: Console) -> None:
 
 
 def _summary(settled: Settled) -> str:
-    parts = [f"{counted(len(settled.done), 'task')} done", _brought(settled)]
+    parts = [f"{count(len(settled.done), 'task')} done", _brought(settled)]
     parts += [f"{len(settled.failed)} failed"] if settled.failed else []
     parts += [f"{settled.tokens_in + settled.tokens_out} tokens"] if settled.tokens_in else []
     return "; ".join(filter(None, parts))
@@ -110,4 +111,4 @@ def _brought(settled: Settled) -> str:
         (settled.refreshed, "mental model refreshed", "mental models refreshed"),
         (len(settled.dropped), "statement dropped", "statements dropped"),
     ]
-    return ", ".join(counted(number, *noun) for number, *noun in counts if number)
+    return ", ".join(count(number, *noun) for number, *noun in counts if number)

@@ -47,26 +47,28 @@ class RecordEntry(Displayed):
         )
 
 
+def record_row(entry: RecordEntry) -> dict[str, Any]:
+    """A record as a row, with the memory it stands in."""
+    return {
+        "kind": entry.record.kind.value,
+        "category": entry.record.category,
+        "value": entry.record.value,
+        "unit": entry.record.unit,
+        "stated": entry.record.stated,
+        "at": entry.at,
+        "closed_at": entry.memory.closed_at,
+        "memory": entry.memory.text,
+        "memory_id": entry.memory.id,
+    }
+
+
 class RecordEntries(Displayed, Tabular, list[RecordEntry]):
     """A list of records, each with the memory it stands in."""
 
     __slots__ = ()
 
     def _rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "kind": entry.record.kind.value,
-                "category": entry.record.category,
-                "value": entry.record.value,
-                "unit": entry.record.unit,
-                "stated": entry.record.stated,
-                "at": entry.at,
-                "closed_at": entry.memory.closed_at,
-                "memory": entry.memory.text,
-                "memory_id": entry.memory.id,
-            }
-            for entry in self
-        ]
+        return [record_row(entry) for entry in self]
 
     def _display_facts(self) -> tuple[str, ...]:
         return (count(len(self), "record"),)

@@ -11,6 +11,7 @@ from typing import Any
 from hindsight_integrations.model.display import Displayed, Table, fields
 from hindsight_integrations.model.documents import document_text
 from hindsight_integrations.model.requests import TextForm
+from hindsight_integrations.model.rows import unit_row
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.model.turns import SourceTurn
@@ -222,4 +223,19 @@ def plain_metadata(recalled: RecalledUnit) -> dict[str, Any]:
         "thread": unit.thread,
         "sources": list(unit.sources),
         "document_id": unit.document_id,
+    }
+
+
+def recalled_row(rank: int, recalled: RecalledUnit) -> dict[str, Any]:
+    """A recalled memory as a row: the memory's, with its rank, score and the rank that each channel gave it."""
+    hits = {channel.value: recalled.channels.get(channel) for channel in Channel}
+    return unit_row(recalled.unit) | {
+        "text": recalled.text,
+        "rank": rank,
+        "score": float(recalled.score),
+        "when": recalled.when,
+        "entities": list(recalled.entities),
+        "valid": recalled.valid,
+        "reason": recalled.reason.value,
+        **{f"{name}_rank": hit.rank if hit else None for name, hit in hits.items()},
     }

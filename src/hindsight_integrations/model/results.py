@@ -14,12 +14,13 @@ from hindsight_integrations.model.recalled import (
     RecalledChunk,
     RecalledUnit,
     SourceFact,
+    recalled_row,
 )
 from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.rows import Tabular, UnitSequence, unit_row
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.model.trace import Channel, Trace
+from hindsight_integrations.model.trace import Trace
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.model.withdrawals import Ambiguity, ForgetRequest, Withdrawal
 
@@ -82,7 +83,7 @@ class RecallResult(Displayed, Tabular, UnitSequence[RecalledUnit]):
         return "\n\n".join(section for section in sections if section)
 
     def _rows(self) -> list[dict[str, Any]]:
-        return [_recalled_row(rank, unit) for rank, unit in enumerate(self.units, start=1)]
+        return [recalled_row(rank, unit) for rank, unit in enumerate(self.units, start=1)]
 
     def _display_text(self) -> str:
         return self.query.text if self.query else ""
@@ -95,20 +96,6 @@ class RecallResult(Displayed, Tabular, UnitSequence[RecalledUnit]):
         rows = [(unit.text, unit.when, f"{unit.score:.3g}", unit.ranks) for unit in self.units]
         columns = ("memory", "when", "score", "found by")
         return fields(query=self._display_text()), Table(columns, rows), *self.records
-
-
-def _recalled_row(rank: int, recalled: RecalledUnit) -> dict[str, Any]:
-    hits = {channel.value: recalled.channels.get(channel) for channel in Channel}
-    return unit_row(recalled.unit) | {
-        "text": recalled.text,
-        "rank": rank,
-        "score": float(recalled.score),
-        "when": recalled.when,
-        "entities": list(recalled.entities),
-        "valid": recalled.valid,
-        "reason": recalled.reason.value,
-        **{f"{name}_rank": hit.rank if hit else None for name, hit in hits.items()},
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +300,7 @@ class UnitPage(Displayed, Tabular, UnitSequence[MemoryUnit]):
     items: Mapping[str, tuple[MemoryUnit, ...]] = field(default_factory=dict)
 
     def _rows(self) -> list[dict[str, Any]]:
-        return [unit_row(unit) for unit in self.units]
+        return [unit_row(unit, self.items.get(unit.id, ())) for unit in self.units]
 
     def _display_facts(self) -> tuple[str, ...]:
         shown = f"{len(self.units):,} of {count(self.total, 'memory', 'memories')}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from hindsight_integrations.errors import MissingDependency
+from hindsight_integrations.model.documents import document_text
 from hindsight_integrations.model.units import MemoryUnit
 
 if TYPE_CHECKING:
@@ -73,11 +74,11 @@ class UnitSequence(Generic[Unit_co]):
         return self.units[place]
 
 
-def unit_row(unit: MemoryUnit) -> dict[str, Any]:
-    """A memory as a row: what it says, when, where it came from, and the caller's labels."""
+def unit_row(unit: MemoryUnit, items: Sequence[MemoryUnit] = ()) -> dict[str, Any]:
+    """A memory as a row: what it says (of a document with the items that hold), when, where it came from, and the caller's labels."""
     return {
         "id": unit.id,
-        "text": unit.text,
+        "text": document_text(unit.text, items),
         "fact_type": unit.fact_type.value,
         "kind": unit.kind.value,
         "occurred_start": unit.occurred.start if unit.occurred else None,
