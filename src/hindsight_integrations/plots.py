@@ -68,7 +68,7 @@ def memory_graph(bank: MemoryBank, around: str, *, hops: int = 1, ax: Axes | Non
         MissingDependency: matplotlib is not installed.
     """
     if not isinstance(bank, MemoryBank):
-        raise InvalidRequest("bank", f"{shown(bank)} is no MemoryBank", "Pass MemoryBank.over(bank).")
+        raise InvalidRequest("bank", f"{shown(bank)} is not a MemoryBank", "Pass MemoryBank.over(bank).")
     graph = _neighbourhood(bank, around, checked_count(hops, "hops", most=3))
     axes = _axes(ax, 3.5 + hops + 0.17 * len(graph.units))  # the legend takes a line for each
     for one, other in graph.edges:

@@ -223,7 +223,7 @@ def test_models_of_three_kinds_are_taken(opener: Opener, light_config: Any, mode
         (7, "an object of builtins.int is no chat model"),
         ("", "is not of the form '<provider>:<name>'"),
         ("gpt-4o-mini", "is not of the form '<provider>:<name>'"),
-        ("nobody:gpt-4o-mini", "LangChain makes no 'nobody:gpt-4o-mini'"),
+        ("nobody:gpt-4o-mini", "LangChain cannot create 'nobody:gpt-4o-mini'"),
     ],
 )
 def test_a_model_that_is_nobodys_is_refused(

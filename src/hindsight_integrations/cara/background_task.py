@@ -49,6 +49,8 @@ _CAPITALISED = re.compile(r"(?<=[\w,;:)(\"\u201e\u00ab] )[A-Z\u00c0-\u00de][\w\u
 _WORD = re.compile(r"[^\W_]+")
 
 
+# Background merging, h' = Merge(h, h_new) (paper eq. 27): by a model whose answer is checked, or appended
+# without one.
 @dataclass(frozen=True, slots=True)
 class Merged:
     """A merged background.

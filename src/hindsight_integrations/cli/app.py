@@ -626,7 +626,7 @@ def tasks(
         waiting = [task for bank in opened for task in bank.tasks.list() if task.state.value != "done"]
     console = output()
     if not waiting:
-        console.print("no task waits")
+        console.print("no tasks are waiting")
         return
     console.print(tasks_table(waiting))
     if retry:

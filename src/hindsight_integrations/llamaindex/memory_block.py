@@ -43,6 +43,8 @@ EARLIER_MESSAGES = (
 )
 
 
+# What a memory block sees of a chat: windows that slide, and what is flushed from them; which message is
+# which (decision 150).
 def settled(window: Sequence[ChatMessage]) -> list[ChatMessage]:
     """The messages of a window whose turns are over: answered, or left behind by another message of the user.
 

@@ -13,6 +13,8 @@ from hindsight_integrations.prompts.rendering import fenced, template
 MOST_TOKENS = 4_096  # of a verdict: it has about 100; the rest is for models that think aloud first
 
 
+# The prompts that judge an answer against a reference, by the sort of question (paper A.4), and their answer
+# schema.
 class JudgeRule(StrEnum):
     """What makes an answer correct: a template each."""
 

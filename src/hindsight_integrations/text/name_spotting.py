@@ -20,6 +20,10 @@ _AFTER = re.compile(r" ([^\W\d_]+)")
 _AND = re.compile(r"(?: und | oder | & |, )$")
 
 
+# Names in languages that capitalise every noun: a capital says nothing, so each name needs evidence. Evidence
+# is what stands in front ("bei", "Frau", "Bruder", "heißt"), what follows (a verb in the singular, where a
+# noun would have an article), a second capitalised word, letters the language does not have, and lists of
+# common names. What is in doubt is left out: a noun taken for a name would link half of a bank.
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where words in capitals stand: the word before, case-folded, the word after, and whether they begin a sentence."""

@@ -48,6 +48,9 @@ DTYPES = {
 LENGTH_BYTES = 8
 
 
+# Reading a .safetensors file with numpy: 8 bytes of header length, a JSON header, then the tensors' bytes.
+# Format: huggingface/safetensors, README "Format". Written for files of one shard; BF16 and FP8 are not
+# numpy's.
 def read_safetensors(path: Path) -> dict[str, Tensor]:
     """Every tensor of a file, by name; read-only views of one buffer.
 

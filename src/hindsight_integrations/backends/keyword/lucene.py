@@ -34,6 +34,9 @@ from hindsight_integrations.ports.keyword_index import BM25_B, BM25_K1
 from hindsight_integrations.ports.watermark import Watermark
 
 
+# Watching an open index's write-once files: whether another program touched them since they were opened. An
+# index read through memory maps does not notice. Overwritten pages are read as they are now, and look like an
+# index without the words searched for.
 class FileWatch:
     """Length and time of change of files, as they were when it was made.
 

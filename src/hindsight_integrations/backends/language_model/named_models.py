@@ -83,7 +83,7 @@ def _named_model(name: str, *, in_words: InWords[Any] | None, timeout_s: float) 
         raise MissingDependency(f"the package of {shown(provider)}", str(error)) from error
     except ValueError as error:  # an unknown provider, or what its client misses, such as a key
         reason = str(error).splitlines()[0]
-        raise InvalidRequest("model", f"LangChain makes no {shown(name)}: {reason}", MODELS) from error
+        raise InvalidRequest("model", f"LangChain cannot create {shown(name)}: {reason}", MODELS) from error
     return LangChainModel(chat_model, name=name, in_words=in_words)
 
 

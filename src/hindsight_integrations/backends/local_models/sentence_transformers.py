@@ -50,6 +50,9 @@ WEIGHTS = "*.safetensors"
 PATTERNS = ("*.json", "*.txt", "*.model", WEIGHTS)
 
 
+# Models that are a folder of files rather than one graph: where the folder is, and what tells its weights
+# apart. The ways are those of `weights.py`: an explicit folder, else an installed package, else the hub at
+# one revision.
 @dataclass(frozen=True, slots=True)
 class PackagedFolder:
     """A folder inside an installed Python package, which is located but never imported.

@@ -44,6 +44,10 @@ STARTS = 3  # more places to look from where one of them misses something
 _PAGE = 1000  # ids a call
 
 
+# What a search in a collection's HNSW graph does not come to, and is scored beside it (decision 128). A
+# vector whose neighbours all have nearer ones keeps no link that leads to it: it is stored, counted and read
+# by its id, and no search finds it. Of 1,000 versions of one sentence it happens to 200, of 1,000 sentences
+# of a conversation to none.
 @dataclass(frozen=True, slots=True)
 class Beside:
     """Vectors that are scored exactly beside the graph.
@@ -197,6 +201,8 @@ _REFUSALS = {5, 6, 8, 10, 13, 14}
 """SQLite's busy, locked, read-only, I/O error, full and cannot open: the disk or its owner refuses, no file is damaged."""
 
 
+# The Chroma client of one folder: one at a time, dropped at its first failure, opened anew at the next use.
+# The only module that imports chromadb.
 class ChromaClient:
     """A Chroma system of our own.
 

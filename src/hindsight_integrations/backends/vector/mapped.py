@@ -28,6 +28,10 @@ Part: TypeAlias = tuple[IntArray, Matrix]
 """Row ids (n,) and their vectors (n, dimension)."""
 
 
+# VectorFile: the vectors of one bank on disk, read through the operating system's memory map. Two files that
+# only grow (row ids, and vectors in the same order) and a small one that says how much of them counts. What
+# counts is never written to again: to take rows out, both are written anew under another number. So a reader
+# of a mapping always sees what it was opened on, and a kill leaves either the old state or the new one.
 @dataclass(frozen=True, slots=True)
 class Contents:
     """What counts of a bank's files.

@@ -38,6 +38,8 @@ CANDIDATES = 512  # facts that may represent the others; of more, the newest hal
 TIE = 0.02  # of the best gain: of facts that say as much of the rest the newest is taken
 
 
+# The few facts of an entity that say most of the rest: its observations where no model sums them up (decision
+# 125).
 def represented(
     vectors: Matrix, weights: Sequence[float], thresholds: Thresholds, *, most: int
 ) -> dict[int, list[int]]:
@@ -101,6 +103,7 @@ NEWEST_SHARE = (
 )
 
 
+# Which facts of an entity are shown to a model where not all of them fit (decision 125).
 def chosen_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplicate: float) -> list[int]:
     """Positions of the facts to show, ascending: all if they fit, else the newest, then the most distinct.
 

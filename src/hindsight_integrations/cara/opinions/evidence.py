@@ -24,6 +24,7 @@ ALIKE = 0.25  # of the way from the semantic link to the duplicate: from there o
 PINNED = 0.0  # of it, where they share a number or a day as well [decision 131]
 
 
+# Whether two facts say the same thing in other words, so that a source is counted once for it (decision 131).
 def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
     """Whether one fact says again what another says, whoever said it; symmetric.
 

@@ -38,6 +38,8 @@ from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.text.language import Language
 
 
+# Assessing facts as evidence in batches: what one prompt asks, and what of its answer counts (paper section
+# 5.5).
 @dataclass(slots=True)
 class Assessments:
     """What came of a batch.

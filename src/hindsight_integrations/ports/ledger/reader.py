@@ -314,6 +314,7 @@ class ProfileReader(Protocol):
         ...
 
 
+# OpinionReader: opinions with the evidence they rest on (paper sections 5.4.1 and 5.5).
 class OpinionReader(Protocol):
     """Reads of one bank's opinions. What they say is as of the read; confidence is computed, see `model/confidence.py`."""
 

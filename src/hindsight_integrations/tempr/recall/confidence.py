@@ -31,6 +31,9 @@ CHARACTERS_READ = 2_000  # of each; bounds the cost (no source)
 NEUTRAL_WORDS, NEUTRAL_SHARE = 0.2, 0.76
 
 
+# What the units found say for an answer to the question: whose words were found, not only how near they are.
+# Of "What did Maria adopt?" and "What did John adopt?" one has no answer, and both find the same turn. So
+# beside the best score it counts whether the units are about the person the question names (decision 052).
 @dataclass(frozen=True, slots=True)
 class QuestionNames:
     """The names in a question, normalised.

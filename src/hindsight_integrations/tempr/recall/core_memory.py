@@ -36,6 +36,9 @@ MOST_LASTING = 500  # facts put into order, the latest: what 10,000 tokens hold 
 MOST_CURRENT = 100  # memories of each kind of record that are read, the latest (no source)
 
 
+# The overview that "What do you know about me?" asks for: such a question is like none of its answers.
+# Lasting facts by subject, then current goals, tasks and coming events, then what was said last. Each part
+# has its share of the budget, and what one leaves goes to the next.
 def overview(run: RecallContext, filtered: BoolArray) -> IntArray:
     """Row ids of an overview of a bank, in the order shown: the whole bank, which packing cuts to the budget.
 

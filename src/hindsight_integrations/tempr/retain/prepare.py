@@ -43,6 +43,8 @@ from hindsight_integrations.validation.retain_request import RetainRequest
 CATEGORY_TOKENS = 300  # of categories with one passage: about a hundred names
 
 
+# The categories of records shown to the model with a passage, so that one thing has one name (decision 113).
+# Reads the bank.
 def with_categories(
     passages: Sequence[Passage], view: BankView, tokens: TokenCounter, *, tags: tuple[str, ...]
 ) -> list[Passage]:
@@ -67,6 +69,8 @@ def with_categories(
     return shown
 
 
+# What a retain says about the agent becomes a task, in the retain's own commit (paper section 6.1, step 5 of
+# retain).
 def snippet_tasks(snippets: Iterable[Snippet]) -> list[WaitingPassage]:
     """A task for each snippet, due at once."""
     return [

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import date
-from decimal import Decimal
 from functools import cache
 
 LOCALES = ("en", "de", "es")
@@ -108,28 +106,3 @@ def currency_of_country(country: str) -> str | None:
 
     found = get_territory_currencies(country) if country.isascii() else []
     return str(found[0]) if found else None
-
-
-def written_day(day: date, code: str) -> str:
-    """A day in full, as a language writes it: "June 7, 2025", "7. Juni 2025".
-
-    Args:
-        day: the day.
-        code: ISO 639-1.
-    """
-    from babel.dates import format_date
-
-    return format_date(day, "long", locale=code)
-
-
-def written_number(number: Decimal, code: str, *, decimals: int) -> str:
-    """A number as a language writes it, rounded to two digits behind the decimal sign: "1,200.5", "1.200,5".
-
-    Args:
-        number: the number.
-        code: ISO 639-1.
-        decimals: digits behind the decimal sign at least, up to two.
-    """
-    from babel.numbers import format_decimal
-
-    return format_decimal(number, f"#,##0.{'0' * decimals}{'#' * (2 - decimals)}", locale=code)

@@ -28,6 +28,7 @@ from hindsight_integrations.model.time import from_micros
 from hindsight_integrations.ports.arrays import IntArray
 
 
+# Which names are an entity's for certain, and which were only found alike (decision 095).
 def exact_names(entity_id: str, name: str, log: Sequence[LoggedChange]) -> frozenset[str]:
     """The normalised name an entity goes by, and those that somebody gave it by hand.
 

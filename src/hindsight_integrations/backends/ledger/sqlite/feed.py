@@ -44,6 +44,9 @@ _LINKS = (
 )
 
 
+# Packed reads: whole columns of integers as one text each, which numpy reads three times as fast as rows. A
+# row costs Python a tuple and an integer for each of its columns. SQLite's `group_concat` costs it one string
+# a column.
 def integers(text: str | None) -> IntArray:
     """The integers of a comma-separated text, (n,); none for the NULL that no row gives."""
     if not text:

@@ -191,8 +191,8 @@ def _of_message(
 def _answer(message: Message, asked: Message) -> str:
     """An answer with what it answers: `user: Rex (asked "What is your dog called?")`.
 
-    That is the agent's message from its first question on, its last sentence if it asks nothing, and all of it where the answer is
-    picked from choices: it has a number, or the question alone names none ("Which?").
+    Quotes the agent's message from its first question on, or its last sentence if it asks nothing. Quotes all of it if the answer picks
+    one of numbered choices, or if the question is too short to be understood alone ("Which?").
     """
     sentences = spoken_sentences(asked.text)
     questions = [place for place, sentence in enumerate(sentences) if _is_question(sentence)]

@@ -51,6 +51,7 @@ _END = " .!\u3002"
 """Punctuation at the end of a sentence that changes nothing of what it says; a question mark does."""
 
 
+# What a statement under `invalidates` ends: the one valid memory that says the same (design 2.1).
 @dataclass(frozen=True, slots=True)
 class Stated:
     """What a statement does.
@@ -125,6 +126,10 @@ def _related(near: list[Candidate], thresholds: Thresholds) -> Stated:
     return Stated(candidates=tuple(unit for unit, _ in similar), similarity=similar[0][1] if similar else 0.0)
 
 
+# Memories that a fact names: by number where a model was shown them, by id or source where a caller says so
+# (decision 110). A name is checked: the memory is there, was mentioned earlier, and has the same tags; what
+# replaces a memory tells all of it that still holds. A change that fails a check is reported and does
+# nothing.
 @dataclass(frozen=True, slots=True)
 class Named:
     """A memory as a fact names it, checked.

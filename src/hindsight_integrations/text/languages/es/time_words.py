@@ -17,6 +17,9 @@ from hindsight_integrations.text.time_expressions.patterns import YEAR, any_of
 from hindsight_integrations.text.time_expressions.words import Decoys, Which, Words
 
 
+# Holidays by their Spanish names, without accents. Add one by adding a row. Feasts that are also towns or
+# first names ("San José", "Pilar") are known by "día de ..." alone. Mother's and Father's Day are those of
+# most countries, the second Sunday of May and the third of June.
 def _holy_week(year: int) -> Span:
     """From Monday to Easter Sunday."""
     end = easter(year).end
