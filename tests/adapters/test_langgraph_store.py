@@ -257,3 +257,15 @@ def test_an_index_config_of_langgraph_is_told_where_its_embedder_goes(light: Hin
     """Whoever comes from InMemoryStore(index={...}) is not left with another embedder in silence."""
     with pytest.raises(InvalidRequest, match="embeddings="):
         HindsightStore(light, index={"dims": 64, "embed": None, "fields": ["text"]})  # type: ignore[arg-type]
+
+
+@pytest.mark.promise("Every error says what to do.")
+def test_an_address_as_label_is_refused_with_the_way_out(store: HindsightStore) -> None:
+    """Sync and async; with `namespace_label` it is kept."""
+    label = "ann@example.com"
+    with pytest.raises(InvalidNamespaceError, match=r"namespace_label\(\.\.\.\)"):
+        store.put(("memories", label), "k", {"text": "x"})
+    with pytest.raises(InvalidNamespaceError, match="namespace_label"):
+        asyncio.run(store.aput(("memories", label), "k", {"text": "x"}))
+    store.put(("memories", namespace_label(label)), "k", {"text": "x"})
+    assert store.get(("memories", namespace_label(label)), "k") is not None

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 from archived import archived_rows
+from langchain_core.documents import Document as LangChainDocument
+from langchain_core.messages import AIMessage, HumanMessage
+from llama_index.core import Document as LlamaDocument
 
 from hindsight_integrations import AsyncHindsight, Document, Hindsight, InvalidRequest, RetainItem
 from hindsight_integrations.concurrency.in_flight import InFlight
@@ -125,6 +128,47 @@ def test_an_item_that_cannot_be_embedded_keeps_to_itself(opener: Callable[..., H
     assert [(place, type(error).__name__) for place, error in result.failed] == [(3, "MalformedOutput")]
     assert (result.created, bank.count()) == (3, 3)
     assert bank.retain("Not that.").created == 1
+
+
+def test_texts_documents_and_conversations_are_items(light: Hindsight) -> None:
+    """Ours, LangChain's and LlamaIndex's, without a wrapper; one outcome each."""
+    bank = light.bank("mixed")
+    result = bank.retain_many(
+        [
+            "Ana keeps bees.",
+            Document("Ben paints boats.", id="log"),
+            LangChainDocument("Cleo sells honey.", id="lc", metadata={"page": 3}),
+            LlamaDocument(text="Dora mends nets.", id_="li"),
+            [HumanMessage("I row.", id="m1"), AIMessage("The lake is calm today.", id="a1")],
+        ]
+    )
+    assert [outcome.error for outcome in result.items] == [None] * 5
+    units = {unit.text: unit for unit in bank.iterate_units()}
+    assert units.keys() == {
+        "Ana keeps bees.",
+        "Ben paints boats.",
+        "Cleo sells honey.",
+        "Dora mends nets.",
+        "user: I row.",
+        "assistant: The lake is calm today.",
+    }
+    assert (units["Cleo sells honey."].document_id, units["Cleo sells honey."].metadata) == (
+        "lc",
+        {"page": 3},
+    )
+
+
+def test_messages_alone_are_one_conversation(light: Hindsight) -> None:
+    bank = light.bank("chat")
+    said = [AIMessage("What is your dog called?", id="a1"), HumanMessage("Rex", id="m1")]
+    assert len(bank.retain_many(said).items) == 1
+    assert [unit.text for unit in bank.iterate_units()] == ['user: Rex (asked "What is your dog called?")']
+
+
+def test_langchain_documents_are_retained_in_one_commit(light: Hindsight) -> None:
+    bank = light.bank("docs")
+    pages = [LangChainDocument(f"Page {number} is about plums.") for number in (1, 2)]
+    assert (bank.retain(pages).created, bank.retain(pages).created) == (2, 0)
 
 
 def test_what_is_no_item_is_refused(light: Hindsight) -> None:

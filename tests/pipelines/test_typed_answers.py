@@ -54,6 +54,7 @@ def test_one_call_gives_answer_and_form(bank_of: Callable[..., MemoryBank]) -> N
     model = ScriptedModel([answer({"amount": "900", "currency": "EUR"})])
     found = bank_of(model).reflect(QUESTION, response_schema=Price)
     assert found.structured == Price(amount=Decimal(900), currency="EUR")
+    assert found.structured_as(Price).currency == "EUR"
     assert found.text == "It cost 900 euros."
     assert found.calls == model.calls == 1
     assert len(found.based_on) == 1
@@ -94,3 +95,8 @@ def test_the_same_form_has_the_same_schema() -> None:
     assert with_output(Answer, Price) is with_output(Answer, Price)
     assert "output" in with_output(Answer, Price).model_json_schema()["required"]
     assert with_output(Answer, Impossible) is not with_output(Answer, Price)
+
+
+def test_a_reflection_without_the_form_says_so(light: Hindsight) -> None:
+    with pytest.raises(LookupError, match="has no Price"):
+        light.bank("oven").reflect(QUESTION).structured_as(Price)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import socket
 import sys
 from pathlib import Path
 
 import pytest
 
+from hindsight_integrations.backends.local_models import weights
 from hindsight_integrations.backends.local_models.onnx import BGE_SMALL, MS_MARCO_MINILM_L12
 from hindsight_integrations.backends.local_models.weights import (
     HubWeights,
@@ -181,3 +183,15 @@ def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path, monkeypatch: pyt
     path.write_bytes(b"longer")
     assert file_sha256(path) == sha256(b"longer")
     assert len(calls) == 2
+
+
+def test_whether_a_hub_can_be_reached_is_found_out_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that listens, a port where none does, and a name that does not exist; a proxy is left to the client."""
+    monkeypatch.setattr(weights, "getproxies", dict)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert weights._reachable(f"http://127.0.0.1:{port}")
+    assert not weights._reachable(f"http://127.0.0.1:{port}")
+    assert not weights._reachable("https://nowhere.invalid")
+    monkeypatch.setattr(weights, "getproxies", lambda: {"https": "http://proxy"})
+    assert weights._reachable("https://nowhere.invalid")
