@@ -59,7 +59,7 @@ NOT_FOR_MODELS = (
     "testing/",
     "cli/",
     "errors.py",
-    "backends/ledger/",
+    "ledger/",
     "backends/keyword/",
     "backends/local_models/",
 )

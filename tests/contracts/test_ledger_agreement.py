@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledger_support import changes, commit
 
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.errors import HindsightError
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.entities import EntityRole
 from hindsight_integrations.model.links import Link, LinkType
 from hindsight_integrations.model.records import Record, RecordKind

@@ -9,7 +9,7 @@ import pytest
 from builders import BANK, at
 from ledger_support import Passes
 
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.testing.doubles import FrozenClock
 

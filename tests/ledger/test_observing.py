@@ -27,7 +27,7 @@ from ledger_observations import (
 )
 from ledger_support import Passes, commit
 
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.units import FactType

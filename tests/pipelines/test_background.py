@@ -29,7 +29,6 @@ from hindsight_integrations import (
     Message,
     ModelUnavailable,
 )
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.bank.task_runner import LEASE, MAX_ATTEMPTS, outage_delay, retry_delay
 from hindsight_integrations.config import (
     ExtractionMode,
@@ -41,6 +40,7 @@ from hindsight_integrations.config import (
     VectorBackend,
 )
 from hindsight_integrations.errors import ModelRefused, TaskClosed
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import WriteSet

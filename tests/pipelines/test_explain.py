@@ -167,7 +167,7 @@ def test_a_memory_erased_meanwhile_is_traced_without_its_text(
     light: Hindsight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A unit gone from the ledger while recall ran is traced as erased, and nothing of it is shown."""
-    from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+    from hindsight_integrations.ledger.ledger import SqliteLedger
 
     bank, real = fill(light.bank("street")), SqliteLedger.units
 

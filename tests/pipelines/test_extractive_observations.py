@@ -27,7 +27,7 @@ from observed_banks import (
 )
 
 from hindsight_integrations import Hindsight
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.testing.doubles import HashEmbedder

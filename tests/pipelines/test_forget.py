@@ -18,8 +18,8 @@ from hindsight_integrations import (
     Message,
     ModelUnavailable,
 )
-from hindsight_integrations.backends.ledger.sqlite import connections
 from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
+from hindsight_integrations.ledger import connections
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
@@ -268,7 +268,7 @@ def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
     """Killed after the ledger forgot but before indexes and files did, the next open cleans up by itself."""
-    from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+    from hindsight_integrations.ledger.ledger import SqliteLedger
     from hindsight_integrations.model.erasure import Erasure
 
     data, embedder = tmp_path / "data", Recording()

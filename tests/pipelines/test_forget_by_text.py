@@ -11,8 +11,8 @@ import pytest
 from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, Message
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.config import KeywordBackend, RetentionConfig, StorageConfig, VectorBackend
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.testing.doubles import FrozenClock
 

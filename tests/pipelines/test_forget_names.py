@@ -210,8 +210,8 @@ def test_a_disk_that_fills_up_after_the_erasure_says_so_in_the_receipt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The memories are gone though the files could not be rewritten: a receipt, not an error that claims the opposite."""
-    from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
     from hindsight_integrations.errors import LedgerFailed
+    from hindsight_integrations.ledger.ledger import SqliteLedger
 
     engine = opener(tmp_path, config=light_config)
     bank = engine.bank("b")

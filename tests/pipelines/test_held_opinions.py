@@ -12,7 +12,7 @@ import pytest
 from builders import make_write_set
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.opinions import (
     Assessment,
     EvidenceStrength,

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
-from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
 from hindsight_integrations.backends.vector import mapped
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.ledger.feed import SqliteFeed
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.graph.activation import hub_entities
 

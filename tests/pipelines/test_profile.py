@@ -28,8 +28,8 @@ from hindsight_integrations import (
     InvalidRequest,
     MemoryBank,
 )
-from hindsight_integrations.backends.ledger.sqlite import connections
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.ledger import connections
 from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder

@@ -345,7 +345,7 @@ def test_a_memory_erased_while_recall_reads_is_left_out(
     opener: Callable[..., Hindsight], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a reranker too, a unit that is gone from the ledger when it is read is missing, and nothing fails."""
-    from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+    from hindsight_integrations.ledger.ledger import SqliteLedger
 
     bank = opener(reranker=FixedReranker()).bank("garden")
     fill(bank, GARDEN)

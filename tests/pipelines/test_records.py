@@ -150,7 +150,7 @@ def test_a_record_erased_while_it_is_read_is_left_out(
     bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A memory forgotten between finding its record and reading it is missing from list and sum, and nothing fails."""
-    from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteSnapshot
+    from hindsight_integrations.ledger.ledger import SqliteSnapshot
 
     real = SqliteSnapshot.units
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

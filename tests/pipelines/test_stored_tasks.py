@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from hindsight_integrations import Document, Hindsight, HindsightConfig, Message, ModelUnavailable
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.config import (
     KeywordBackend,
     ObservationConfig,
@@ -20,6 +19,7 @@ from hindsight_integrations.config import (
     StorageConfig,
     VectorBackend,
 )
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.tasks import TaskKind, TaskWrite
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.testing.doubles import FrozenClock

@@ -24,7 +24,6 @@ from hindsight_integrations import (
     ModelUnavailable,
     RecalledUnit,
 )
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex
 from hindsight_integrations.config import (
     KeywordBackend,
@@ -34,6 +33,7 @@ from hindsight_integrations.config import (
     StorageConfig,
     VectorBackend,
 )
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.testing.doubles import FixedReranker, HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel

@@ -23,9 +23,9 @@ from ledger_support import commit
 from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
 from hindsight_integrations.backends.keyword.store_pool import MEMORY
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.errors import IndexOutOfStep
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.ports.arrays import Hits, Matrix

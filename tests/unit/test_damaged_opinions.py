@@ -12,7 +12,7 @@ from builders import BANK, make_units, make_write_set
 from ledger_opinions import add, evidence, form, log_of, reword
 from ledger_support import commit
 
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import SqliteLedger
 
 FIRST = "(SELECT id FROM units WHERE unit_id = 'o')"
 

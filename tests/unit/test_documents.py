@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from ledger_support import CLOSED, RESTORED, changes, commit
 from table import every_row
 
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.documents import document_text, in_served_order
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.recalled import ServedItems

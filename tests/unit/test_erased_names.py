@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from table import every_row
 
-from hindsight_integrations.backends.ledger.sqlite.erasure import kept_names
+from hindsight_integrations.ledger.erasure import kept_names
 
 
 @every_row(

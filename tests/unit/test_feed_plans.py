@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from builders import BANK
 
-from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.ledger.feed import SqliteFeed
+from hindsight_integrations.ledger.ledger import SqliteLedger
 
 WHOLE_BANK = {"count", "vector_count"}
 """Asked when a bank is opened, or an index failed."""

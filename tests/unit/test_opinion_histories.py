@@ -23,8 +23,8 @@ from ledger_opinions import (
 )
 from ledger_support import changes, commit
 
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.confidence import confidence_of, opinion_of
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.opinions import Assessment, OpinionLog, OpinionsWrite

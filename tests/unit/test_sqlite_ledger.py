@@ -24,13 +24,6 @@ from builders import (
 from ledger_history import mark_of
 from ledger_support import changes, commit, everything_of, rich_write_set
 
-from hindsight_integrations.backends.ledger.sqlite.high_water import HighWaterFile
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
-from hindsight_integrations.backends.ledger.sqlite.schema import (
-    APPLICATION_ID,
-    DEVELOPMENT_ID,
-    SCHEMA_VERSION,
-)
 from hindsight_integrations.errors import (
     InvalidRequest,
     LedgerBusy,
@@ -38,6 +31,13 @@ from hindsight_integrations.errors import (
     LedgerReadOnly,
     MemoryDamaged,
     SchemaMismatch,
+)
+from hindsight_integrations.ledger.high_water import HighWaterFile
+from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.schema import (
+    APPLICATION_ID,
+    DEVELOPMENT_ID,
+    SCHEMA_VERSION,
 )
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.records import Record, RecordKind
@@ -144,7 +144,7 @@ def test_records_are_found_by_index(tmp_path: Path) -> None:
 
 def test_damage_is_found_on_every_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Checksums are compared some units at a time, to the last."""
-    monkeypatch.setattr("hindsight_integrations.backends.ledger.sqlite.checksums._PAGE", 2)
+    monkeypatch.setattr("hindsight_integrations.ledger.checksums._PAGE", 2)
     ledger = opened_with(tmp_path, *(f"u{number}" for number in range(5)))
     assert (ledger.damaged(BANK), ledger.damaged_vectors(BANK)) == ((), ())
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)) as raw:
@@ -296,7 +296,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 def test_a_ledger_locked_by_a_foreign_tool_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If some database tool holds the file, a write ends in LedgerBusy after the timeout and can be repeated."""
-    monkeypatch.setattr("hindsight_integrations.backends.ledger.sqlite.connections.BUSY_MILLISECONDS", 20)
+    monkeypatch.setattr("hindsight_integrations.ledger.connections.BUSY_MILLISECONDS", 20)
     ledger = opened_with(tmp_path, "u1")
     raw = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)
     raw.execute("BEGIN IMMEDIATE")
@@ -362,7 +362,7 @@ def test_a_failed_commit_leaves_the_ledger_usable(tmp_path: Path) -> None:
 
 def test_scrubbing_says_what_became_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Clean, waiting for somebody who reads the old state elsewhere, or not ours: opened read-only."""
-    monkeypatch.setattr("hindsight_integrations.backends.ledger.sqlite.connections.BUSY_MILLISECONDS", 20)
+    monkeypatch.setattr("hindsight_integrations.ledger.connections.BUSY_MILLISECONDS", 20)
     ledger = opened_with(tmp_path, "u1", "u2")
     assert ledger.scrub() is Scrub.CLEAN
     elsewhere = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)

@@ -15,8 +15,8 @@ import pytest
 from builders import BANK, make_entity, make_units, make_write_set
 from ledger_support import changes, commit
 
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.errors import BankNotFound, EngineClosed, LedgerBusy, LedgerReadOnly
+from hindsight_integrations.ledger.ledger import SqliteLedger
 
 
 def opened_with(path: Path, *unit_ids: str) -> SqliteLedger:
@@ -45,7 +45,7 @@ def test_a_second_open_here_names_this_process(tmp_path: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import SqliteLedger
 ledger = SqliteLedger.open(Path(sys.argv[1]))
 print("open", flush=True)
 sys.stdin.read()
@@ -69,7 +69,7 @@ def test_another_process_is_named_and_its_lock_dies_with_it(tmp_path: Path) -> N
 FORKER = """
 import os, sys, time
 from pathlib import Path
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import SqliteLedger
 ledger = SqliteLedger.open(Path(sys.argv[1]))
 if not os.fork():
     print(os.getpid(), flush=True)
@@ -215,7 +215,7 @@ def test_closing_reaches_the_readers_of_other_threads(tmp_path: Path) -> None:
 COMMITTER = """
 import sys
 from pathlib import Path
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from builders import BANK, make_units, make_write_set
 from ledger_support import commit
 ledger = SqliteLedger.open(Path(sys.argv[1]))

@@ -10,7 +10,7 @@ import pytest
 from builders import BANK, at, make_write_set
 from ledger_support import commit
 
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.testing.doubles import FrozenClock
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ledger_support import commit
 from task_queue import LASTING, TaskQueue
 
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.errors import TaskClosed
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.tasks import TaskClaim, TaskKind, TaskWrite
 from hindsight_integrations.testing.doubles import FrozenClock
 

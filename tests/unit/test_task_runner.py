@@ -17,7 +17,6 @@ import pytest
 from builders import BANK, make_units, make_write_set
 from ledger_support import commit
 
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.bank.task_runner import (
     LEASE,
     MAX_ATTEMPTS,
@@ -37,6 +36,7 @@ from hindsight_integrations.errors import (
     ModelUnavailable,
     TaskClosed,
 )
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
 from hindsight_integrations.ports.ledger import Ledger

@@ -167,7 +167,7 @@ def _store(
 ) -> tuple[Ledger, Storage]:
     from hindsight_integrations.backends.chats import erase_chats
     from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
-    from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+    from hindsight_integrations.ledger.ledger import SqliteLedger
 
     data: Path | Literal[":memory:"] = (
         MEMORY if path in (MEMORY, Path(MEMORY)) else checked_path(path, "path")

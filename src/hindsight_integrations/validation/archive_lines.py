@@ -1,6 +1,6 @@
 """The lines of an archive, typed: a strict model a kind, which says what it names and what it refers to.
 
-A new kind of line is one more class here; the ledger must know how to write it (`backends/ledger/sqlite/archive.py`).
+A new kind of line is one more class here; the ledger must know how to write it (`ledger/archive.py`).
 """
 
 from __future__ import annotations

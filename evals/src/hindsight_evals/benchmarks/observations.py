@@ -30,10 +30,10 @@ from hindsight_evals.benchmarks.locomo.run import Facts
 from hindsight_evals.datasets.extracted import load_facts
 from hindsight_evals.runner.disk_cache import CachedEmbedder, DiskCache
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.config import ObservationConfig, StorageConfig
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel

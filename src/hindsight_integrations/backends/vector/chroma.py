@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hindsight_integrations.backends.gate import Gate
 from hindsight_integrations.backends.vector.chroma_files import (
     SegmentFiles,
     WatermarkFile,
@@ -31,6 +30,7 @@ from hindsight_integrations.backends.vector.chroma_files import (
     vacuum,
     vector_segments,
 )
+from hindsight_integrations.concurrency.gate import Gate
 from hindsight_integrations.errors import EngineClosed, HindsightError, IndexBehind, IndexOutOfStep
 from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix, Vector, no_hits, ranked
 from hindsight_integrations.ports.watermark import Watermark

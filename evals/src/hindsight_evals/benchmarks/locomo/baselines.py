@@ -12,8 +12,8 @@ from hindsight_evals.benchmarks.locomo.coverage import System
 from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
 from hindsight_integrations.backends.keyword.java import java_available
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.vector.exact import ExactVectorIndex
+from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, Vector

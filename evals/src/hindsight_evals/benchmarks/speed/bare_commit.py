@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from hindsight_integrations.backends.ledger.sqlite.connections import LEDGER_FILE
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.ledger.connections import LEDGER_FILE
+from hindsight_integrations.ledger.ledger import SqliteLedger
 
 Rows = dict[str, list[tuple[object, ...]]]
 """Table to the rows of it that a commit added."""

@@ -1,1 +1,0 @@
-"""Ledgers, and the rules they all keep."""

@@ -1,1 +1,0 @@
-"""Rules every ledger keeps, whatever it stores in: pure, and shared by all of them."""

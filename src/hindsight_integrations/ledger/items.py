@@ -1,0 +1,265 @@
+"""Items written into tables, each write a transaction of its own (decision 151)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from sqlite3 import Connection
+from typing import Any
+
+from hindsight_integrations.errors import RevisionConflict
+from hindsight_integrations.ledger import tasks
+from hindsight_integrations.ledger.commit import FLOAT_BYTES, write_units
+from hindsight_integrations.ledger.connections import Connections
+from hindsight_integrations.ledger.entity_writing import Target
+from hindsight_integrations.ledger.item_reader import (
+    ALIVE,
+    NAMED,
+    UNDER,
+    item_checksum,
+    keys_text,
+)
+from hindsight_integrations.ledger.observations import remove_units
+from hindsight_integrations.ledger.rows import find_bank, unit_rows
+from hindsight_integrations.ledger.rules import check_shape
+from hindsight_integrations.model.items import ItemDelete, ItemKey, ItemWrite, Namespace
+from hindsight_integrations.model.namespaces import namespace_range, namespace_text
+from hindsight_integrations.model.tasks import TaskClaim, TaskKind, TaskState, TaskWrite
+from hindsight_integrations.model.time import MICROSECOND, to_micros
+from hindsight_integrations.model.writes import UnitWrite, WriteSet
+
+SOONEST = timedelta(seconds=1)  # items that expire together go together; what has expired is hidden anyway
+
+
+def enqueue_expiry(connection: Connection, bank: int, clock: datetime, now: datetime) -> None:
+    """Enqueue a task for the first item to expire, unless one waits that is due by then. In the writer's transaction.
+
+    It has no key: what has a key is done early by `settle`, and this waits for its time.
+
+    Args:
+        connection: the writer.
+        bank: row id.
+        clock: the time by which tasks are due.
+        now: the time by which items expire.
+    """
+    kind, named = TaskKind.EXPIRE_ITEMS.value, "FROM tasks WHERE bank = ? AND kind = ? AND state = ?"
+    (first,) = connection.execute("SELECT min(expires_at) FROM items WHERE bank = ?", (bank,)).fetchone()
+    if first is None:
+        return
+    delay = max((first - to_micros(now)) * MICROSECOND, SOONEST)
+    query = f"SELECT min(not_before) {named}"
+    (due,) = connection.execute(query, (bank, kind, TaskState.PENDING.value)).fetchone()
+    if due is not None and due <= to_micros(clock + delay):
+        return
+    connection.execute(f"DELETE {named}", (bank, kind, TaskState.DONE.value))
+    tasks.enqueue(connection, bank, [TaskWrite(TaskKind.EXPIRE_ITEMS, "{}", delay)], clock)
+
+
+_PUT = """
+INSERT INTO items (bank, namespace, key, value, created_at, updated_at, ttl, expires_at, checksum)
+VALUES (:bank, :namespace, :key, :value, :now, :now, :ttl, :now + :ttl, :checksum)
+ON CONFLICT DO UPDATE SET value = excluded.value, checksum = excluded.checksum, updated_at = excluded.updated_at, ttl = excluded.ttl,
+    created_at = iif(expires_at <= :now, excluded.created_at, created_at), expires_at = excluded.expires_at
+RETURNING id
+"""
+
+
+class SqliteItems:
+    """`ItemWriter` over the writer's connection; see the port."""
+
+    _connections: Connections
+
+    def write_items(self, bank: str, writes: Sequence[ItemWrite | ItemDelete], now: datetime) -> int:
+        """Put and delete, all or nothing; the bank's revision afterwards."""
+        with self._connections.writing() as connection:
+            found = find_bank(connection, bank)
+            target = Target(connection, found.id, found.revision + 1)
+            units = _checked_units(target, bank, writes, found.dimension)
+            changed = sum(
+                _put(target, write, now) if isinstance(write, ItemWrite) else _deleted(target, write)
+                for write in writes
+            )
+            _own(target, bank, writes, units)
+            enqueue_expiry(connection, found.id, self._connections.clock.now(), now)
+            return _raised(target, bank, units) if changed or units else found.revision
+
+    def refresh_items(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> int:
+        """Items with a time to live begin it anew."""
+        with self._connections.writing() as connection:
+            values = {"keys": keys_text(keys), "bank": find_bank(connection, bank).id, "now": to_micros(now)}
+            return connection.execute(
+                f"UPDATE items SET expires_at = :now + ttl WHERE ttl IS NOT NULL AND {ALIVE} "
+                f"AND id IN (SELECT items.id FROM {NAMED})",
+                values,
+            ).rowcount
+
+    def expire_items(self, bank: str, now: datetime, claims: Collection[TaskClaim] = ()) -> int:
+        """Delete what has expired, complete these tasks, and enqueue the next."""
+        with self._connections.writing() as connection:
+            found, clock = find_bank(connection, bank), self._connections.clock.now()
+            tasks.complete(connection, found.id, claims, clock)
+            target = Target(connection, found.id, found.revision + 1)
+            query = "SELECT id FROM items WHERE bank = ? AND expires_at <= ?"
+            rows = [row for (row,) in connection.execute(query, (found.id, to_micros(now)))]
+            if _delete_rows(target, rows):
+                _raised(target, bank, ())
+            enqueue_expiry(connection, found.id, clock, now)
+            return len(rows)
+
+    def forget_items(self, bank: str, namespace: Namespace, key: str | None) -> int:
+        """Delete an item, or all under a prefix, as an erasure."""
+        first, after = namespace_range(namespace)
+        values = {
+            "bank": 0,
+            "first": first,
+            "after": after,
+            "key": key,
+            "namespace": namespace_text(namespace),
+        }
+        with self._connections.writing() as connection:
+            found = find_bank(connection, bank)
+            chosen = UNDER if key is None else "namespace = :namespace AND key = :key"
+            query = f"SELECT id FROM items WHERE bank = :bank AND {chosen}"
+            rows = [row for (row,) in connection.execute(query, {**values, "bank": found.id})]
+            target = Target(connection, found.id, found.revision + 1)
+            if rows:
+                _delete_rows(target, rows)
+                _begin_scrub(target)
+            return len(rows)
+
+    def item_residue(self, bank: str) -> int:
+        """How many values and texts wait to be scrubbed."""
+        with self._connections.reading() as connection:
+            return _residue(connection, find_bank(connection, bank).id)
+
+    def begin_item_scrub(self, bank: str) -> bool:
+        """Make the indexes write what was removed, and have `scrub` made up for after a kill."""
+        with self._connections.writing() as connection:
+            found = find_bank(connection, bank)
+            if not _residue(connection, found.id):
+                return False
+            _begin_scrub(Target(connection, found.id, found.revision + 1))
+            return True
+
+    def expired_banks(self, now: datetime) -> list[str]:
+        """Banks that hold expired items or residue."""
+        query = (
+            "SELECT name FROM banks WHERE EXISTS (SELECT 1 FROM items WHERE bank = banks.id AND expires_at <= :now) "
+            "OR EXISTS (SELECT 1 FROM item_residue WHERE bank = banks.id) ORDER BY name"
+        )
+        with self._connections.reading() as connection:
+            return [name for (name,) in connection.execute(query, {"now": to_micros(now)})]
+
+
+def _put(target: Target, write: ItemWrite, now: datetime) -> int:
+    """Insert or replace an item; how many units it had that are no texts of it any more."""
+    values: dict[str, Any] = {
+        "bank": target.bank,
+        "namespace": namespace_text(write.namespace),
+        "key": write.key,
+        "value": write.value,
+        "now": to_micros(now),
+        "ttl": None if write.ttl is None else write.ttl // MICROSECOND,
+        "checksum": item_checksum(namespace_text(write.namespace), write.key, write.value, to_micros(now)),
+    }
+    before = target.connection.execute(
+        "SELECT id FROM items WHERE bank = :bank AND namespace = :namespace AND key = :key AND value <> :value",
+        values,
+    ).fetchone()
+    ((row,),) = target.connection.execute(_PUT, values).fetchall()
+    kept = json.dumps([unit.unit.id for unit in write.units])
+    gone = target.connection.execute(
+        "SELECT unit FROM item_units JOIN units ON units.id = unit WHERE item = ? "
+        "AND unit_id NOT IN (SELECT value FROM json_each(?))",
+        (row, kept),
+    )
+    rows = [unit for (unit,) in gone]
+    remove_units(target, rows)
+    _leave_residue(target, len(rows) + (before is not None))
+    return len(rows)
+
+
+def _deleted(target: Target, write: ItemDelete) -> int:
+    """Delete an item; how many units it had."""
+    found = target.connection.execute(
+        "SELECT id FROM items WHERE bank = ? AND namespace = ? AND key = ?",
+        (target.bank, namespace_text(write.namespace), write.key),
+    )
+    return _delete_rows(target, [row for (row,) in found])
+
+
+def _delete_rows(target: Target, rows: list[int]) -> int:
+    """Delete items by row id; how many units they had."""
+    given = json.dumps(rows)
+    query = "SELECT unit FROM item_units WHERE item IN (SELECT value FROM json_each(?))"
+    units = [unit for (unit,) in target.connection.execute(query, (given,))]
+    remove_units(target, units)
+    target.connection.execute("DELETE FROM items WHERE id IN (SELECT value FROM json_each(?))", (given,))
+    _leave_residue(target, len(units) + len(rows))
+    return len(units)
+
+
+def _checked_units(
+    target: Target, bank: str, writes: Iterable[ItemWrite | ItemDelete], dimension: int | None
+) -> tuple[UnitWrite, ...]:
+    """The units that are not there yet."""
+    given = {unit.unit.id: unit for write in writes if isinstance(write, ItemWrite) for unit in write.units}
+    known = unit_rows(target.connection, target.bank, list(given))
+    new = tuple(unit for unit_id, unit in given.items() if unit_id not in known)
+    if any(not unit.vector for unit in new):
+        raise RevisionConflict(bank, target.revision - 1, target.revision - 1)
+    check_shape(WriteSet(bank, 0, units=new), dimension)
+    return new
+
+
+def _own(
+    target: Target, bank: str, writes: Sequence[ItemWrite | ItemDelete], new: Sequence[UnitWrite]
+) -> None:
+    """Write the units, and whose they are."""
+    write_units(target, WriteSet(bank, 0, units=tuple(new)))
+    for write in writes:
+        if isinstance(write, ItemWrite) and write.units:
+            target.connection.execute(
+                "INSERT INTO item_units (unit, item) SELECT units.id, items.id FROM json_each(:units) AS given "
+                "CROSS JOIN units ON units.bank = :bank AND unit_id = given.value JOIN items "
+                "ON items.bank = :bank AND namespace = :namespace AND items.key = :key WHERE true ON CONFLICT DO NOTHING",
+                {
+                    "units": json.dumps([unit.unit.id for unit in write.units]),
+                    "bank": target.bank,
+                    "namespace": namespace_text(write.namespace),
+                    "key": write.key,
+                },
+            )
+
+
+def _raised(target: Target, bank: str, units: Sequence[UnitWrite]) -> int:
+    """The bank at the revision of this write."""
+    dimension = len(units[0].vector) // FLOAT_BYTES if units else find_bank(target.connection, bank).dimension
+    query = "UPDATE banks SET revision = ?, dimension = ? WHERE id = ?"
+    target.connection.execute(query, (target.revision, dimension, target.bank))
+    return target.revision
+
+
+def _leave_residue(target: Target, texts: int) -> None:
+    if texts:
+        target.connection.execute(
+            "INSERT INTO item_residue VALUES (?, ?) ON CONFLICT DO UPDATE SET texts = texts + excluded.texts",
+            (target.bank, texts),
+        )
+
+
+def _residue(connection: Connection, bank: int) -> int:
+    row = connection.execute("SELECT texts FROM item_residue WHERE bank = ?", (bank,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _begin_scrub(target: Target) -> None:
+    """As after an erasure: indexes write their files anew from this revision on, and a kill before the scrub is made up for."""
+    target.connection.execute("DELETE FROM item_residue WHERE bank = ?", (target.bank,))
+    target.connection.execute(
+        "INSERT INTO erasures VALUES (?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision",
+        (target.bank, target.revision),
+    )
+    target.connection.execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (target.bank,))
+    target.connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (target.revision, target.bank))

@@ -1,0 +1,319 @@
+"""The ledger in one SQLite file: WAL, synchronous=FULL, foreign keys, one writer."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Literal
+
+import numpy as np
+
+from hindsight_integrations.errors import InvalidRequest, LedgerFailed
+from hindsight_integrations.ledger.archive import SqliteArchive
+from hindsight_integrations.ledger.category_changes import SqliteCategoryChanges
+from hindsight_integrations.ledger.checksums import vector_checksum
+from hindsight_integrations.ledger.commit import commit
+from hindsight_integrations.ledger.connections import Connections
+from hindsight_integrations.ledger.edits import SqliteEdits
+from hindsight_integrations.ledger.entities import EntityReader
+from hindsight_integrations.ledger.entity_changes import SqliteEntityChanges
+from hindsight_integrations.ledger.erasure import SqliteErasure
+from hindsight_integrations.ledger.feed import SqliteFeed
+from hindsight_integrations.ledger.item_reader import ItemReads
+from hindsight_integrations.ledger.items import SqliteItems
+from hindsight_integrations.ledger.mental_models import MentalModelReads, SqliteMentalModels
+from hindsight_integrations.ledger.observation_reader import ObservationReads
+from hindsight_integrations.ledger.observation_tasks import observe_changed
+from hindsight_integrations.ledger.opening import (
+    IndexMarks,
+    no_index_marks,
+    open_for_reading,
+    open_for_writing,
+)
+from hindsight_integrations.ledger.opinion_reader import OpinionReads
+from hindsight_integrations.ledger.profile_changes import ProfileReads, SqliteProfiles
+from hindsight_integrations.ledger.reader import UnitReader
+from hindsight_integrations.ledger.record_reader import RecordReader
+from hindsight_integrations.ledger.refresh_tasks import changes_facts, enqueue_refreshes
+from hindsight_integrations.ledger.reinforce_tasks import (
+    brings_evidence,
+    enqueue_reinforcement,
+)
+from hindsight_integrations.ledger.rows import (
+    BANK_COLUMNS,
+    fields_text,
+    find_bank,
+    header_from,
+    missing_bank,
+)
+from hindsight_integrations.ledger.rules import bank_key, check_vectors
+from hindsight_integrations.ledger.tasks import SqliteTasks
+from hindsight_integrations.ledger.threads import ThreadReads
+from hindsight_integrations.ledger.turns import SqliteTurns
+from hindsight_integrations.model.embedder import EmbedderIdentity
+from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.writes import WriteSet
+from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.ports.clock import Clock, SystemClock
+from hindsight_integrations.ports.ledger import BankHeader, Receipt
+
+IN_MEMORY: Literal[":memory:"] = ":memory:"
+
+
+class SqliteSnapshot(
+    UnitReader,
+    RecordReader,
+    EntityReader,
+    ObservationReads,
+    OpinionReads,
+    ProfileReads,
+    MentalModelReads,
+    ThreadReads,
+    ItemReads,
+    SqliteTurns,
+):
+    """Reads on a connection that stands at one state of the ledger."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
+        return nullcontext((self._connection, find_bank(self._connection, bank).id))
+
+
+class SqliteTransaction(SqliteSnapshot):
+    """Reads and a commit on the writer's connection; see the port."""
+
+    def __init__(self, connections: Connections, connection: Connection, bank: str) -> None:
+        super().__init__(connection)
+        self._connections, self._bank, self._done = connections, bank, False
+        self._feed = SqliteFeed(connection, bank, connections)
+
+    @property
+    def feed(self) -> SqliteFeed:
+        """The bank as this transaction sees it."""
+        return self._feed
+
+    def commit(self, writes: WriteSet) -> Receipt:
+        """Write everything, or nothing; see the port.
+
+        Raises:
+            RuntimeError: this transaction has committed already.
+        """
+        if self._done:
+            raise RuntimeError("a transaction commits once; open another one")
+        if writes.bank != self._bank:
+            reason = f"it is of bank {writes.bank!r}, the transaction of {self._bank!r}"
+            raise InvalidRequest("writes", reason, "Open a transaction of that bank.")
+        with self._connections.committing() as connection:
+            receipt = commit(connection, writes, self._connections.clock.now())
+            if receipt.revision > writes.expected_revision:
+                bank = find_bank(connection, writes.bank).id
+                observe_changed(self._connections, connection, bank, receipt.revision)
+                if changes_facts(writes):
+                    enqueue_refreshes(self._connections, connection, bank)
+                if brings_evidence(writes):
+                    enqueue_reinforcement(self._connections, connection, bank)
+        self._done = True
+        return receipt
+
+
+class SqliteLedger(
+    UnitReader,
+    RecordReader,
+    EntityReader,
+    ObservationReads,
+    OpinionReads,
+    ProfileReads,
+    MentalModelReads,
+    ThreadReads,
+    ItemReads,
+    SqliteTurns,
+    SqliteErasure,
+    SqliteItems,
+    SqliteEdits,
+    SqliteEntityChanges,
+    SqliteCategoryChanges,
+    SqliteArchive,
+    SqliteProfiles,
+    SqliteMentalModels,
+    SqliteTasks,
+):
+    """Ledger in `<data directory>/ledger.sqlite`, or in memory. Reads run on one connection a thread.
+
+    Beyond the port: a write set that is wholly there already does not raise the revision; `set_embedder` raises it
+    only where it replaces vectors.
+    """
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | Literal[":memory:"],
+        *,
+        read_only: bool = False,
+        accept_loss: bool = False,
+        index_marks: IndexMarks = no_index_marks,
+        clock: Clock | None = None,
+        observing: timedelta | None = None,
+        refreshing: timedelta = timedelta(0),
+        reinforcing: timedelta = timedelta(0),
+    ) -> SqliteLedger:
+        """Open a data directory, creating it if need be; ":memory:" gives a ledger of its own that dies on close.
+
+        Args:
+            path: the data directory.
+            read_only: without lock and writes.
+            accept_loss: go on where something committed is missing, and record that.
+            index_marks: reads how far the indexes beside the ledger have come; asked where the ledger's own mark is not
+                enough.
+            clock: the ledger's, by which tasks fall due and leases end; None takes the machine's.
+            observing: changes of an entity's facts are collected for so long, then a task to make its observations anew is
+                due; None enqueues none.
+            refreshing: the same until mental models that are refreshed by themselves are.
+            reinforcing: the same until new facts are assessed as evidence of opinions.
+
+        Raises:
+            LedgerLost: something that was committed is missing, and `accept_loss` is False.
+            LedgerBusy: the directory is open for writing, here or in another process; names its pid.
+            LedgerReadOnly: it cannot be written (or, read-only, holds no ledger).
+            SchemaMismatch: a development version or a newer version wrote it.
+            LedgerFailed: the file is damaged or not a ledger.
+            InvalidRequest: a read-only ledger in memory.
+        """
+        if path != IN_MEMORY:
+            open_it = (
+                open_for_reading
+                if read_only
+                else partial(
+                    open_for_writing, observing=observing, refreshing=refreshing, reinforcing=reinforcing
+                )
+            )
+            time = clock or SystemClock()
+            return cls(open_it(Path(path), accept_loss=accept_loss, index_marks=index_marks, clock=time))
+        if read_only:
+            raise InvalidRequest("read_only", "a ledger in memory starts empty", "Open it for writing.")
+        # A database of its own that no other engine can see; it ends with `close`.
+        uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
+        time = clock or SystemClock()
+        return cls(
+            Connections(
+                Path(IN_MEMORY),
+                uri,
+                clock=time,
+                shared=True,
+                observing=observing,
+                refreshing=refreshing,
+                reinforcing=reinforcing,
+            )
+        )
+
+    def close(self) -> None:
+        """Release the file and its lock. Idempotent."""
+        self._connections.close()
+
+    def banks(self) -> list[BankHeader]:
+        """All banks, by name."""
+        with self._connections.reading() as connection:
+            rows = connection.execute(f"SELECT {BANK_COLUMNS} FROM banks ORDER BY name")
+            return [header_from(row) for row in rows]
+
+    def bank(self, name: str) -> BankHeader:
+        """One bank."""
+        with self._connections.reading() as connection:
+            if header := _header(connection, name):
+                return header
+            raise missing_bank(connection, name)
+
+    def create_bank(self, name: str) -> BankHeader:
+        """The bank of that name, made if there is none."""
+        key = bank_key(name)
+        with self._connections.reading() as connection:
+            if header := _header(connection, name):
+                return header
+        with self._connections.writing() as connection:
+            connection.execute(
+                "INSERT INTO banks (name, key, profile) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (name, key, fields_text(BankProfile())),
+            )
+        return self.bank(name)
+
+    def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:
+        """Record who makes the bank's vectors and replace those of `ids`; returns the revision. See the port."""
+        with self._connections.writing() as connection:
+            found, given = find_bank(connection, bank), ids.tolist()
+            covers = found.dimension in {None, embedder.dimension} or _all_of(connection, found.id, given)
+            check_vectors(ids, vectors, embedder.dimension, covers_bank=covers)
+            blobs = (vector.tobytes() for vector in np.asarray(vectors, "<f4"))
+            before = connection.total_changes
+            connection.executemany(
+                "INSERT INTO vectors (unit, bank, revision, vector, checksum) SELECT id, bank, ?, ?, ? FROM units "
+                "WHERE id = ? AND bank = ? ON CONFLICT DO UPDATE SET vector = excluded.vector, "
+                "revision = excluded.revision, checksum = excluded.checksum",
+                [
+                    (found.revision + 1, blob, vector_checksum(blob), unit, found.id)
+                    for blob, unit in zip(blobs, given, strict=False)
+                ],
+            )
+            revision = found.revision + (connection.total_changes > before)
+            connection.execute(
+                "UPDATE banks SET embedder = ?, dimension = ?, revision = ? WHERE id = ?",
+                (fields_text(embedder), embedder.dimension, revision, found.id),
+            )
+        return revision
+
+    def revision(self, bank: str) -> int:
+        """The bank's current revision."""
+        with self._connections.reading() as connection:
+            return find_bank(connection, bank).revision
+
+    def problems(self) -> tuple[str, ...]:
+        """What SQLite finds wrong with the file itself."""
+        try:
+            with self._connections.reading() as connection:
+                found = connection.execute("PRAGMA integrity_check").fetchall()
+        except LedgerFailed as error:  # too damaged to be checked
+            return (error.reason,)
+        return tuple(row[0] for row in found if row[0] != "ok")
+
+    @contextmanager
+    def snapshot(self, bank: str) -> Iterator[SqliteSnapshot]:
+        """Several reads of one state of the bank."""
+        with self._connections.reading() as connection:
+            find_bank(connection, bank)
+            yield SqliteSnapshot(connection)
+
+    @contextmanager
+    def feed(self, bank: str) -> Iterator[SqliteFeed]:
+        """What was committed, of one state of the bank."""
+        with self._connections.reading() as connection:
+            yield SqliteFeed(connection, bank, self._connections)
+
+    @contextmanager
+    def transaction(self, bank: str) -> Iterator[SqliteTransaction]:
+        """Hold the ledger against other writers, to decide and commit."""
+        with self._connections.deciding() as connection:
+            yield SqliteTransaction(self._connections, connection, bank)
+
+    @contextmanager
+    def _at(self, bank: str) -> Iterator[tuple[Connection, int]]:
+        with self._connections.reading() as connection:
+            yield connection, find_bank(connection, bank).id
+
+
+def _header(connection: Connection, name: str) -> BankHeader | None:
+    row = connection.execute(f"SELECT {BANK_COLUMNS} FROM banks WHERE name = ?", (name,)).fetchone()
+    return header_from(row) if row else None
+
+
+def _all_of(connection: Connection, bank: int, ids: list[int]) -> bool:
+    """Whether the bank has no other units than these."""
+    rows = connection.execute("SELECT id FROM units WHERE bank = ?", (bank,))
+    return {row[0] for row in rows} <= set(ids)

@@ -1,0 +1,164 @@
+"""Losses: what the ledger's mark or an index knows of and the ledger does not; found at open, accepted on request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from sqlite3 import Connection
+
+from hindsight_integrations.errors import LedgerLost
+from hindsight_integrations.ledger.high_water import HighWater
+from hindsight_integrations.ports.watermark import IndexMark, Watermark
+
+_STATE = """
+SELECT ledger.id, transactions, lower(hex(ledger.token)), coalesce(banks.id, 0), coalesce(banks.revision, 0),
+    coalesce(lower(hex(commits.token)), '')
+FROM ledger LEFT JOIN banks ON banks.id = ledger.bank
+    LEFT JOIN commits ON commits.bank = banks.id AND commits.revision = banks.revision
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What is missing.
+
+    Attributes:
+        reason: in words.
+        ledgers: ids of the histories of which something is missing.
+        transactions: how many are known to be missing; None where nothing tells.
+        banks: bank to how many of its commits are known to be missing.
+    """
+
+    reason: str
+    ledgers: frozenset[str]
+    transactions: int | None
+    banks: dict[str, int]
+
+    def error(self, path: Path) -> LedgerLost:
+        """The error that reports it."""
+        return LedgerLost(path, self.reason, self.transactions, self.banks)
+
+
+def state_of(connection: Connection) -> HighWater:
+    """Where the ledger stands."""
+    ledger, transactions, token, generation, revision, drawn = connection.execute(_STATE).fetchone()
+    return HighWater(transactions, token, Watermark(ledger, generation, revision, drawn))
+
+
+def counted(connection: Connection) -> HighWater:
+    """Count the open transaction and draw its token; where the ledger will stand."""
+    connection.execute("UPDATE ledger SET transactions = transactions + 1, token = randomblob(8)")
+    return state_of(connection)
+
+
+def token_of(connection: Connection, generation: int, revision: int) -> str:
+    """What was drawn for a commit of a bank; empty if it has none of that number."""
+    query = "SELECT lower(hex(token)) FROM commits WHERE bank = ? AND revision = ?"
+    row = connection.execute(query, (generation, revision)).fetchone()
+    return str(row[0]) if row else ""
+
+
+def is_lost(connection: Connection, mark: Watermark) -> bool:
+    """Whether a commit was made that this ledger does not hold, though nobody forgot its bank or accepted the loss."""
+    (own,) = connection.execute("SELECT id FROM ledger").fetchone()
+    if mark.ledger != own:
+        query = "SELECT 1 FROM losses WHERE ledger = ?"
+        return connection.execute(query, (mark.ledger,)).fetchone() is None
+    if connection.execute("SELECT 1 FROM banks WHERE id = ?", (mark.generation,)).fetchone():
+        return token_of(connection, mark.generation, mark.revision) != mark.token
+    # No such bank: forgotten, if one of that number was ever made.
+    (made,) = connection.execute(
+        "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'banks'"
+    ).fetchone()
+    return mark.generation > int(made)
+
+
+def missing_ledger(marks: Sequence[HighWater], indexes: Sequence[IndexMark]) -> Loss | None:
+    """The loss where there is no ledger; None if nothing says that there was one."""
+    if not marks and not indexes:
+        return None
+    known = [*(mark.commit for mark in marks), *(index.mark for index in indexes if index.mark)]
+    transactions = marks[-1].transactions if marks else None
+    told = [f"its mark tells of {transactions} transactions"] if marks else []
+    banks = len({index.bank_key for index in indexes})
+    told += [f"there are indexes of {banks} bank(s)"] if banks else []
+    return Loss(
+        f"there is no ledger, but {' and '.join(told)}",
+        frozenset(mark.ledger for mark in known),
+        transactions,
+        {},
+    )
+
+
+def found_loss(
+    connection: Connection, marks: Sequence[HighWater], indexes: Sequence[IndexMark]
+) -> Loss | None:
+    """What the ledger's marks (oldest first) and its indexes know of and the ledger does not; None if nothing."""
+    own = state_of(connection)
+    later = [mark for mark in marks if mark.transactions > own.transactions]
+    reasons, ledgers, missing = _behind_mark(connection, own, marks[-1] if marks else None)
+    keys = dict(connection.execute("SELECT key, name FROM banks"))
+    ahead = [IndexMark("mark", "", mark.commit) for mark in later] if reasons else []
+    banks: dict[str, int] = {}
+    for index in (*ahead, *indexes):
+        if index.mark is None or not is_lost(connection, index.mark):
+            continue
+        ledgers.add(index.mark.ledger)
+        name, commits = _of_bank(connection, keys, index)
+        banks[name] = max(commits, banks.get(name, 0))
+    if banks:
+        reasons.append(f"commits are missing of {_listed(banks)}")
+    return Loss("; ".join(reasons), frozenset(ledgers), missing, banks) if reasons else None
+
+
+def accept(connection: Connection, loss: Loss) -> None:
+    """Record that the user goes on without what was lost; the ledger is another one from here on.
+
+    Its new id makes every index of the lost history a stranger, to be rebuilt, and a later loss is told from this one.
+    """
+    connection.executemany(
+        "INSERT INTO losses VALUES (?, strftime('%s', 'now') * 1000000, ?) ON CONFLICT DO NOTHING",
+        [(ledger, loss.reason) for ledger in sorted(loss.ledgers)],
+    )
+    (own,) = connection.execute("SELECT id FROM ledger").fetchone()
+    if own in loss.ledgers:
+        connection.execute("UPDATE ledger SET id = lower(hex(randomblob(16)))")
+
+
+def _behind_mark(
+    connection: Connection, own: HighWater, mark: HighWater | None
+) -> tuple[list[str], set[str], int | None]:
+    """What the newest mark says is missing: reasons, ids of the histories, number of transactions."""
+    if mark is None or (mark.commit.ledger != own.commit.ledger and not is_lost(connection, mark.commit)):
+        return [], set(), None
+    if mark.commit.ledger != own.commit.ledger:
+        return ["its mark is of another ledger"], {mark.commit.ledger}, None
+    if mark.transactions > own.transactions:
+        missing = mark.transactions - own.transactions
+        told = f"the last {missing} of {mark.transactions} transactions are missing"
+        return [told], {own.commit.ledger}, missing
+    same = mark.transactions == own.transactions
+    if mark.token != own.token if same else is_lost(connection, mark.commit):
+        return (
+            ["its history is not the one of its mark, as of a copy that was put back"],
+            {own.commit.ledger},
+            None,
+        )
+    return [], set(), None
+
+
+def _of_bank(connection: Connection, keys: dict[str, str], index: IndexMark) -> tuple[str, int]:
+    """The bank an index is of, and how many of its commits are missing; 0 if nothing tells."""
+    mark = index.mark
+    generation, revision = (mark.generation, mark.revision) if mark else (0, 0)
+    query = "SELECT name, revision, (SELECT id FROM ledger) FROM banks WHERE id = ?"
+    row = connection.execute(query, (generation,)).fetchone()
+    if row and mark and row[2] == mark.ledger:
+        return str(row[0]), max(0, revision - int(row[1]))
+    return keys.get(index.bank_key, "a bank this ledger does not know"), 0
+
+
+def _listed(banks: dict[str, int]) -> str:
+    shown = [f"{name!r} ({count or 'some'})" for name, count in sorted(banks.items())[:5]]
+    return ", ".join(shown) + (f" and {len(banks) - 5} more" if len(banks) > 5 else "")

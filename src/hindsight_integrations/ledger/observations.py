@@ -1,0 +1,219 @@
+"""Observations made from facts: what they stand on, written by a commit, and ended with whatever they stood on.
+
+Whoever changes the valid facts of an entity says so here, inside the transaction that does it: the entity's observations
+are out of date from that revision on, and those that stand on a fact which was withdrawn, corrected or erased are gone with
+it, so that no summary brings back what the fact no longer says (decision 124).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from sqlite3 import Connection
+
+from hindsight_integrations.errors import InvalidRequest, RevisionConflict
+from hindsight_integrations.ledger.entity_writing import Target
+from hindsight_integrations.ledger.observation_reader import observations_on
+from hindsight_integrations.ledger.rows import IS_FACT, entity_rows, unit_rows
+from hindsight_integrations.ledger.rules import check_known
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.model.writes import ObservedWrite, WriteSet
+
+
+def write_observed(target: Target, writes: WriteSet) -> None:
+    """Put what was made of an entity in place of what was made before; units and mentions are there already.
+
+    Raises:
+        RevisionConflict: one of the facts it stands on was withdrawn, corrected, erased or taken from the entity since.
+        InvalidRequest: it refers to what is not there, or an observation stands on no fact of the entity, or is none.
+    """
+    if (observed := writes.observed) is None:
+        return
+    connection = target.connection
+    entities = entity_rows(connection, target.bank, [observed.entity_id])
+    check_known("observed", [observed.entity_id], entities, writes.bank)
+    entity = entities[observed.entity_id]
+    facts = _grounds(target, writes.bank, entity, observed)
+    made = {row for (row,) in connection.execute("SELECT unit FROM observations WHERE entity = ?", (entity,))}
+    _check_observations(target, facts.keys() - made)
+    remove_units(target, made - facts.keys())
+    connection.executemany(
+        "INSERT INTO observations (unit, entity) VALUES (?, ?)",
+        [(row, entity) for row in sorted(facts.keys() - made)],
+    )
+    _write_grounds(connection, facts)
+    _write_left_out(target, entity, observed.left_out)
+    connection.execute(
+        "UPDATE entities SET observed_at = :revision WHERE id = :entity AND observed_at <> :revision",
+        {"revision": observed.at_revision, "entity": entity},
+    )
+
+
+def _grounds(target: Target, bank: str, entity: int, observed: ObservedWrite) -> dict[int, frozenset[int]]:
+    """Row ids of the facts, by the row id of the observation that stands on them."""
+    connection, wanted = target.connection, {fact for facts in observed.facts.values() for fact in facts}
+    observations = unit_rows(connection, target.bank, list(observed.facts))
+    check_known("observed", observed.facts, observations, bank)
+    if groundless := [unit for unit, facts in observed.facts.items() if not facts]:
+        raise _unfit(f"observation {groundless[0]!r} stands on nothing", "Name the facts it was made from.")
+    rows = unit_rows(connection, target.bank, sorted(wanted))
+    sound = _unchanged(connection, entity, rows.values(), observed.at_revision)
+    if bad := sorted(fact for fact in wanted if rows.get(fact) not in sound):
+        if _changed_at(connection, entity) > observed.at_revision:
+            raise RevisionConflict(bank, observed.at_revision, target.revision - 1)
+        raise _unfit(f"{bad[0]!r} is no valid fact of the entity", "Make observations from entity_facts.")
+    return {
+        observations[unit]: frozenset(rows[fact] for fact in facts) for unit, facts in observed.facts.items()
+    }
+
+
+def _unchanged(connection: Connection, entity: int, facts: Iterable[int], revision: int) -> set[int]:
+    """Those of the units that are valid facts of the entity, and say what they said at a revision."""
+    found = connection.execute(
+        "SELECT units.id FROM json_each(:facts) AS given CROSS JOIN mentions ON unit = given.value AND entity = :entity "
+        f"CROSS JOIN units ON units.id = given.value WHERE closed_at IS NULL AND changed <= :revision AND {IS_FACT} "
+        "AND NOT EXISTS (SELECT 1 FROM validity_events WHERE unit = given.value AND revision > :revision)",
+        {"facts": json.dumps(list(facts)), "entity": entity, "revision": revision},
+    )
+    return {row for (row,) in found}
+
+
+def _changed_at(connection: Connection, entity: int) -> int:
+    query = "SELECT facts_changed FROM entities WHERE id = ?"
+    return int(connection.execute(query, (entity,)).fetchone()[0])
+
+
+def _check_observations(target: Target, new: Collection[int]) -> None:
+    """Refuse to take for an observation made here what is none, or was there before."""
+    given = target.connection.execute(
+        "SELECT unit_id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
+        "WHERE fact_type <> ? OR created <> ?",
+        (json.dumps(sorted(new)), FactType.OBSERVATION, target.revision),
+    ).fetchone()
+    if given:
+        raise _unfit(
+            f"{given[0]!r} is no observation made of this entity", "Write its unit in the same write set."
+        )
+
+
+def _unfit(reason: str, remedy: str) -> InvalidRequest:
+    return InvalidRequest("observed", reason, remedy)
+
+
+def _write_grounds(connection: Connection, facts: Mapping[int, frozenset[int]]) -> None:
+    """Make the observations stand on exactly these facts; rows are touched only where something differs."""
+    known: dict[int, set[int]] = defaultdict(set)
+    query = "SELECT observation, fact FROM json_each(?) AS given CROSS JOIN observation_facts ON observation = given.value"
+    for observation, fact in connection.execute(query, (json.dumps(sorted(facts)),)):
+        known[observation].add(fact)
+    connection.executemany(
+        "DELETE FROM observation_facts WHERE observation = ? AND fact = ?",
+        [(row, fact) for row, before in known.items() for fact in sorted(before - facts[row])],
+    )
+    connection.executemany(
+        "INSERT INTO observation_facts (observation, fact) VALUES (?, ?)",
+        [(row, fact) for row, after in facts.items() for fact in sorted(after - known[row])],
+    )
+
+
+def _write_left_out(target: Target, entity: int, left_out: Sequence[str]) -> None:
+    """Facts that are gone since they were looked at are left out of it."""
+    rows = unit_rows(target.connection, target.bank, left_out)
+    target.connection.execute(
+        "INSERT INTO observed_left_out (entity, facts) VALUES (?, ?) "
+        "ON CONFLICT DO UPDATE SET facts = excluded.facts WHERE facts <> excluded.facts",
+        (entity, json.dumps(sorted(rows.values()))),
+    )
+
+
+def change_facts(target: Target, units: Collection[int]) -> None:
+    """Some facts no longer say what they said: what was made of them ends, and their entities wait for observations.
+
+    Args:
+        target: the commit that closed, restored or corrected them, or items of theirs, under way.
+        units: row ids of the units concerned; those that are no facts change nothing.
+    """
+    if not units:
+        return
+    found = target.connection.execute(
+        f"SELECT units.id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value WHERE {IS_FACT}",
+        (json.dumps(sorted(units)),),
+    )
+    facts = [row for (row,) in found]
+    remove_units(target, observations_on(target.connection, facts))
+    note_changed(target, entities_of_facts(target.connection, facts))
+
+
+def documents_of(connection: Connection, units: Collection[int]) -> list[int]:
+    """Row ids of the documents whose items are among these units, ascending; documents among the units are left out."""
+    found = connection.execute(
+        "SELECT DISTINCT head FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
+        "WHERE head IS NOT NULL ORDER BY head",
+        (json.dumps(sorted(units)),),
+    )
+    given = frozenset(units)
+    return [head for (head,) in found if head not in given]
+
+
+def move_documents(target: Target, units: Collection[int]) -> list[int]:
+    """Row ids of the documents whose items are among these units; their rows say that they changed."""
+    documents = documents_of(target.connection, units)
+    target.connection.executemany(
+        "UPDATE units SET changed = ? WHERE id = ?", [(target.revision, row) for row in documents]
+    )
+    return documents
+
+
+def entities_of_facts(connection: Connection, units: Collection[int]) -> list[int]:
+    """Row ids of the entities mentioned by those of the units that are facts, ascending."""
+    found = connection.execute(
+        "SELECT DISTINCT entity FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
+        f"CROSS JOIN mentions ON unit = given.value WHERE {IS_FACT} ORDER BY entity",
+        (json.dumps(sorted(units)),),
+    )
+    return [entity for (entity,) in found]
+
+
+def with_observations(connection: Connection, units: Collection[int]) -> list[int]:
+    """The units to be erased, and all that was made of an entity which one of them tells of, ascending.
+
+    Not only what stands on them: whoever made the others was shown these facts too, and may have used a word of them.
+    """
+    entities = entities_of_facts(connection, units)
+    return sorted({*units, *observations_on(connection, units), *observations_of(connection, entities)})
+
+
+def entities_to_sum_up(connection: Connection, units: Collection[int]) -> list[int]:
+    """Row ids of the entities that wait for observations once these units are erased, ascending."""
+    found = connection.execute(
+        "SELECT DISTINCT entity FROM json_each(?) AS given CROSS JOIN observations ON unit = given.value",
+        (json.dumps(sorted(units)),),
+    )
+    return sorted({*entities_of_facts(connection, units), *(entity for (entity,) in found)})
+
+
+def observations_of(connection: Connection, entities: Collection[int]) -> list[int]:
+    """Row ids of the observations made of these entities, ascending."""
+    found = connection.execute(
+        "SELECT unit FROM json_each(?) AS given CROSS JOIN observations ON entity = given.value ORDER BY unit",
+        (json.dumps(sorted(entities)),),
+    )
+    return [unit for (unit,) in found]
+
+
+def note_changed(target: Target, entities: Collection[int]) -> None:
+    """The facts of these entities (by row id) are others from this revision on."""
+    target.connection.executemany(
+        "UPDATE entities SET facts_changed = ? WHERE id = ?", [(target.revision, row) for row in entities]
+    )
+
+
+def remove_units(target: Target, rows: Collection[int]) -> None:
+    """Remove units that were derived, or waited, as no erasure: what they were made of lives on."""
+    gone = sorted(rows)
+    target.connection.executemany(
+        "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
+        [(row, target.bank, target.revision) for row in gone],
+    )
+    target.connection.executemany("DELETE FROM units WHERE id = ?", [(row,) for row in gone])

@@ -1,0 +1,155 @@
+"""How a data directory's ledger is opened: first looked at for what may be missing, then for work."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeAlias
+
+from hindsight_integrations.errors import LedgerReadOnly
+from hindsight_integrations.ledger.connections import LEDGER_FILE, Connections, converted
+from hindsight_integrations.ledger.high_water import HighWater, HighWaterFile
+from hindsight_integrations.ledger.locks import DirectoryLock
+from hindsight_integrations.ledger.losses import Loss, found_loss, missing_ledger
+from hindsight_integrations.ledger.observation_tasks import observe_unobserved
+from hindsight_integrations.ledger.schema import is_created
+from hindsight_integrations.ledger.tasks import end_leases
+from hindsight_integrations.ports.clock import Clock
+from hindsight_integrations.ports.watermark import IndexMark
+
+logger = logging.getLogger("hindsight_integrations")
+
+IndexMarks: TypeAlias = Callable[[], Sequence[IndexMark]]
+"""Reads how far the indexes beside a ledger have come."""
+
+
+def no_index_marks() -> Sequence[IndexMark]:
+    """Of a ledger without indexes."""
+    return ()
+
+
+def open_for_writing(
+    directory: Path,
+    *,
+    accept_loss: bool,
+    index_marks: IndexMarks,
+    clock: Clock,
+    observing: timedelta | None,
+    refreshing: timedelta,
+    reinforcing: timedelta,
+) -> Connections:
+    """The database of a data directory, created if need be, and the directory's lock, so that no task is leased any more.
+
+    Raises:
+        LedgerBusy: the directory is open for writing already.
+        LedgerReadOnly: it cannot be created or written, or is a file.
+        LedgerLost: something that was committed is missing, and `accept_loss` is False.
+        SchemaMismatch: a development version or a newer version wrote it.
+        LedgerFailed: the file is damaged or not a ledger.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise LedgerReadOnly(directory, "it is a file, not a directory")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LedgerReadOnly(directory, error.strerror or str(error)) from error
+    with ExitStack() as undo:
+        lock = DirectoryLock(directory)
+        undo.callback(lock.release)
+        loss = _checked_loss(directory, accept_loss=accept_loss, index_marks=index_marks)
+        uri = f"{(directory / LEDGER_FILE).resolve().as_uri()}?mode=rwc"
+        opened = Connections(
+            directory,
+            uri,
+            clock=clock,
+            lock=lock,
+            accept_loss=accept_loss,
+            observing=observing,
+            refreshing=refreshing,
+            reinforcing=reinforcing,
+        )
+        undo.pop_all()
+        undo.callback(opened.close)
+        opened.begin(loss)
+        end_leases(opened)
+        observe_unobserved(opened)
+        undo.pop_all()
+    return opened
+
+
+def open_for_reading(
+    directory: Path, *, accept_loss: bool, index_marks: IndexMarks, clock: Clock
+) -> Connections:
+    """The database of a data directory, without its lock; a process that writes may be at work.
+
+    Raises:
+        LedgerReadOnly: there is no ledger in it, and none may be created.
+        LedgerLost: something that was committed is missing, and `accept_loss` is False.
+        SchemaMismatch: a development version or a newer version wrote it.
+        LedgerFailed: the file is damaged or not a ledger.
+    """
+    _checked_loss(directory, accept_loss=accept_loss, index_marks=index_marks)
+    if not (directory / LEDGER_FILE).is_file():
+        raise LedgerReadOnly(directory, "it holds no ledger, and read_only=True creates none")
+    return Connections(
+        directory, _reading_uri(directory), clock=clock, read_only=True, accept_loss=accept_loss
+    )
+
+
+def _reading_uri(directory: Path) -> str:
+    """A WAL file needs its shared-memory file beside it.
+
+    Where the directory refuses one and nobody is writing, the database is as good as immutable.
+    """
+    file = directory / LEDGER_FILE
+    frozen = not file.with_name(f"{LEDGER_FILE}-wal").exists() and not os.access(directory, os.W_OK)
+    return f"{file.resolve().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
+
+
+def _checked_loss(directory: Path, *, accept_loss: bool, index_marks: IndexMarks) -> Loss | None:
+    """What is missing of a ledger, if the user goes on without it.
+
+    Nothing is written while looking: closing a connection that may write would empty a damaged write-ahead log, which
+    may be all there is to mend.
+
+    Raises:
+        LedgerLost: something is missing, and `accept_loss` is False.
+        SchemaMismatch: a development version or a newer version wrote it.
+        LedgerFailed: the file is damaged or not a ledger.
+    """
+    marks = HighWaterFile(directory).read()  # before the ledger: a writer at work may commit in between
+    with _looking(directory) as connection:
+        loss = _loss(connection, marks, ())
+        if loss or accept_loss or not (connection and marks):
+            loss = _loss(connection, marks, index_marks())
+    if loss is None:
+        return None
+    if not accept_loss:
+        raise loss.error(directory)
+    logger.warning("%s: going on without what is missing, as asked: %s", directory, loss.reason)
+    return loss
+
+
+def _loss(
+    connection: sqlite3.Connection | None, marks: Sequence[HighWater], indexes: Sequence[IndexMark]
+) -> Loss | None:
+    """What is missing."""
+    if connection is None:
+        return missing_ledger(marks, indexes)
+    return found_loss(connection, marks, indexes)
+
+
+@contextmanager
+def _looking(directory: Path) -> Iterator[sqlite3.Connection | None]:
+    """A connection that cannot write; None where there is no file, or an empty database."""
+    file = directory / LEDGER_FILE
+    if not file.is_file() or not file.stat().st_size:
+        yield None
+        return
+    with converted(directory), closing(sqlite3.connect(_reading_uri(directory), uri=True)) as connection:
+        yield connection if is_created(connection, directory) else None
