@@ -298,7 +298,7 @@ def reopening(
     opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[], tuple[Hindsight, Service]]:
     """Opens the engine of one directory, one that does not wait long for a lock."""
-    monkeypatch.setattr("hindsight_integrations.ledger.connections.BUSY_MILLISECONDS", 20)
+    monkeypatch.setattr("hindsight_integrations.ledger.databases.BUSY_MILLISECONDS", 20)
 
     def open_engine() -> tuple[Hindsight, Service]:
         embedder = Service()

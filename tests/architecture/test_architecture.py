@@ -32,6 +32,7 @@ HEAVY = [
     "llama_index",
     "langchain_core",
     "dateparser",
+    "sqlalchemy",
 ]
 
 VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRIBUTING.md]

@@ -19,7 +19,7 @@ from hindsight_integrations import (
     ModelUnavailable,
 )
 from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
-from hindsight_integrations.ledger import connections
+from hindsight_integrations.ledger import databases
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
@@ -309,7 +309,7 @@ def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(
     """While another process reads the old state its files cannot be emptied; the next forget or open does it."""
     import sqlite3
 
-    monkeypatch.setattr(connections, "BUSY_MILLISECONDS", 50)
+    monkeypatch.setattr(databases, "BUSY_MILLISECONDS", 50)
     engine = opener(tmp_path, config=HindsightConfig(storage=LIGHT))
     bank = engine.bank("alice")
     (secret,) = bank.retain([SECRET]).unit_ids

@@ -29,7 +29,7 @@ from hindsight_integrations import (
     MemoryBank,
 )
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
-from hindsight_integrations.ledger import connections
+from hindsight_integrations.ledger import databases
 from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
@@ -340,7 +340,7 @@ def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(
     opener: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While another process reads the old state the files keep the old background; the next open rewrites them."""
-    monkeypatch.setattr(connections, "BUSY_MILLISECONDS", 50)
+    monkeypatch.setattr(databases, "BUSY_MILLISECONDS", 50)
     engine = opener(tmp_path, config=LIGHT)
     bank = engine.bank("alice")
     for profile in (replace(ADA, background=f"I sing {WORD}."), IRIS):

@@ -11,6 +11,7 @@ from builders import BANK
 
 from hindsight_integrations.ledger.feed import SqliteFeed
 from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.sql import raw
 
 WHOLE_BANK = {"count", "vector_count"}
 """Asked when a bank is opened, or an index failed."""
@@ -26,9 +27,9 @@ def test_no_part_of_a_feed_reads_a_whole_table(tmp_path: Path) -> None:
     ledger = SqliteLedger.open(tmp_path)
     ledger.create_bank(BANK)
     selects: list[str] = []
-    with ledger._connections.reading() as connection:
-        feed = SqliteFeed(connection, BANK, ledger._connections)
-        connection.set_trace_callback(selects.append)
+    with ledger._database.reading() as connection:
+        feed = SqliteFeed(connection, BANK, ledger._database)
+        raw(connection).set_trace_callback(selects.append)
         asked = {name for name in dir(feed) if not name.startswith("_")} - WHOLE_BANK - WITHOUT_SINCE
         for name in sorted(asked):
             answer = getattr(feed, name)(np.array([5]) if name in BY_IDS else 5)
@@ -37,11 +38,11 @@ def test_no_part_of_a_feed_reads_a_whole_table(tmp_path: Path) -> None:
         assert (feed.revision, feed.graph_epoch, len(feed.roles())) == (0, 0, 0)
         assert feed.knows(feed.mark)
         assert feed.waiting() == 0
-        connection.set_trace_callback(None)
+        raw(connection).set_trace_callback(None)
         steps = {
             str(step[3]): select
             for select in dict.fromkeys(selects)
-            for step in connection.execute(f"EXPLAIN QUERY PLAN {select}")
+            for step in raw(connection).execute(f"EXPLAIN QUERY PLAN {select}")
         }
     ledger.close()
     assert len(steps) > 10

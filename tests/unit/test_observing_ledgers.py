@@ -11,6 +11,7 @@ from ledger_support import commit
 from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.ledger.observation_reader import _FACTS_OF
 from hindsight_integrations.ledger.observation_tasks import _CHANGED
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 
 
@@ -50,10 +51,10 @@ def test_a_commit_and_an_open_look_at_nobody_who_waits_already(tmp_path: Path) -
     """However many entities wait, a commit searches an index for its own, and an open reads what was left without tasks."""
     ledger = SqliteLedger.open(tmp_path, observing=timedelta(0))
     told(ledger, "f1", "f2")
-    with ledger._connections.reading() as connection:
+    with ledger._database.reading() as connection:
         for query, index in ((_CHANGED, "entities_unobserved"), (_FACTS_OF, "mentions_entity")):
             values = [0] * query.count("?")
-            (plan, *_) = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", values)]
+            (plan, *_) = [row[3] for row in raw(connection).execute(f"EXPLAIN QUERY PLAN {query}", values)]
             assert f"INDEX {index} (" in plan
-        assert connection.execute("SELECT count(*) FROM unobserved").fetchone() == (0,)
+        assert raw(connection).execute("SELECT count(*) FROM unobserved").fetchone() == (0,)
     ledger.close()

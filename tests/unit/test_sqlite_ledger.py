@@ -32,13 +32,14 @@ from hindsight_integrations.errors import (
     MemoryDamaged,
     SchemaMismatch,
 )
-from hindsight_integrations.ledger.high_water import HighWaterFile
-from hindsight_integrations.ledger.ledger import SqliteLedger
-from hindsight_integrations.ledger.schema import (
+from hindsight_integrations.ledger.databases import (
     APPLICATION_ID,
     DEVELOPMENT_ID,
     SCHEMA_VERSION,
 )
+from hindsight_integrations.ledger.high_water import HighWaterFile
+from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.sql import raw as sqlite_connection
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import FactType, ValidityKind
@@ -128,8 +129,8 @@ def test_records_are_found_by_index(tmp_path: Path) -> None:
     """By kind and category, by category alone, and by nothing: no table of records is read as a whole."""
     ledger = opened_with(tmp_path, "u1")
     statements: list[str] = []
-    with ledger._connections.reading() as connection:
-        connection.set_trace_callback(statements.append)
+    with ledger._database.reading() as connection:
+        sqlite_connection(connection).set_trace_callback(statements.append)
     asks = [(RecordKind.EXPENSE, "tea"), (RecordKind.EXPENSE, None), (None, "tea"), (None, None), (None, "")]
     for kind, category in asks:
         ledger.record_rows(BANK, kind=kind, category=category)
@@ -208,20 +209,33 @@ def test_a_unit_is_sound_whatever_numbers_it_came_with(tmp_path: Path) -> None:
     ledger.close()
 
 
-DIGEST = "a6d8f6b22bab12fd3e3d6c069f68fe17479f2c24bd09e1a060807371892b61c8"
-"""Of the SQL of all tables, indexes and triggers of schema version 1."""
+DIGEST = "074bc2356baeb3f84c3d662986841a4311f928202a874f3d781a5a03a65f3f5c"
+"""Of all tables, columns, keys, indexes and triggers of schema version 1."""
 
 
 @pytest.mark.parametrize("place", ["directory", "memory"])
 def test_the_schema_of_version_1_is_this_one(tmp_path: Path, place: str) -> None:
-    """On disk and in memory alike; a schema that differs by a letter needs a version of its own."""
+    """On disk and in memory alike; a schema that differs by a column needs a version of its own."""
     ledger = SqliteLedger.open(":memory:" if place == "memory" else tmp_path)
-    with ledger._connections.reading() as raw:
-        found = raw.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
-        marks = [raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    with ledger._database.reading() as connection:
+
+        def read(query: str) -> list[tuple[Any, ...]]:
+            return [tuple(row) for row in sqlite_connection(connection).execute(query)]
+
+        objects = read(
+            "SELECT type, name, tbl_name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
+        )
+        columns = {
+            name: [read(f"PRAGMA {of}({name})") for of in ("table_xinfo", "foreign_key_list", "index_xinfo")]
+            for _, name, _ in objects
+        }
+        triggers = read("SELECT sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name")
+        partial = read(
+            "SELECT name, substr(sql, instr(sql, 'WHERE')) FROM sqlite_master WHERE sql LIKE '% WHERE %'"
+        )
+        marks = [read(f"PRAGMA {name}")[0][0] for name in ("application_id", "user_version")]
     ledger.close()
-    statements = sorted((name, " ".join((sql or "").split())) for name, sql in found)
-    digest = hashlib.sha256(repr(statements).encode()).hexdigest()
+    digest = hashlib.sha256(repr((objects, columns, triggers, sorted(partial))).encode()).hexdigest()
     assert (marks, SCHEMA_VERSION, digest) == ([APPLICATION_ID, 1], 1, DIGEST)
 
 
@@ -296,7 +310,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 def test_a_ledger_locked_by_a_foreign_tool_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If some database tool holds the file, a write ends in LedgerBusy after the timeout and can be repeated."""
-    monkeypatch.setattr("hindsight_integrations.ledger.connections.BUSY_MILLISECONDS", 20)
+    monkeypatch.setattr("hindsight_integrations.ledger.databases.BUSY_MILLISECONDS", 20)
     ledger = opened_with(tmp_path, "u1")
     raw = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)
     raw.execute("BEGIN IMMEDIATE")
@@ -362,7 +376,7 @@ def test_a_failed_commit_leaves_the_ledger_usable(tmp_path: Path) -> None:
 
 def test_scrubbing_says_what_became_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Clean, waiting for somebody who reads the old state elsewhere, or not ours: opened read-only."""
-    monkeypatch.setattr("hindsight_integrations.ledger.connections.BUSY_MILLISECONDS", 20)
+    monkeypatch.setattr("hindsight_integrations.ledger.databases.BUSY_MILLISECONDS", 20)
     ledger = opened_with(tmp_path, "u1", "u2")
     assert ledger.scrub() is Scrub.CLEAN
     elsewhere = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)

@@ -170,7 +170,7 @@ def test_readers_see_whole_commits_while_one_writes(tmp_path: Path, where: str) 
     ledger.close()
 
 
-def test_connections_of_finished_threads_are_not_kept(tmp_path: Path) -> None:
+def test_database_of_finished_threads_are_not_kept(tmp_path: Path) -> None:
     """A server that reads from ever new threads does not run out of file handles."""
     ledger = opened_with(tmp_path, "u1")
 

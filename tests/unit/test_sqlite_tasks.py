@@ -11,6 +11,7 @@ from builders import BANK, at, make_write_set
 from ledger_support import commit
 
 from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.testing.doubles import FrozenClock
 
@@ -57,18 +58,20 @@ def test_the_next_task_is_found_by_index(
     """However many tasks wait, rest or are done, in however many banks, leasing one and knowing the next reads no table."""
     ledger = opened_with(tmp_path, clock, TaskWrite(TaskKind.OBSERVE, "{}", key="a"))
     statements: list[str] = []
-    with ledger._connections.writing() as writer:
-        writer.set_trace_callback(statements.append)
-    with ledger._connections.reading() as reader:
-        reader.set_trace_callback(statements.append)
+    with ledger._database.writing() as writer:
+        raw(writer).set_trace_callback(statements.append)
+    with ledger._database.reading() as reader:
+        raw(reader).set_trace_callback(statements.append)
     assert ledger.lease_due(KINDS, lasting=HOUR, bank=bank, early=early) is not None
     assert ledger.next_due(KINDS) is not None
     selects = [text for text in statements if text.lstrip().startswith("SELECT") and "json_each" in text]
-    with ledger._connections.reading() as reader:
-        reader.set_trace_callback(None)
-        plans = [[str(step[3]) for step in reader.execute(f"EXPLAIN QUERY PLAN {text}")] for text in selects]
-    with ledger._connections.writing() as writer:
-        writer.set_trace_callback(None)
+    with ledger._database.reading() as reader:
+        raw(reader).set_trace_callback(None)
+        plans = [
+            [str(step[3]) for step in raw(reader).execute(f"EXPLAIN QUERY PLAN {text}")] for text in selects
+        ]
+    with ledger._database.writing() as writer:
+        raw(writer).set_trace_callback(None)
     (leasing, waiting) = ([step for step in plan if step.startswith("SEARCH tasks")] for plan in plans)
     index = f"tasks{'_bank' if bank else ''}_{'early' if early else 'due'}"
     assert [f" {index} " in step or "INTEGER PRIMARY KEY" in step for step in leasing] == [True, True]

@@ -7,7 +7,8 @@ import binascii
 import json
 import sqlite3
 from collections.abc import Generator, Iterator, Mapping
-from sqlite3 import Connection
+
+from sqlalchemy import Connection
 
 from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.ledger import archive_rules as kinds
@@ -18,7 +19,7 @@ from hindsight_integrations.ledger.checksums import (
     seal_units,
     seal_vectors,
 )
-from hindsight_integrations.ledger.connections import Connections
+from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.erasure import BANK_CONTENT
 from hindsight_integrations.ledger.item_reader import damaged_items, seal_items
 from hindsight_integrations.ledger.mental_models import WITHDRAWN
@@ -27,6 +28,7 @@ from hindsight_integrations.ledger.reader import count_units
 from hindsight_integrations.ledger.records import seal_records
 from hindsight_integrations.ledger.rows import IS_FACT, NOT_OBSERVED, OWN_COLUMNS, find_bank
 from hindsight_integrations.ledger.rules import blocks
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.ports.ledger import ArchiveRow, Json
@@ -344,11 +346,11 @@ UNFIT = (
 class SqliteArchive:
     """The part of `LedgerMaintenance` that hands out a whole bank and takes one in."""
 
-    _connections: Connections
+    _database: SqliteDatabase
 
     def archive_rows(self, bank: str) -> Generator[ArchiveRow, None, None]:
         """Everything the bank holds, itself first, units before what refers to them."""
-        with self._connections.reading() as connection:
+        with self._database.reading() as connection:
             row = find_bank(connection, bank).id
             if items := damaged_items(connection, row):
                 raise MemoryDamaged(bank, items)
@@ -363,7 +365,7 @@ class SqliteArchive:
 
     def restore_rows(self, bank: str, rows: Iterator[ArchiveRow]) -> int:
         """Fill an empty bank; see the port."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             found = find_bank(connection, bank)
             check_empty(count_units(connection, found.id), _count_others(connection, found.id))
             now, units = found.revision + 1, 0
@@ -378,7 +380,7 @@ class SqliteArchive:
             except UNFIT as error:
                 raise unreadable(f"a row does not fit: {error}") from error
             _finish(connection, found.id, now)
-            observe_bank(self._connections, connection, found.id)
+            observe_bank(self._database, connection, found.id)
         return units
 
 
@@ -390,13 +392,13 @@ def _insert(connection: Connection, kind: str, values: list[dict[str, object]]) 
             names = json.loads(str(value["names"]))
             value["blocks"] = json.dumps(sorted({key for name in names for key in blocks(name)}))
     for statement in KINDS[kind].inserts:
-        connection.executemany(statement, values)
+        raw(connection).executemany(statement, values)
 
 
 def _count_others(connection: Connection, bank: int) -> int:
     """How many rows of other kinds the bank holds."""
     return sum(
-        int(connection.execute(f"SELECT count(*) FROM {table} WHERE bank = ?", (bank,)).fetchone()[0])
+        int(raw(connection).execute(f"SELECT count(*) FROM {table} WHERE bank = ?", (bank,)).fetchone()[0])
         for table in BANK_CONTENT
         if table != "units"
     )
@@ -408,8 +410,8 @@ def _restore_bank(connection: Connection, bank: int, fields: Mapping[str, Json])
     embedder, revision = fields["embedder"], fields["revision"]
     dimension = embedder["dimension"] if isinstance(embedder, dict) else None
     for table in REPLACED:
-        connection.execute(f"DELETE FROM {table} WHERE bank = ?", (bank,))
-    connection.execute(
+        raw(connection).execute(f"DELETE FROM {table} WHERE bank = ?", (bank,))
+    raw(connection).execute(
         "UPDATE banks SET profile = ?, embedder = ?, dimension = ? WHERE id = ?",
         (values["profile"], values["embedder"], dimension, bank),
     )
@@ -418,12 +420,12 @@ def _restore_bank(connection: Connection, bank: int, fields: Mapping[str, Json])
 
 def _finish(connection: Connection, bank: int, revision: int) -> None:
     """What follows from the rows: mention counts, the units that messages stand for, and the bank's revision."""
-    connection.execute(
+    raw(connection).execute(
         "UPDATE entities SET (mentions, last_seen) = (SELECT count(*), max(mentioned_at) FROM mentions "
         f"JOIN units ON units.id = unit WHERE entity = entities.id AND {NOT_OBSERVED}) WHERE bank = ?",
         (bank,),
     )
-    connection.execute(
+    raw(connection).execute(
         "INSERT INTO unit_sources (bank, thread, message, unit) SELECT DISTINCT bank, thread, value, units.id "
         "FROM units, json_each(sources) WHERE bank = ?",
         (bank,),
@@ -432,11 +434,11 @@ def _finish(connection: Connection, bank: int, revision: int) -> None:
     seal_items(connection, bank)
     seal_units(connection, bank)
     seal_vectors(connection, bank)
-    connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, bank))
+    raw(connection).execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, bank))
 
 
 def _selected(connection: Connection, query: str, bank: int) -> Iterator[dict[str, Json]]:
-    found = connection.execute(query, {"bank": bank})
+    found = raw(connection).execute(query, {"bank": bank})
     names = [column[0] for column in found.description]
     for row in found:
         yield {name: _json(name, value) for name, value in zip(names, row, strict=True)}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sqlite3 import Connection
+
+from sqlalchemy import Connection
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.ledger.connections import Connections
+from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.record_categories import category_rows, listed_categories
 from hindsight_integrations.ledger.records import move_record
 from hindsight_integrations.ledger.rows import RECORD_COLUMNS, Row, fetched, find_bank
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.records import RecordCategory, RecordKind, spelling_key
 
 _STATED = RECORD_COLUMNS.split(", ").index("records.stated")
@@ -18,47 +20,47 @@ _STATED = RECORD_COLUMNS.split(", ").index("records.stated")
 class SqliteCategoryChanges:
     """The part of `LedgerMaintenance` that says which spellings are one category."""
 
-    _connections: Connections
+    _database: SqliteDatabase
 
     def merge_categories(self, bank: str, kind: RecordKind, keep: str, merged: str) -> RecordCategory:
         """Move all records and spellings of one category to another; the merged one is removed."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             found = find_bank(connection, bank)
             target, source = (_known(connection, found.id, kind, name) for name in (keep, merged))
             if target == source:
                 raise InvalidRequest("merge", f"{merged!r} is {keep!r} already", "Name two categories.")
             for row in _records(connection, source):
                 move_record(connection, row, target)
-            connection.execute(
+            raw(connection).execute(
                 "UPDATE record_category_names SET category = ? WHERE category = ?", (target, source)
             )
-            connection.execute("DELETE FROM record_categories WHERE id = ?", (source,))
-            connection.execute("UPDATE banks SET revision = revision + 1 WHERE id = ?", (found.id,))
+            raw(connection).execute("DELETE FROM record_categories WHERE id = ?", (source,))
+            raw(connection).execute("UPDATE banks SET revision = revision + 1 WHERE id = ?", (found.id,))
             return listed_categories(connection, found.id, kind)[target]
 
     def split_category(
         self, bank: str, kind: RecordKind, name: str, spellings: Sequence[str]
     ) -> RecordCategory:
         """Make a new category of some spellings of another, with the records that were given in them."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             found = find_bank(connection, bank)
             source = _known(connection, found.id, kind, name)
             before = listed_categories(connection, found.id, kind)[source]
             keys = [spelling_key(text) for text in spellings]
             _check_split(before, keys)
-            made = connection.execute(
+            made = raw(connection).execute(
                 "INSERT INTO record_categories (bank, kind, name) VALUES (?, ?, ?)",
                 (found.id, kind.value, " ".join(spellings[0].split())),
             )
             target = int(made.lastrowid or 0)
-            connection.executemany(
+            raw(connection).executemany(
                 "UPDATE record_category_names SET category = ? WHERE category = ? AND name = ?",
                 [(target, source, key) for key in keys],
             )
             for row in _records(connection, source):
                 if spelling_key(str(row[_STATED])) in keys:
                     move_record(connection, row, target)
-            connection.execute("UPDATE banks SET revision = revision + 1 WHERE id = ?", (found.id,))
+            raw(connection).execute("UPDATE banks SET revision = revision + 1 WHERE id = ?", (found.id,))
             return listed_categories(connection, found.id, kind)[target]
 
 

@@ -14,9 +14,11 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
+from sqlalchemy import Connection
 
 from hindsight_integrations.ledger.records import digest, records_of
 from hindsight_integrations.ledger.rows import SEALED_COLUMNS, fetched
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.ports.arrays import IntArray
 
@@ -54,7 +56,7 @@ def is_sound(row: Sequence[Any], checksum: object) -> bool:
     return False
 
 
-def damaged_units(connection: sqlite3.Connection, bank: int, ids: IntArray | None = None) -> dict[int, str]:
+def damaged_units(connection: Connection, bank: int, ids: IntArray | None = None) -> dict[int, str]:
     """Unit ids by row id of the units (of all the bank's, if None) that are not what was written."""
     found: dict[int, str] = {}
     for page in pages(connection, bank) if ids is None else [ids.tolist()]:
@@ -70,9 +72,11 @@ def damaged_units(connection: sqlite3.Connection, bank: int, ids: IntArray | Non
     return found
 
 
-def damaged_vectors(connection: sqlite3.Connection, bank: int) -> dict[int, str]:
+def damaged_vectors(connection: Connection, bank: int) -> dict[int, str]:
     """Unit ids by row id of the bank's units whose vector is missing or is not what was written."""
-    rows = connection.execute(
+    rows = raw(
+        connection
+    ).execute(
         "SELECT units.id, unit_id, vector, vectors.checksum FROM units LEFT JOIN vectors ON unit = units.id "
         "WHERE units.bank = ? AND (unit IS NOT NULL OR kind = ?) ORDER BY units.id",  # a turn that waits may have none
         (bank, UnitKind.MEMORY),
@@ -84,7 +88,7 @@ def damaged_vectors(connection: sqlite3.Connection, bank: int) -> dict[int, str]
     }
 
 
-def seal_units(connection: sqlite3.Connection, bank: int, ids: Sequence[int] | None = None) -> None:
+def seal_units(connection: Connection, bank: int, ids: Sequence[int] | None = None) -> None:
     """Give units (all the bank's, if None) the checksum of what is stored now, damaged or not."""
     for page in pages(connection, bank) if ids is None else [ids]:
         rows = fetched(
@@ -92,25 +96,29 @@ def seal_units(connection: sqlite3.Connection, bank: int, ids: Sequence[int] | N
             f"SELECT {SEALED_COLUMNS}, units.id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value",
             (json.dumps(list(page)),),
         )
-        connection.executemany(
+        raw(connection).executemany(
             "UPDATE units SET checksum = ? WHERE id = ?", [(unit_checksum(row[:-1]), row[-1]) for row in rows]
         )
 
 
-def seal_vectors(connection: sqlite3.Connection, bank: int) -> None:
+def seal_vectors(connection: Connection, bank: int) -> None:
     """Give the bank's vectors the checksum of what is stored now."""
     for page in pages(connection, bank):
-        rows = connection.execute(
-            "SELECT vector, unit FROM json_each(?) AS given CROSS JOIN vectors ON unit = given.value",
-            (json.dumps(page),),
-        ).fetchall()
-        connection.executemany(
+        rows = (
+            raw(connection)
+            .execute(
+                "SELECT vector, unit FROM json_each(?) AS given CROSS JOIN vectors ON unit = given.value",
+                (json.dumps(page),),
+            )
+            .fetchall()
+        )
+        raw(connection).executemany(
             "UPDATE vectors SET checksum = ? WHERE unit = ?",
             [(vector_checksum(blob), row) for blob, row in rows],
         )
 
 
-def well_formed(read: Callable[[Collection[int]], T], connection: sqlite3.Connection, bank: int) -> T:
+def well_formed(read: Callable[[Collection[int]], T], connection: Connection, bank: int) -> T:
     """What `read` makes of a bank's units; if some cannot be read, of all but the damaged ones, whose row ids it is given."""
     try:
         return read(())
@@ -126,10 +134,10 @@ def _is_vector(vector: object, checksum: object) -> bool:
     return isinstance(vector, bytes) and vector_checksum(vector) == checksum
 
 
-def pages(connection: sqlite3.Connection, bank: int) -> Iterator[list[int]]:
+def pages(connection: Connection, bank: int) -> Iterator[list[int]]:
     """Row ids of the bank's units, a few at a time."""
     ids = np.array(
-        [row[0] for row in connection.execute("SELECT id FROM units WHERE bank = ?", (bank,))], np.int64
+        [row[0] for row in raw(connection).execute("SELECT id FROM units WHERE bank = ?", (bank,))], np.int64
     )
     ids.sort()
     for start in range(0, len(ids), _PAGE):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from sqlite3 import Connection
+
+from sqlalchemy import Connection
 
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.ledger import tasks
@@ -43,6 +44,7 @@ from hindsight_integrations.ledger.rules import (
     merged_entities,
     unit_references,
 )
+from hindsight_integrations.ledger.sql import changes, raw
 from hindsight_integrations.ledger.threads import write_thread
 from hindsight_integrations.ledger.turns import write_turns
 from hindsight_integrations.model.links import Link
@@ -90,15 +92,15 @@ def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
     write_profile(connection, bank.id, writes, now)
     write_refresh(connection, bank.id, writes)
     write_thread(connection, bank.id, writes)
-    before = connection.total_changes
+    before = changes(connection)
     tasks.complete(connection, bank.id, writes.completed_tasks, now)
     created = _write_all(target, writes, to_micros(now))
     enqueued = tasks.enqueue(connection, bank.id, writes.tasks, now)
-    if connection.total_changes == before:
+    if changes(connection) == before:
         return Receipt(bank.revision, ())
     given = next((write.vector for write in writes.units if write.vector), b"")
     dimension = len(given) // FLOAT_BYTES if given else bank.dimension
-    connection.execute(
+    raw(connection).execute(
         "UPDATE banks SET revision = ?, dimension = ? WHERE id = ?", (target.revision, dimension, bank.id)
     )
     return Receipt(target.revision, created, enqueued)
@@ -130,7 +132,7 @@ def write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
     if not writes.units:
         write_categories(target.connection, target.bank, writes.categories)
         return ()
-    target.connection.executemany(
+    raw(target.connection).executemany(
         f"INSERT INTO units ({OWN_COLUMNS}, bank, created, changed, checksum) "
         f"VALUES ({marks(27)}) ON CONFLICT DO NOTHING",
         [
@@ -139,21 +141,23 @@ def write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
         ],
     )
     created = dict(
-        target.connection.execute(
+        raw(target.connection)
+        .execute(
             "SELECT unit_id, id FROM units WHERE bank = ? AND created = ? ORDER BY id",
             (target.bank, target.revision),
-        ).fetchall()
+        )
+        .fetchall()
     )
     new = [(created[write.unit.id], write) for write in writes.units if write.unit.id in created]
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "UPDATE units SET head = (SELECT id FROM units AS document WHERE bank = ? AND unit_id = ?) WHERE id = ?",
         [(target.bank, write.unit.part_of, row) for row, write in new if write.unit.part_of],
     )
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "UPDATE units SET number = max(number, ?) WHERE id = (SELECT head FROM units WHERE id = ?)",
         [(write.unit.number, row) for row, write in new if write.unit.part_of],
     )
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "INSERT INTO vectors (unit, bank, revision, vector, checksum) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         [
             (row, target.bank, target.revision, write.vector, vector_checksum(write.vector))
@@ -168,7 +172,7 @@ def write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
     sources = [
         (target.bank, write.unit.thread, message, row) for row, write in new for message in write.unit.sources
     ]
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "INSERT INTO unit_sources (bank, thread, message, unit) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
         sources,
     )
@@ -177,7 +181,7 @@ def write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
 
 def _changed_documents(target: Target, units: Sequence[int]) -> list[int]:
     """Row ids of the documents whose items are among these units, or came with this commit; their rows say that they changed."""
-    came = target.connection.execute(
+    came = raw(target.connection).execute(
         f"SELECT id FROM units WHERE bank = ? AND created = ? AND kind = '{UnitKind.DOCUMENT_ITEM.value}'",
         (target.bank, target.revision),
     )
@@ -186,7 +190,7 @@ def _changed_documents(target: Target, units: Sequence[int]) -> list[int]:
 
 def _write_sources(target: Target, writes: WriteSet) -> None:
     """Store documents, chunks and message keys; known ones are brought up to date."""
-    target.connection.executemany(
+    raw(target.connection).executemany(
         _DOCUMENT,
         [
             (
@@ -201,11 +205,11 @@ def _write_sources(target: Target, writes: WriteSet) -> None:
             for d in writes.documents
         ],
     )
-    target.connection.executemany(
+    raw(target.connection).executemany(
         _CHUNK,
         [(target.bank, c.document_id, c.ordinal, c.text, c.content_hash, c.position) for c in writes.chunks],
     )
-    target.connection.executemany(
+    raw(target.connection).executemany(
         _MESSAGE,
         [
             (target.bank, key.thread, key.message_id, key.content_hash, target.revision)
@@ -226,7 +230,7 @@ def _unit_rows(target: Target, writes: WriteSet) -> dict[str, int]:
 
 def write_links(target: Target, links: Iterable[Link], units: Mapping[str, int]) -> None:
     """Insert links that are not there yet; `units` are the row ids of their ends."""
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "INSERT INTO links (source, target, code, weight, bank, revision) VALUES (?, ?, ?, ?, ?, ?) "
         "ON CONFLICT DO NOTHING",
         [
@@ -247,7 +251,7 @@ def _write_event(target: Target, event: ValidityEvent, units: Mapping[str, int])
     """Append an event, and bring `closed_at` of the unit in line; False if it is in the log already."""
     unit, effective_at = units[event.unit_id], to_micros(event.effective_at)
     by_unit = None if event.by_unit is None else units[event.by_unit]
-    appended = target.connection.execute(
+    appended = raw(target.connection).execute(
         "INSERT INTO validity_events (unit, kind, effective_at, revision, by_unit, reason) "
         "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (unit, event.kind.value, effective_at, target.revision, by_unit, event.reason),
@@ -255,7 +259,7 @@ def _write_event(target: Target, event: ValidityEvent, units: Mapping[str, int])
     if appended.rowcount == 0:
         return False
     closed = None if event.kind is ValidityKind.RESTORED else effective_at
-    target.connection.execute(
+    raw(target.connection).execute(
         "UPDATE units SET closed_at = CASE WHEN :closed IS NULL THEN NULL "
         "ELSE min(coalesce(closed_at, :closed), :closed) END, changed = :now WHERE id = :unit",
         {"closed": closed, "now": target.revision, "unit": unit},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from sqlite3 import Connection
 
 import numpy as np
+from sqlalchemy import Connection
 
 from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.ledger.checksums import (
@@ -15,7 +15,7 @@ from hindsight_integrations.ledger.checksums import (
     vector_checksum,
 )
 from hindsight_integrations.ledger.commit import write_links
-from hindsight_integrations.ledger.connections import Connections
+from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.entity_changes import set_graph_epoch
 from hindsight_integrations.ledger.entity_writing import Target
 from hindsight_integrations.ledger.observation_tasks import observe_changed
@@ -32,6 +32,7 @@ from hindsight_integrations.ledger.rows import (
     unit_rows,
 )
 from hindsight_integrations.ledger.rules import check_known, check_shape
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
@@ -44,11 +45,11 @@ REBUILT = [code for (kind, _), code in LINK_CODES.items() if kind in (LinkType.T
 class SqliteEdits:
     """The part of `LedgerMaintenance` that corrects units."""
 
-    _connections: Connections
+    _database: SqliteDatabase
 
     def edit_unit(self, bank: str, edit: UnitEdit, made_at: datetime) -> int:
         """Write a correction; returns the new revision."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             found = find_bank(connection, bank)
             if edit.vector is not None:
                 writes = WriteSet(bank, found.revision, units=(UnitWrite(edit.unit, edit.vector),))
@@ -64,7 +65,7 @@ class SqliteEdits:
             _write_unit(connection, row, edit, revision)
             seal_units(connection, found.id, [row, *_with_tags_of(target, row, edit)])
             if edit.links is not None:
-                connection.execute(
+                raw(connection).execute(
                     f"DELETE FROM links WHERE (source = ? OR target = ?) AND code IN ({marks(len(REBUILT))})",
                     (row, row, *REBUILT),
                 )
@@ -75,14 +76,14 @@ class SqliteEdits:
             if "text" in edit.fields:
                 for unit in changed:
                     judge_corrected(connection, unit)
-            connection.execute(
+            raw(connection).execute(
                 "INSERT INTO unit_edits (bank, unit, revision, made_at, fields) VALUES (?, ?, ?, ?, ?)",
                 (found.id, row, revision, to_micros(made_at), json.dumps(edit.fields)),
             )
-            connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, found.id))
-            observe_changed(self._connections, connection, found.id, revision)
-            enqueue_refreshes(self._connections, connection, found.id)
-            enqueue_reinforcement(self._connections, connection, found.id)
+            raw(connection).execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, found.id))
+            observe_changed(self._database, connection, found.id, revision)
+            enqueue_refreshes(self._database, connection, found.id)
+            enqueue_reinforcement(self._database, connection, found.id)
         return revision
 
 
@@ -90,10 +91,12 @@ def _with_tags_of(target: Target, document: int, edit: UnitEdit) -> list[int]:
     """Give the items of a document its new tags; their row ids. Damaged ones stay as they are."""
     if "tags" not in edit.fields:
         return []
-    items = [row for (row,) in target.connection.execute("SELECT id FROM units WHERE head = ?", (document,))]
+    items = [
+        row for (row,) in raw(target.connection).execute("SELECT id FROM units WHERE head = ?", (document,))
+    ]
     damaged = damaged_units(target.connection, target.bank, np.array(items, np.int64)) if items else {}
     sound = [row for row in items if row not in damaged]
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "UPDATE units SET tags = ?, changed = ? WHERE id = ?",
         [(json.dumps(edit.unit.tags), target.revision, row) for row in sound],
     )
@@ -105,7 +108,7 @@ def _write_unit(connection: Connection, row: int, change: UnitEdit, revision: in
     start, end = (
         (to_micros(unit.occurred.start), to_micros(unit.occurred.end)) if unit.occurred else (None, None)
     )
-    connection.execute(
+    raw(connection).execute(
         "UPDATE units SET text = ?, occurred_start = ?, occurred_end = ?, metadata = ?, tags = ?, tokens = ?, "
         "compact = ?, compact_tokens = ?, changed = ? WHERE id = ?",
         (
@@ -123,7 +126,7 @@ def _write_unit(connection: Connection, row: int, change: UnitEdit, revision: in
     if change.records:
         rewrite_values(connection, row, unit.records)
     if change.vector is not None:
-        connection.execute(
+        raw(connection).execute(
             "UPDATE vectors SET vector = ?, revision = ?, checksum = ? WHERE unit = ?",
             (change.vector, revision, vector_checksum(change.vector), row),
         )

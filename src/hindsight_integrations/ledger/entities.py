@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from sqlite3 import Connection
+
+from sqlalchemy import Connection
 
 from hindsight_integrations.ledger.logged_changes import LoggedChange
 from hindsight_integrations.ledger.reader import BankReads
@@ -22,6 +23,7 @@ from hindsight_integrations.ledger.rules import (
     NEIGHBOUR_UNITS,
     blocks,
 )
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.entities import Entity, EntityChange, EntityChangeKind
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.time import from_micros
@@ -62,7 +64,7 @@ class EntityReader(BankReads):
         best: dict[str, int] = {}
         with self._at(bank) as (connection, row):
             for some in batches(names):
-                found = connection.execute(
+                found = raw(connection).execute(
                     "SELECT entity_names.name, entities.id FROM entity_names JOIN entities ON entities.id = entity "
                     f"WHERE entity_names.bank = ? AND entity_names.name IN ({marks(len(some))}) "
                     "ORDER BY mentions DESC, entity_id",
@@ -76,7 +78,7 @@ class EntityReader(BankReads):
     def find_entities(self, bank: str, name: str) -> list[Entity]:
         """Entities of that id or exact normalised name, by falling mentions, then id."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
+            found = raw(connection).execute(
                 f"SELECT {ENTITY_COLUMNS} FROM entities WHERE bank = :bank AND (entity_id = :name OR id IN "
                 "(SELECT entity FROM entity_names WHERE entity_names.bank = :bank AND entity_names.name = :name)) "
                 "ORDER BY mentions DESC, entity_id",
@@ -87,7 +89,7 @@ class EntityReader(BankReads):
     def list_entities(self, bank: str, prefix: str, limit: int) -> list[Entity]:
         """Entities with a name that starts so, the most mentioned first, then by name and id."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
+            found = raw(connection).execute(
                 f"SELECT {ENTITY_COLUMNS} FROM entities WHERE bank = :bank AND (:prefix = '' OR id IN "
                 "(SELECT entity FROM entity_names WHERE entity_names.bank = :bank AND entity_names.name >= :prefix "
                 "AND substr(entity_names.name, 1, length(:prefix)) = :prefix)) "
@@ -109,7 +111,7 @@ class EntityReader(BankReads):
         met: dict[str, list[str]] = {}
         with self._at(bank) as (connection, row):
             names = {entity: key for key, entity in entity_rows(connection, row, entity_ids).items()}
-            for entity, name in connection.execute(
+            for entity, name in raw(connection).execute(
                 "SELECT given.value, json_extract(entities.names, '$[0]') FROM json_each(?) AS given "
                 "CROSS JOIN mentions AS other ON other.unit IN "
                 "(SELECT unit FROM mentions WHERE entity = given.value "
@@ -129,7 +131,7 @@ class EntityReader(BankReads):
         read: dict[str, Entity] = {}  # an entity that many units mention is read once
         with self._at(bank) as (connection, row):
             # The + keeps the planner from walking the whole bank by the feed's index.
-            rows = connection.execute(
+            rows = raw(connection).execute(
                 f"SELECT mentions.unit, {ENTITY_COLUMNS} FROM json_each(?) AS given "
                 "CROSS JOIN mentions ON mentions.unit = given.value CROSS JOIN entities ON entities.id = mentions.entity "
                 "WHERE +mentions.bank = ? ORDER BY entities.name, entity_id",
@@ -154,7 +156,7 @@ class EntityReader(BankReads):
         """Names that are the entity's for certain; see the port."""
         with self._at(bank) as (connection, row):
             query = "SELECT name FROM entities WHERE bank = ? AND entity_id = ?"
-            (name,) = connection.execute(query, (row, entity_id)).fetchone()
+            (name,) = raw(connection).execute(query, (row, entity_id)).fetchone()
             return exact_names(entity_id, name, logged_changes(connection, row))
 
     def entity_changes(self, bank: str) -> list[EntityChange]:
@@ -165,7 +167,7 @@ class EntityReader(BankReads):
 
 def mention_texts(connection: Connection, bank: int, entity_id: str) -> list[tuple[str, str]]:
     """(unit id, text as written) of an entity's mentions, in unit order."""
-    rows = connection.execute(
+    rows = raw(connection).execute(
         "SELECT unit_id, mentions.text FROM entities JOIN mentions ON entity = entities.id "
         "JOIN units ON units.id = mentions.unit WHERE entities.bank = ? AND entity_id = ? ORDER BY units.id",
         (bank, entity_id),
@@ -175,7 +177,7 @@ def mention_texts(connection: Connection, bank: int, entity_id: str) -> list[tup
 
 def logged_changes(connection: Connection, bank: int) -> list[LoggedChange]:
     """The audit log of entity changes, oldest first."""
-    rows = connection.execute(
+    rows = raw(connection).execute(
         "SELECT id, kind, detail, made_at, undone FROM entity_changes WHERE bank = ? ORDER BY id", (bank,)
     )
     return [
@@ -186,7 +188,7 @@ def logged_changes(connection: Connection, bank: int) -> list[LoggedChange]:
 
 def _rare(connection: Connection, bank: int, keys: set[str]) -> frozenset[str]:
     """The keys that some entity has, and not too many; counting stops at the limit."""
-    rows = connection.execute(
+    rows = raw(connection).execute(
         "SELECT given.value, (SELECT count(*) FROM (SELECT 1 FROM entity_blocks WHERE bank = ? AND block = given.value "
         "LIMIT ?)) AS size FROM json_each(?) AS given",
         (bank, COMMON_BLOCK + 1, json.dumps(sorted(keys))),
@@ -204,19 +206,24 @@ def _blocked(connection: Connection, bank: int, name: str, keys: frozenset[str],
             f"SELECT entity, count(*) FROM entity_blocks WHERE bank = ? AND block IN ({marks(len(some))}) "
             "GROUP BY entity"
         )
-        shared.update(dict(connection.execute(query, (bank, *some)).fetchall()))
+        shared.update(dict(raw(connection).execute(query, (bank, *some)).fetchall()))
     query = "SELECT entity FROM entity_names WHERE bank = ? AND name = ?"
-    exact = {row[0] for row in connection.execute(query, (bank, name))}
+    exact = {row[0] for row in raw(connection).execute(query, (bank, name))}
     near = json.dumps(sorted(exact | shared.keys()))
-    rows = connection.execute(
-        "SELECT id, mentions, entity_id FROM entities WHERE id IN (SELECT value FROM json_each(?))", (near,)
-    ).fetchall()
+    rows = (
+        raw(connection)
+        .execute(
+            "SELECT id, mentions, entity_id FROM entities WHERE id IN (SELECT value FROM json_each(?))",
+            (near,),
+        )
+        .fetchall()
+    )
     rows.sort(key=lambda row: (row[0] not in exact, -shared[row[0]], -row[1], row[2]))
     return [row[0] for row in rows[:limit]]
 
 
 def _by_row(connection: Connection, rows: Iterable[int]) -> dict[int, Entity]:
-    found = connection.execute(
+    found = raw(connection).execute(
         f"SELECT entities.id, {ENTITY_COLUMNS} FROM entities WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(sorted(rows)),),
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from sqlite3 import Connection
 
-from hindsight_integrations.ledger.connections import Connections
+from sqlalchemy import Connection
+
+from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.entities import logged_changes, mention_texts
 from hindsight_integrations.ledger.entity_writing import Target, write_names
 from hindsight_integrations.ledger.logged_changes import LoggedChange, Moved, check_undoable
@@ -19,6 +20,7 @@ from hindsight_integrations.ledger.observations import (
 )
 from hindsight_integrations.ledger.rows import NOT_OBSERVED, entity_rows, find_bank, unit_rows
 from hindsight_integrations.ledger.rules import check_known, merged_names
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.entities import EntityChange, EntityChangeKind, EntityRole
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import to_micros
@@ -42,11 +44,11 @@ class _Editor:
     def facts(self, row: int) -> tuple[str, str, str, tuple[str, ...]]:
         """Name, type, role and names of an entity."""
         query = "SELECT name, type, role, names FROM entities WHERE id = ?"
-        name, kind, role, names = self.connection.execute(query, (row,)).fetchone()
+        name, kind, role, names = raw(self.connection).execute(query, (row,)).fetchone()
         return name, kind, role, tuple(json.loads(names))
 
     def create(self, entity_id: str, name: str, kind: str, role: str) -> int:
-        self.connection.execute(
+        raw(self.connection).execute(
             "INSERT INTO entities (bank, entity_id, name, type, role, names) VALUES (?, ?, ?, ?, ?, '[]') "
             "ON CONFLICT DO NOTHING",
             (self.bank, entity_id, name, kind, role),
@@ -57,20 +59,20 @@ class _Editor:
         """Exactly these names, findable by them alone."""
         given = tuple(names)
         for table in ("entity_names", "entity_blocks"):
-            self.connection.execute(f"DELETE FROM {table} WHERE entity = ?", (row,))
-        self.connection.execute("UPDATE entities SET names = ? WHERE id = ?", (json.dumps(given), row))
+            raw(self.connection).execute(f"DELETE FROM {table} WHERE entity = ?", (row,))
+        raw(self.connection).execute("UPDATE entities SET names = ? WHERE id = ?", (json.dumps(given), row))
         write_names(self.connection, self.bank, ((name, row) for name in given))
 
     def move(self, source: int, target: int, units: Sequence[str]) -> None:
         """Mentions of these units from one entity to another; a unit that mentions both already keeps both."""
         rows = unit_rows(self.connection, self.bank, units)
-        self.connection.executemany(
+        raw(self.connection).executemany(
             "UPDATE OR IGNORE mentions SET entity = ?, revision = ? WHERE entity = ? AND unit = ?",
             [(target, self.revision, source, unit) for unit in rows.values()],
         )
 
     def recount(self, *rows: int) -> None:
-        self.connection.executemany(
+        raw(self.connection).executemany(
             "UPDATE entities SET (mentions, last_seen) = (SELECT count(*), max(mentioned_at) FROM mentions "
             f"JOIN units ON units.id = unit WHERE entity = entities.id AND {NOT_OBSERVED}) WHERE id = ?",
             [(row,) for row in rows],
@@ -85,16 +87,16 @@ class _Editor:
         note_changed(self.target, rows)
 
     def remove(self, row: int) -> None:
-        self.connection.execute(
+        raw(self.connection).execute(
             "DELETE FROM tasks WHERE bank = ? AND kind = ? AND key <> '' "
             "AND key = (SELECT entity_id FROM entities WHERE id = ?)",
             (self.bank, TaskKind.OBSERVE, row),
         )
-        self.connection.execute("DELETE FROM entities WHERE id = ?", (row,))
+        raw(self.connection).execute("DELETE FROM entities WHERE id = ?", (row,))
 
     def log(self, kind: EntityChangeKind, moved: Moved, made_at: datetime) -> EntityChange:
         set_graph_epoch(self.connection, self.bank, self.revision)
-        added = self.connection.execute(
+        added = raw(self.connection).execute(
             "INSERT INTO entity_changes (bank, kind, detail, made_at) VALUES (?, ?, ?, ?)",
             (self.bank, kind.value, moved.text(), to_micros(made_at)),
         )
@@ -104,11 +106,11 @@ class _Editor:
 class SqliteEntityChanges:
     """The part of `LedgerMaintenance` that corrects who is who, each change with a log row from which it can be undone."""
 
-    _connections: Connections
+    _database: SqliteDatabase
 
     def merge_entities(self, bank: str, keep: str, merged: str, made_at: datetime) -> EntityChange:
         """Move all names and mentions of one entity to another; the merged one is removed."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             editor = _Editor(connection, bank)
             target, source = editor.row(keep), editor.row(merged)
             editor.end_observations(target, source)
@@ -131,14 +133,16 @@ class SqliteEntityChanges:
             editor.remove(source)
             editor.set_names(target, merged_names(own, names))
             if role:
-                connection.execute("UPDATE entities SET role = ? WHERE id = ? AND role = ''", (role, target))
+                raw(connection).execute(
+                    "UPDATE entities SET role = ? WHERE id = ? AND role = ''", (role, target)
+                )
             editor.recount(target)
             editor.note_changed(target)
             return self._logged(editor, EntityChangeKind.MERGE, moved, made_at)
 
     def split_entity(self, bank: str, split: EntitySplit, made_at: datetime) -> EntityChange:
         """Make a new entity of some names and mentions of another."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             editor = _Editor(connection, bank)
             source = editor.row(split.entity_id)
             editor.end_observations(source)
@@ -156,7 +160,7 @@ class SqliteEntityChanges:
         self, bank: str, entity_id: str, names: Sequence[str], made_at: datetime
     ) -> EntityChange:
         """Give an entity further normalised names."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             editor = _Editor(connection, bank)
             row = editor.row(entity_id)
             own = editor.facts(row)[3]
@@ -168,7 +172,7 @@ class SqliteEntityChanges:
 
     def undo_entity_change(self, bank: str, change_id: int) -> EntityChange:
         """Put back what a change did; see the port."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             editor = _Editor(connection, bank)
             log = logged_changes(connection, editor.bank)
             found = next((change for change in log if change.id == change_id), None)
@@ -182,9 +186,9 @@ class SqliteEntityChanges:
                 editor.set_names(row, [each for each in own if each not in moved.names])
             if change.kind is EntityChangeKind.MERGE:
                 _part(editor, row, moved)
-            connection.execute("UPDATE entity_changes SET undone = 1 WHERE id = ?", (change_id,))
+            raw(connection).execute("UPDATE entity_changes SET undone = 1 WHERE id = ?", (change_id,))
             set_graph_epoch(connection, editor.bank, editor.revision)
-            observe_changed(self._connections, connection, editor.bank, editor.revision)
+            observe_changed(self._database, connection, editor.bank, editor.revision)
             return change.as_undone().public()
 
     def _logged(
@@ -192,14 +196,14 @@ class SqliteEntityChanges:
     ) -> EntityChange:
         """The change, logged, and a task for each entity whose facts it changed."""
         change = editor.log(kind, moved, made_at)
-        observe_changed(self._connections, editor.connection, editor.bank, editor.revision)
+        observe_changed(self._database, editor.connection, editor.bank, editor.revision)
         return change
 
 
 def set_graph_epoch(connection: Connection, bank: int, revision: int) -> None:
     """Graphs older than this revision start over; the bank stands at it from now on."""
-    connection.execute("INSERT OR REPLACE INTO graph_epochs VALUES (?, ?)", (bank, revision))
-    connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, bank))
+    raw(connection).execute("INSERT OR REPLACE INTO graph_epochs VALUES (?, ?)", (bank, revision))
+    raw(connection).execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, bank))
 
 
 def _join(editor: _Editor, row: int, own: tuple[str, ...], moved: Moved) -> None:
@@ -222,7 +226,7 @@ def _part(editor: _Editor, row: int, moved: Moved) -> None:
     editor.set_names(other, moved.other_names)
     editor.move(row, other, moved.units)
     units = unit_rows(editor.connection, editor.bank, [unit for unit, _ in moved.shared])
-    editor.connection.executemany(
+    raw(editor.connection).executemany(
         "INSERT INTO mentions (unit, entity, bank, revision, text) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         [
             (units[unit], other, editor.bank, editor.revision, text)

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from sqlite3 import Connection
 
-from hindsight_integrations.ledger.connections import Connections
+from sqlalchemy import Connection
+
+from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.entity_writing import Target
 from hindsight_integrations.ledger.mental_models import forget_answers
 from hindsight_integrations.ledger.observation_tasks import observe_changed
@@ -34,6 +35,7 @@ from hindsight_integrations.ledger.refresh_tasks import enqueue_refreshes
 from hindsight_integrations.ledger.reinforce_tasks import enqueue_reinforcement
 from hindsight_integrations.ledger.rows import NOT_OBSERVED, find_bank
 from hindsight_integrations.ledger.rules import blocks
+from hindsight_integrations.ledger.sql import changes, raw
 from hindsight_integrations.ledger.task_payloads import Traces, without
 from hindsight_integrations.ledger.tasks import take_back
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
@@ -91,52 +93,72 @@ def erase_traces(
     counts["documents"] = _erase_documents(connection, bank, given, document)
     counts["tasks"] = _erase_tasks(connection, bank, traces)
     # OR REPLACE: two statements that differ by author and reason alone become one event.
-    counts["reasons"] = connection.execute(
-        "UPDATE OR REPLACE validity_events SET by_unit = NULL, reason = '' "
-        "WHERE by_unit IN (SELECT value FROM json_each(?))",
-        (given,),
-    ).rowcount
+    counts["reasons"] = (
+        raw(connection)
+        .execute(
+            "UPDATE OR REPLACE validity_events SET by_unit = NULL, reason = '' "
+            "WHERE by_unit IN (SELECT value FROM json_each(?))",
+            (given,),
+        )
+        .rowcount
+    )
     return counts
 
 
 def _erase_chunks(connection: Connection, bank: int, given: str, document: str | None) -> int:
     """The passages the units came from. Their hash stays, so that the same passage is not extracted again."""
-    named = connection.execute(
-        "DELETE FROM chunks WHERE bank = ? AND document = ?", (bank, document)
-    ).rowcount
-    emptied = connection.execute(
-        "UPDATE chunks SET text = '' WHERE bank = ? AND (document, ordinal) IN "
-        "(SELECT document, chunk FROM units WHERE id IN (SELECT value FROM json_each(?)))",
-        (bank, given),
-    ).rowcount
+    named = (
+        raw(connection)
+        .execute("DELETE FROM chunks WHERE bank = ? AND document = ?", (bank, document))
+        .rowcount
+    )
+    emptied = (
+        raw(connection)
+        .execute(
+            "UPDATE chunks SET text = '' WHERE bank = ? AND (document, ordinal) IN "
+            "(SELECT document, chunk FROM units WHERE id IN (SELECT value FROM json_each(?)))",
+            (bank, given),
+        )
+        .rowcount
+    )
     return named + emptied
 
 
 def _erase_documents(connection: Connection, bank: int, given: str, document: str | None) -> int:
     """The document named; of those whose last unit goes, what the caller gave with them."""
-    named = connection.execute("DELETE FROM documents WHERE bank = ? AND id = ?", (bank, document)).rowcount
-    emptied = connection.execute(
-        "UPDATE documents SET context = '', metadata = '{}', tags = '[]' WHERE bank = :bank AND id IN "
-        "(SELECT document FROM units WHERE id IN (SELECT value FROM json_each(:given))) AND NOT EXISTS "
-        "(SELECT 1 FROM units WHERE units.bank = :bank AND units.document = documents.id "
-        "AND units.id NOT IN (SELECT value FROM json_each(:given)))",
-        {"bank": bank, "given": given},
-    ).rowcount
+    named = (
+        raw(connection).execute("DELETE FROM documents WHERE bank = ? AND id = ?", (bank, document)).rowcount
+    )
+    emptied = (
+        raw(connection)
+        .execute(
+            "UPDATE documents SET context = '', metadata = '{}', tags = '[]' WHERE bank = :bank AND id IN "
+            "(SELECT document FROM units WHERE id IN (SELECT value FROM json_each(:given))) AND NOT EXISTS "
+            "(SELECT 1 FROM units WHERE units.bank = :bank AND units.document = documents.id "
+            "AND units.id NOT IN (SELECT value FROM json_each(:given)))",
+            {"bank": bank, "given": given},
+        )
+        .rowcount
+    )
     return named + emptied
 
 
 def _erase_tasks(connection: Connection, bank: int, traces: Traces) -> int:
     """What waiting tasks carry of what is forgotten; how many tasks that changed or ended."""
-    tasks = connection.execute(
-        "SELECT id, payload FROM tasks WHERE bank = ? AND payload NOT IN ('', '{}')", (bank,)
-    ).fetchall()
+    tasks = (
+        raw(connection)
+        .execute("SELECT id, payload FROM tasks WHERE bank = ? AND payload NOT IN ('', '{}')", (bank,))
+        .fetchall()
+    )
     after = [(task, payload, without(payload, traces)) for task, payload in tasks]
     changed = [(kept, task) for task, payload, kept in after if kept != payload]
     # What a task failed with may quote what it was about.
-    connection.executemany(
+    raw(connection).executemany(
         "UPDATE tasks SET payload = ?, last_error = '' WHERE id = ?", [pair for pair in changed if pair[0]]
     )
-    connection.executemany("DELETE FROM tasks WHERE id = ?", [(task,) for kept, task in changed if not kept])
+    raw(connection).executemany(
+        "DELETE FROM tasks WHERE id = ?", [(task,) for kept, task in changed if not kept]
+    )
     return len(changed)
 
 
@@ -144,7 +166,7 @@ def traces_of(
     connection: Connection, rows: list[int], erasure: Erasure, messages: set[Place], names: WholeNames
 ) -> Traces:
     """By what waiting tasks are known that carry these units, messages or names."""
-    found = connection.execute(
+    found = raw(connection).execute(
         "SELECT unit_id, text FROM units WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(rows),)
     )
     words = {word for pair in found for word in pair} | {erasure.document or ""}
@@ -199,8 +221,8 @@ def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Era
         lost += fewer
         _recount(connection, entity, erased)
     _drop_audit(connection, bank, forgotten)
-    connection.executemany("DELETE FROM entities WHERE id = ?", [(entity,) for entity in orphans])
-    connection.executemany(
+    raw(connection).executemany("DELETE FROM entities WHERE id = ?", [(entity,) for entity in orphans])
+    raw(connection).executemany(
         "DELETE FROM tasks WHERE bank = ? AND kind = ? AND key = ? AND key <> ''",
         [(bank, TaskKind.OBSERVE, entity_id) for entity_id in orphans.values()],
     )
@@ -211,14 +233,18 @@ def _touched(
     connection: Connection, bank: int, rows: list[int], named: str | None
 ) -> list[tuple[int, str, list[str], list[tuple[int, str]]]]:
     """(row, id, names, mentions as (unit, text)) of the entities these units mention, and of the one named."""
-    entities = connection.execute(
-        "SELECT id, entity_id, names FROM entities WHERE id IN (SELECT entity FROM mentions "
-        "WHERE unit IN (SELECT value FROM json_each(?))) OR (bank = ? AND entity_id = ?) ORDER BY id",
-        (json.dumps(rows), bank, named),
-    ).fetchall()
+    entities = (
+        raw(connection)
+        .execute(
+            "SELECT id, entity_id, names FROM entities WHERE id IN (SELECT entity FROM mentions "
+            "WHERE unit IN (SELECT value FROM json_each(?))) OR (bank = ? AND entity_id = ?) ORDER BY id",
+            (json.dumps(rows), bank, named),
+        )
+        .fetchall()
+    )
     query = "SELECT unit, text FROM mentions WHERE entity = ? ORDER BY unit"
     return [
-        (row, key, json.loads(names), connection.execute(query, (row,)).fetchall())
+        (row, key, json.loads(names), raw(connection).execute(query, (row,)).fetchall())
         for row, key, names in entities
     ]
 
@@ -227,20 +253,22 @@ def _drop_names(
     connection: Connection, entity: int, erased: list[str], left: list[str]
 ) -> tuple[frozenset[str], int]:
     """Take away the names nothing else uses: the names that go, and how many of them the entity had."""
-    name, known = connection.execute("SELECT name, names FROM entities WHERE id = ?", (entity,)).fetchone()
+    name, known = (
+        raw(connection).execute("SELECT name, names FROM entities WHERE id = ?", (entity,)).fetchone()
+    )
     names = json.loads(known)
     kept = kept_names(name, names, erased, left)
     if list(kept.names) == names:
         return kept.dropped, 0
-    connection.execute(
+    raw(connection).execute(
         "UPDATE entities SET name = ?, names = ? WHERE id = ?", (kept.name, json.dumps(kept.names), entity)
     )
-    connection.executemany(
+    raw(connection).executemany(
         "DELETE FROM entity_names WHERE entity = ? AND name = ?", [(entity, each) for each in kept.dropped]
     )
     stale = {key for each in kept.dropped for key in blocks(each)}
     stale -= {key for each in kept.names for key in blocks(each)}
-    connection.executemany(
+    raw(connection).executemany(
         "DELETE FROM entity_blocks WHERE entity = ? AND block = ?", [(entity, key) for key in sorted(stale)]
     )
     return kept.dropped, len(names) - len([each for each in names if each in kept.names])
@@ -248,7 +276,7 @@ def _drop_names(
 
 def _recount(connection: Connection, entity: int, erased: set[int]) -> None:
     """How often and when last the units that stay mention the entity."""
-    connection.execute(
+    raw(connection).execute(
         "UPDATE entities SET (mentions, last_seen) = (SELECT count(*), max(mentioned_at) FROM mentions "
         f"JOIN units ON units.id = unit WHERE entity = :entity AND {NOT_OBSERVED} AND unit NOT IN (SELECT value FROM json_each(:erased))) "
         "WHERE id = :entity",
@@ -258,11 +286,11 @@ def _recount(connection: Connection, entity: int, erased: set[int]) -> None:
 
 def _drop_audit(connection: Connection, bank: int, forgotten: set[str]) -> None:
     """Audit entries that name what is forgotten: they would keep the name alive, and can no longer be undone."""
-    rows = connection.execute("SELECT id, detail FROM entity_changes WHERE bank = ?", (bank,)).fetchall()
+    rows = raw(connection).execute("SELECT id, detail FROM entity_changes WHERE bank = ?", (bank,)).fetchall()
     stale = [
         (change,) for change, detail in rows if any(json.dumps(word) in detail for word in sorted(forgotten))
     ]
-    connection.executemany("DELETE FROM entity_changes WHERE id = ?", stale)
+    raw(connection).executemany("DELETE FROM entity_changes WHERE id = ?", stale)
 
 
 def reached_turns(
@@ -277,27 +305,31 @@ def reached_turns(
         erasure: what is to be erased.
         names: of the entity to be erased, if it names one.
     """
-    found = connection.execute(
-        "SELECT thread, message FROM json_each(?) AS given CROSS JOIN unit_sources ON unit = given.value",
-        (json.dumps(rows),),
-    ).fetchall()
+    found = (
+        raw(connection)
+        .execute(
+            "SELECT thread, message FROM json_each(?) AS given CROSS JOIN unit_sources ON unit = given.value",
+            (json.dumps(rows),),
+        )
+        .fetchall()
+    )
     if erasure.message is not None:
         found.append((erasure.thread or "", erasure.message))
     elif erasure.thread is not None:
         query = "SELECT thread, message FROM message_keys WHERE bank = ? AND thread = ?"
-        found += connection.execute(query, (bank, erasure.thread)).fetchall()
+        found += raw(connection).execute(query, (bank, erasure.thread)).fetchall()
     if erasure.before is not None:
         found += _said_before(connection, bank, erasure)
     if erasure.window is not None:
         span = to_micros(erasure.window.start), to_micros(erasure.window.end)
         query = "SELECT thread, message FROM turns WHERE bank = ? AND unit IS NULL AND said_at >= ? AND said_at < ?"
-        found += connection.execute(query, (bank, *span)).fetchall()
+        found += raw(connection).execute(query, (bank, *span)).fetchall()
     return set(found) | _naming(connection, bank, names, erasure.identifiers)
 
 
 def waiting_of(connection: Connection, bank: int, places: set[Place]) -> list[int]:
     """Row ids of the turns of these messages that wait for extraction."""
-    rows = connection.execute(
+    rows = raw(connection).execute(
         "SELECT units.id FROM json_each(?) AS given CROSS JOIN unit_sources AS source "
         "ON source.thread = json_extract(given.value, '$[0]') AND message = json_extract(given.value, '$[1]') "
         "JOIN units ON units.id = source.unit WHERE source.bank = ? AND kind = ? ORDER BY units.id",
@@ -312,24 +344,28 @@ def erase_turns(target: Target, places: set[Place]) -> int:
     Memories made from them that stay are to be indexed again, without their words.
     """
     connection, bank = target.connection, target.bank
-    connection.executemany(
+    raw(connection).executemany(
         "INSERT INTO retold SELECT unit, bank, ? FROM unit_sources WHERE bank = ? AND thread = ? AND message = ? "
         "ON CONFLICT DO UPDATE SET revision = excluded.revision",
         [(target.revision, bank, *place) for place in places],
     )
-    connection.executemany(
+    raw(connection).executemany(
         "DELETE FROM turns WHERE bank = ? AND thread = ? AND message = ? AND unit IS NOT NULL",
         [(bank, *place) for place in places],
     )
-    return connection.executemany(
-        "DELETE FROM turns WHERE bank = ? AND thread = ? AND message = ?",
-        [(bank, *place) for place in places],
-    ).rowcount
+    return (
+        raw(connection)
+        .executemany(
+            "DELETE FROM turns WHERE bank = ? AND thread = ? AND message = ?",
+            [(bank, *place) for place in places],
+        )
+        .rowcount
+    )
 
 
 def _said_before(connection: Connection, bank: int, erasure: Erasure) -> list[Place]:
     """The messages kept as text that were said before a moment, all or those with one of the tags."""
-    rows = connection.execute(
+    rows = raw(connection).execute(
         "SELECT thread, message, tags FROM turns WHERE bank = ? AND unit IS NULL AND said_at < ?",
         (bank, to_micros(erasure.before)) if erasure.before else (),
     )
@@ -347,11 +383,11 @@ def _naming(connection: Connection, bank: int, names: WholeNames, identifiers: C
     def is_meant(text: str) -> bool:
         return names.stand_in(text) or identifies_any(text, identifiers)
 
-    kept = connection.execute(
+    kept = raw(connection).execute(
         "SELECT thread, message, speaker || ': ' || text FROM turns WHERE bank = ? AND unit IS NULL", (bank,)
     )
     found = {(thread, message) for thread, message, text in kept if is_meant(text)}
-    waiting = connection.execute(
+    waiting = raw(connection).execute(
         "SELECT source.thread, message, text FROM units JOIN unit_sources AS source ON unit = units.id "
         "WHERE units.bank = ? AND kind = ?",
         (bank, UnitKind.TURN),
@@ -383,35 +419,35 @@ class _Foreseen(Exception):
 class SqliteErasure:
     """The part of `LedgerMaintenance` that forgets for good."""
 
-    _connections: Connections
+    _database: SqliteDatabase
 
     def erase(self, bank: str, erasure: Erasure, *, dry_run: bool = False) -> ForgetReceipt:
         """Erase the chosen units with all that derives from them; see the port."""
-        with suppress(_Foreseen), self._connections.writing() as connection:
+        with suppress(_Foreseen), self._database.writing() as connection:
             before = find_bank(connection, bank).revision
-            receipt = _erased(connection, bank, erasure, self._connections.clock.now())
+            receipt = _erased(connection, bank, erasure, self._database.clock.now())
             if receipt.revision > before:
                 row = find_bank(connection, bank).id
-                observe_changed(self._connections, connection, row, receipt.revision)
-                enqueue_refreshes(self._connections, connection, row)
-                enqueue_reinforcement(self._connections, connection, row)
+                observe_changed(self._database, connection, row, receipt.revision)
+                enqueue_refreshes(self._database, connection, row)
+                enqueue_reinforcement(self._database, connection, row)
             if dry_run:
                 raise _Foreseen
         return replace(receipt, revision=before, dry_run=True) if dry_run else replace(receipt, names=())
 
     def drop_bank(self, bank: str) -> int:
         """Delete the bank's row and everything under it; how many units it held."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             row = find_bank(connection, bank).id
             units = count_memories(connection, row)
             _erase_all(connection, row)
-            connection.execute("DELETE FROM banks WHERE id = ?", (row,))
-            connection.execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (row,))
+            raw(connection).execute("DELETE FROM banks WHERE id = ?", (row,))
+            raw(connection).execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (row,))
         return units
 
     def scrub(self) -> Scrub:
         """Rewrite the files so that nothing erased is left in them."""
-        return self._connections.scrub()
+        return self._database.scrub()
 
 
 def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) -> ForgetReceipt:
@@ -431,8 +467,8 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
     chosen = sorted({*chosen, *waiting_of(connection, found.id, places)})
     units = _ids_of(connection, chosen, UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM)
     waiting = _ids_of(connection, chosen, UnitKind.TURN)
-    before = connection.total_changes
-    connection.executemany(
+    before = changes(connection)
+    raw(connection).executemany(
         "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
         [(row, found.id, found.revision + 1) for row in chosen],
     )
@@ -454,17 +490,17 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
         follow_grounds(target, restored)
     counts["turns"] += len(waiting)
     counts["mental_models"] = answers
-    if connection.total_changes == before:
+    if changes(connection) == before:
         return ForgetReceipt((), (), {}, found.revision)
     take_back(
         connection, found.id, now
     )  # what is worked on may have been read before the erasure, and retell it
-    connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (found.revision + 1, found.id))
-    connection.execute(
+    raw(connection).execute("UPDATE banks SET revision = ? WHERE id = ?", (found.revision + 1, found.id))
+    raw(connection).execute(
         "INSERT INTO erasures VALUES (?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision",
         (found.id, found.revision + 1),
     )
-    connection.execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (found.id,))
+    raw(connection).execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (found.id,))
     erased = {kind: count for kind, count in {**counts, "units": len(units)}.items() if count}
     return ForgetReceipt(
         tuple(units),
@@ -506,7 +542,7 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
         return _made_from(connection, bank, erasure.thread, erasure.message)
     else:
         return []
-    rows = connection.execute(f"SELECT id FROM units WHERE {query}", values)
+    rows = raw(connection).execute(f"SELECT id FROM units WHERE {query}", values)
     return sorted(row[0] for row in rows)
 
 
@@ -532,7 +568,7 @@ def _older(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     """Row ids of the units that were mentioned before a moment, all or those with one of the tags."""
     if erasure.before is None:
         return []
-    rows = connection.execute(
+    rows = raw(connection).execute(
         "SELECT id, tags FROM units WHERE bank = ? AND kind <> ? AND mentioned_at < ?",
         (bank, UnitKind.ITEM, to_micros(erasure.before)),
     )
@@ -542,14 +578,14 @@ def _older(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
 
 def _texts(connection: Connection, bank: int) -> Iterator[str]:
     """The texts of a bank's memories."""
-    return (text for (text,) in connection.execute("SELECT text FROM units WHERE bank = ?", (bank,)))
+    return (text for (text,) in raw(connection).execute("SELECT text FROM units WHERE bank = ?", (bank,)))
 
 
 def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[int]:
     """The units without those in which the names erased stand inside longer names alone: Apollo 2 does not go with Apollo."""
     if not whole:
         return rows
-    found = connection.execute(
+    found = raw(connection).execute(
         "SELECT units.id, text FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value",
         (json.dumps(rows),),
     )
@@ -559,13 +595,17 @@ def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[i
 def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     """Row ids of the units given by id, and of those in whose text, context or metadata an identifier or a name stands."""
     given = json.dumps(erasure.units)
-    chosen = connection.execute(
-        "SELECT id FROM units WHERE bank = ? AND unit_id IN (SELECT value FROM json_each(?)) AND kind <> ?",
-        (bank, given, UnitKind.ITEM),
-    ).fetchall()
+    chosen = (
+        raw(connection)
+        .execute(
+            "SELECT id FROM units WHERE bank = ? AND unit_id IN (SELECT value FROM json_each(?)) AND kind <> ?",
+            (bank, given, UnitKind.ITEM),
+        )
+        .fetchall()
+    )
     if erasure.identifiers or erasure.told:
         told = WholeNames(erasure.told, _texts(connection, bank) if erasure.told else ())
-        texts = connection.execute(
+        texts = raw(connection).execute(
             "SELECT id, text || ' ' || context || ' ' || metadata FROM units WHERE bank = ? AND kind <> ?",
             (bank, UnitKind.ITEM),
         )
@@ -582,12 +622,12 @@ def _made_from(connection: Connection, bank: int, thread: str, message: str | No
     if message is not None:
         query = "SELECT unit FROM unit_sources WHERE bank = ? AND thread = ? AND message = ?"
         values.append(message)
-    return sorted(row for (row,) in connection.execute(query, values))
+    return sorted(row for (row,) in raw(connection).execute(query, values))
 
 
 def _mentioning(connection: Connection, bank: int, entity: str, names: Collection[str]) -> list[int]:
     """Row ids of the units that mention an entity under one of these normalised names."""
-    rows = connection.execute(
+    rows = raw(connection).execute(
         "SELECT unit, mentions.text FROM entities JOIN mentions ON entity = entities.id "
         "WHERE entities.bank = ? AND entity_id = ? ORDER BY unit",
         (bank, entity),
@@ -597,7 +637,7 @@ def _mentioning(connection: Connection, bank: int, entity: str, names: Collectio
 
 def _with_items(connection: Connection, rows: list[int]) -> list[int]:
     """The units and the items of those that are documents."""
-    items = connection.execute(
+    items = raw(connection).execute(
         "SELECT units.id FROM json_each(?) AS given CROSS JOIN units ON head = given.value",
         (json.dumps(rows),),
     )
@@ -611,24 +651,28 @@ def _undo_endings(target: Target, rows: list[int]) -> list[int]:
     Items whose document goes become memories by themselves.
     """
     connection, given = target.connection, json.dumps(rows)
-    connection.execute(
+    raw(connection).execute(
         "UPDATE units SET kind = ?, head = NULL, number = 0, changed = ? WHERE head IN (SELECT value FROM json_each(?))",
         (UnitKind.MEMORY, target.revision, given),
     )
-    ended = connection.execute(
-        "SELECT DISTINCT units.id, closed_at FROM json_each(:rows) AS given "
-        "CROSS JOIN validity_events AS event ON by_unit = given.value JOIN units ON units.id = event.unit "
-        "WHERE event.kind = :closed AND units.fact_type <> :opinion "
-        "AND units.id NOT IN (SELECT value FROM json_each(:rows)) ORDER BY units.id",
-        {"rows": given, "closed": ValidityKind.CLOSED.value, "opinion": FactType.OPINION.value},
-    ).fetchall()
-    connection.executemany(
+    ended = (
+        raw(connection)
+        .execute(
+            "SELECT DISTINCT units.id, closed_at FROM json_each(:rows) AS given "
+            "CROSS JOIN validity_events AS event ON by_unit = given.value JOIN units ON units.id = event.unit "
+            "WHERE event.kind = :closed AND units.fact_type <> :opinion "
+            "AND units.id NOT IN (SELECT value FROM json_each(:rows)) ORDER BY units.id",
+            {"rows": given, "closed": ValidityKind.CLOSED.value, "opinion": FactType.OPINION.value},
+        )
+        .fetchall()
+    )
+    raw(connection).executemany(
         "DELETE FROM validity_events WHERE unit = ? AND kind = ? AND by_unit IN (SELECT value FROM json_each(?))",
         [(row, ValidityKind.CLOSED.value, given) for row, _ in ended],
     )
     after = [(row, closed_at, closed_by_log(connection, row)) for row, closed_at in ended]
     changed = [(closed, target.revision, row) for row, closed_at, closed in after if closed != closed_at]
-    connection.executemany("UPDATE units SET closed_at = ?, changed = ? WHERE id = ?", changed)
+    raw(connection).executemany("UPDATE units SET closed_at = ?, changed = ? WHERE id = ?", changed)
     documents = move_documents(target, [row for row, _ in ended])
     change_facts(target, {*(row for _, _, row in changed), *documents})
     return [row for closed, _, row in changed if closed is None]
@@ -636,7 +680,7 @@ def _undo_endings(target: Target, rows: list[int]) -> list[int]:
 
 def _ids_of(connection: Connection, rows: list[int], *kinds: UnitKind) -> list[str]:
     """Unit ids of those of these kinds."""
-    found = connection.execute(
+    found = raw(connection).execute(
         "SELECT unit_id FROM json_each(?) AS given JOIN units ON units.id = given.value "
         "WHERE kind IN (SELECT value FROM json_each(?)) ORDER BY units.id",
         (json.dumps(rows), json.dumps(kinds)),
@@ -649,7 +693,7 @@ def _names(connection: Connection, bank: int, erasure: Erasure) -> frozenset[str
     if erasure.names:
         return frozenset({*erasure.names, *erasure.told})
     query = "SELECT names FROM entities WHERE bank = ? AND entity_id = ?"
-    found = connection.execute(query, (bank, erasure.entity)).fetchone()
+    found = raw(connection).execute(query, (bank, erasure.entity)).fetchone()
     return frozenset({*(json.loads(found[0]) if found else ()), *erasure.told})
 
 
@@ -662,7 +706,7 @@ def _erase_some(
     touched = touched_categories(connection, json.dumps(rows))
     for table in ("vectors", "records", "links", "mentions", "validity_events", "evidence"):
         counts[table] = _count(connection, table, rows)
-    connection.executemany("DELETE FROM units WHERE id = ?", [(row,) for row in rows])
+    raw(connection).executemany("DELETE FROM units WHERE id = ?", [(row,) for row in rows])
     counts["categories"] = erase_unused(connection, touched)
     return gone, {**counts, "entities": len(gone.entities), "names": gone.lost}
 
@@ -675,18 +719,20 @@ def _count(connection: Connection, table: str, rows: list[int]) -> int:
         "evidence": f"opinion IN {given} OR fact IN {given} OR version IN {given}",
     }
     where = columns.get(table, f"unit IN {given}")
-    (found,) = connection.execute(
-        f"SELECT count(*) FROM {table} WHERE {where}", {"rows": json.dumps(rows)}
-    ).fetchone()
+    (found,) = (
+        raw(connection)
+        .execute(f"SELECT count(*) FROM {table} WHERE {where}", {"rows": json.dumps(rows)})
+        .fetchone()
+    )
     return int(found)
 
 
 def _erase_all(connection: Connection, bank: int) -> tuple[ErasedNames, dict[str, int]]:
     query = "SELECT entity_id, names FROM entities WHERE bank = ? ORDER BY id"
-    entities = connection.execute(query, (bank,)).fetchall()
+    entities = raw(connection).execute(query, (bank,)).fetchall()
     names = {name for _, known in entities for name in json.loads(known)}
     counts = {
-        table: connection.execute(f"DELETE FROM {table} WHERE bank = ?", (bank,)).rowcount
+        table: raw(connection).execute(f"DELETE FROM {table} WHERE bank = ?", (bank,)).rowcount
         for table in BANK_CONTENT
     }
     return ErasedNames(tuple(row[0] for row in entities), tuple(sorted(names)), 0), counts

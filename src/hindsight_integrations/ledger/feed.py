@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
-from sqlite3 import Connection, IntegrityError
+from sqlite3 import IntegrityError
 
 import numpy as np
+from sqlalchemy import Connection
 
 from hindsight_integrations.ledger.checksums import well_formed
-from hindsight_integrations.ledger.connections import Connections
+from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.losses import found_loss, token_of
 from hindsight_integrations.ledger.reader import count_units
 from hindsight_integrations.ledger.rows import fetched, find_bank
 from hindsight_integrations.ledger.rules import bank_key, past_gaps
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.namespaces import namespace_from
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.ports.arrays import (
@@ -64,7 +66,7 @@ def integer_columns(
         IntegrityError: one is not an integer for some unit.
     """
     picked = ", ".join(f"group_concat({column})" for column in columns)
-    row = connection.execute(f"SELECT {picked} FROM units WHERE {where}", tuple(parameters)).fetchone()
+    row = raw(connection).execute(f"SELECT {picked} FROM units WHERE {where}", tuple(parameters)).fetchone()
     found = [integers(text) for text in row]
     if len({len(array) for array in found}) > 1:
         raise IntegrityError(f"not every {' and '.join(columns)} is an integer")
@@ -95,7 +97,7 @@ def _link_blocks(
     """Sources, targets, codes and weights of links, BLOCK at a time, by revision, source, target and code."""
     after = (since, np.iinfo(np.int64).max, 0, 0)
     while True:
-        first, second, rest, revision = connection.execute(_LINKS, (bank, *after, BLOCK)).fetchone()
+        first, second, rest, revision = raw(connection).execute(_LINKS, (bank, *after, BLOCK)).fetchone()
         sources, targets, weighed = integers(first), integers(second), integers(rest)
         codes, steps = weighed >> _CODE_SHIFT, weighed & ((1 << _CODE_SHIFT) - 1)
         yield sources, targets, codes, (steps / _WEIGHT_STEPS).astype(np.float32)
@@ -139,9 +141,9 @@ _MENTION = np.dtype([("unit", "i8"), ("entity", "i8")])
 class SqliteFeed:
     """A bank at the revision its connection sees; see the port."""
 
-    def __init__(self, connection: Connection, bank: str, connections: Connections) -> None:
+    def __init__(self, connection: Connection, bank: str, database: SqliteDatabase) -> None:
         self._connection, found = connection, find_bank(connection, bank)
-        self._path, self._accept_loss = connections.path, connections.accept_loss
+        self._path, self._accept_loss = database.path, database.accept_loss
         self._name, self._bank, self._revision = bank, found.id, found.revision
 
     @property
@@ -152,14 +154,14 @@ class SqliteFeed:
     @property
     def mark(self) -> Watermark:
         """The commit everything here stands at."""
-        (ledger,) = self._connection.execute("SELECT id FROM ledger").fetchone()
+        (ledger,) = raw(self._connection).execute("SELECT id FROM ledger").fetchone()
         return Watermark(
             ledger, self._bank, self._revision, token_of(self._connection, self._bank, self._revision)
         )
 
     def knows(self, mark: Watermark) -> bool:
         """Whether a mark is of this bank's history; see the port."""
-        (ledger,) = self._connection.execute("SELECT id FROM ledger").fetchone()
+        (ledger,) = raw(self._connection).execute("SELECT id FROM ledger").fetchone()
         token = token_of(self._connection, self._bank, mark.revision)
         if (mark.ledger, mark.generation, mark.token) == (ledger, self._bank, token):
             return True
@@ -172,7 +174,7 @@ class SqliteFeed:
     def graph_epoch(self) -> int:
         """The last revision that changed links or mentions in place; 0 if none did."""
         query = "SELECT revision FROM graph_epochs WHERE bank = ?"
-        row = self._connection.execute(query, (self._bank,)).fetchone()
+        row = raw(self._connection).execute(query, (self._bank,)).fetchone()
         return int(row[0]) if row else 0
 
     def count(self) -> int:
@@ -182,12 +184,12 @@ class SqliteFeed:
     def waiting(self) -> int:
         """How many of them are turns that wait for extraction."""
         query = f"SELECT count(*) FROM units WHERE bank = ? AND kind = '{UnitKind.TURN.value}'"
-        return int(self._connection.execute(query, (self._bank,)).fetchone()[0])
+        return int(raw(self._connection).execute(query, (self._bank,)).fetchone()[0])
 
     def vector_count(self) -> int:
         """How many of them have a vector."""
         query = "SELECT count(*) FROM vectors WHERE bank = ?"
-        return int(self._connection.execute(query, (self._bank,)).fetchone()[0])
+        return int(raw(self._connection).execute(query, (self._bank,)).fetchone()[0])
 
     def columns(self, since: int) -> UnitColumns:
         """The filterable columns of units changed after `since`."""
@@ -226,11 +228,15 @@ class SqliteFeed:
         """Tags, thread and speaker of turns, and metadata of the units a condition selects (`ids`, ascending). Most have none of them."""
         tags: list[tuple[str, ...]] = [()] * len(ids)
         turns, metadata = [("", "")] * len(ids), [""] * len(ids)
-        rows = self._connection.execute(
-            "SELECT id, tags, CASE speaker WHEN '' THEN '' ELSE thread END, speaker, metadata FROM units "
-            f"WHERE {where} AND (tags <> '[]' OR speaker <> '' OR metadata <> '{{}}')",
-            parameters,
-        ).fetchall()
+        rows = (
+            raw(self._connection)
+            .execute(
+                "SELECT id, tags, CASE speaker WHEN '' THEN '' ELSE thread END, speaker, metadata FROM units "
+                f"WHERE {where} AND (tags <> '[]' OR speaker <> '' OR metadata <> '{{}}')",
+                parameters,
+            )
+            .fetchall()
+        )
         places = np.searchsorted(ids, np.fromiter((row[0] for row in rows), np.int64, len(rows)))
         parsed = {text: tuple(json.loads(text)) for text in {row[1] for row in rows}}
         for place, (_, written, thread, speaker, own) in zip(places.tolist(), rows, strict=True):
@@ -245,14 +251,14 @@ class SqliteFeed:
     def vectors(self, since: int) -> Iterator[tuple[IntArray, Matrix]]:
         """Row ids and vectors written after `since`, VECTORS_AT_ONCE at a time."""
         query = "SELECT unit, vector FROM vectors WHERE bank = ? AND revision > ?"
-        found = self._connection.execute(query, (self._bank, since))
+        found = raw(self._connection).execute(query, (self._bank, since))
         while rows := found.fetchmany(VECTORS_AT_ONCE):
             yield _with_vectors(rows)
 
     def vectors_of(self, ids: IntArray) -> Matrix:
         """The vectors of these row ids, in row order."""
         query = "SELECT unit, vector FROM vectors WHERE bank = ? AND unit IN (SELECT value FROM json_each(?))"
-        rows = self._connection.execute(query, (self._bank, json.dumps(ids.tolist()))).fetchall()
+        rows = raw(self._connection).execute(query, (self._bank, json.dumps(ids.tolist()))).fetchall()
         return _with_vectors(rows)[1] if rows else np.empty((0, 0), np.float32)
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:
@@ -284,7 +290,7 @@ class SqliteFeed:
         memories = f"SELECT id FROM units WHERE bank = ? AND created > ? AND kind = '{UnitKind.MEMORY.value}'"
         units = self._ids(memories, since)
         edges = links_since(self._connection, self._bank, since)
-        found = self._connection.execute(
+        found = raw(self._connection).execute(
             "SELECT unit, entity FROM mentions WHERE bank = ? AND revision > ?", (self._bank, since)
         )
         pairs = np.fromiter(found, _MENTION)
@@ -294,21 +300,29 @@ class SqliteFeed:
 
     def mentioned(self, more_than: float) -> tuple[IntArray, IntArray]:
         """Row ids and degrees of entities that more than so many units mention, ascending."""
-        rows = self._connection.execute(
-            "SELECT id, mentions FROM entities WHERE bank = ? AND mentions > ? ORDER BY id",
-            (self._bank, more_than),
-        ).fetchall()
+        rows = (
+            raw(self._connection)
+            .execute(
+                "SELECT id, mentions FROM entities WHERE bank = ? AND mentions > ? ORDER BY id",
+                (self._bank, more_than),
+            )
+            .fetchall()
+        )
         entities, degrees = np.array(rows, np.int64).reshape(-1, 2).T
         return entities, degrees
 
     def item_units(self, since: int) -> ItemUnits:
         """Texts of items that came after `since`."""
-        rows = self._connection.execute(
-            "SELECT units.id, items.id, namespace FROM units CROSS JOIN item_units ON unit = units.id "
-            f"JOIN items ON items.id = item WHERE units.bank = ? AND kind = '{UnitKind.ITEM.value}' AND created > ? "
-            "ORDER BY units.id",
-            (self._bank, since),
-        ).fetchall()
+        rows = (
+            raw(self._connection)
+            .execute(
+                "SELECT units.id, items.id, namespace FROM units CROSS JOIN item_units ON unit = units.id "
+                f"JOIN items ON items.id = item WHERE units.bank = ? AND kind = '{UnitKind.ITEM.value}' AND created > ? "
+                "ORDER BY units.id",
+                (self._bank, since),
+            )
+            .fetchall()
+        )
         units, items = (np.fromiter((row[at] for row in rows), np.int64, len(rows)) for at in (0, 1))
         return ItemUnits(units, items, [namespace_from(row[2]) for row in rows])
 
@@ -319,16 +333,16 @@ class SqliteFeed:
     def erased(self, since: int) -> bool:
         """Whether anything was erased after `since`."""
         query = "SELECT 1 FROM erasures WHERE bank = ? AND revision > ?"
-        return self._connection.execute(query, (self._bank, since)).fetchone() is not None
+        return raw(self._connection).execute(query, (self._bank, since)).fetchone() is not None
 
     def roles(self) -> IntArray:
         """Row ids of entities that have a role, ascending."""
         query = "SELECT id FROM entities WHERE bank = ? AND role <> '' ORDER BY id"
-        return np.array([row[0] for row in self._connection.execute(query, (self._bank,))], np.int64)
+        return np.array([row[0] for row in raw(self._connection).execute(query, (self._bank,))], np.int64)
 
     def _gaps(self, since: int) -> IntArray:
         """Past gaps in the validity of units changed after `since`, from the logs of those ever restored."""
-        log = self._connection.execute(
+        log = raw(self._connection).execute(
             "SELECT unit, kind, effective_at FROM validity_events WHERE unit IN "
             "(SELECT back.unit FROM units CROSS JOIN validity_events AS back ON back.unit = units.id AND back.kind = ? "
             "WHERE units.bank = ? AND units.changed > ?) ORDER BY id",
@@ -337,7 +351,9 @@ class SqliteFeed:
         return past_gaps((row, ValidityKind(kind), moment) for row, kind, moment in log)
 
     def _ids(self, query: str, since: int) -> IntArray:
-        ids = np.fromiter((row[0] for row in self._connection.execute(query, (self._bank, since))), np.int64)
+        ids = np.fromiter(
+            (row[0] for row in raw(self._connection).execute(query, (self._bank, since))), np.int64
+        )
         ids.sort()
         return ids
 

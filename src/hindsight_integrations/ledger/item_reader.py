@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from sqlite3 import Connection
 from typing import Any
+
+from sqlalchemy import Connection
 
 from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.ledger.reader import BankReads
 from hindsight_integrations.ledger.records import digest
 from hindsight_integrations.ledger.rows import Row, fetched
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.items import Item, ItemKey, Namespace
 from hindsight_integrations.model.namespaces import namespace_from, namespace_range, namespace_text
 from hindsight_integrations.model.time import from_micros, to_micros
@@ -77,7 +79,7 @@ class ItemReads(BankReads):
         """Namespaces under a prefix, in order."""
         query = f"SELECT DISTINCT namespace FROM items WHERE bank = :bank AND {UNDER} AND {ALIVE}"
         with self._at(bank) as (connection, row):
-            found = connection.execute(query, _under(prefix, row, now)).fetchall()
+            found = raw(connection).execute(query, _under(prefix, row, now)).fetchall()
         return sorted(namespace_from(text) for (text,) in found)
 
     def item_unit_ids(self, bank: str, keys: Sequence[ItemKey]) -> frozenset[str]:
@@ -86,7 +88,7 @@ class ItemReads(BankReads):
             f"SELECT unit_id FROM {NAMED} JOIN item_units ON item = items.id JOIN units ON units.id = unit"
         )
         with self._at(bank) as (connection, row):
-            found = connection.execute(query, {"keys": keys_text(keys), "bank": row}).fetchall()
+            found = raw(connection).execute(query, {"keys": keys_text(keys), "bank": row}).fetchall()
         return frozenset(unit for (unit,) in found)
 
 
@@ -100,7 +102,7 @@ def seal_items(connection: Connection, bank: int) -> None:
     """Give a bank's items the checksum of what is stored now."""
     rows = fetched(connection, f"SELECT {_COLUMNS} FROM items WHERE bank = ?", (bank,))
     query = "UPDATE items SET checksum = ? WHERE id = ?"
-    connection.executemany(
+    raw(connection).executemany(
         query, [(item_checksum(each[1], each[2], each[3], each[5]), each[0]) for each in rows]
     )
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
-from sqlite3 import Connection
 from typing import Any
+
+from sqlalchemy import Connection
 
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.ledger import tasks
 from hindsight_integrations.ledger.commit import FLOAT_BYTES, write_units
-from hindsight_integrations.ledger.connections import Connections
+from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.entity_writing import Target
 from hindsight_integrations.ledger.item_reader import (
     ALIVE,
@@ -23,6 +24,7 @@ from hindsight_integrations.ledger.item_reader import (
 from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.rows import find_bank, unit_rows
 from hindsight_integrations.ledger.rules import check_shape
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.items import ItemDelete, ItemKey, ItemWrite, Namespace
 from hindsight_integrations.model.namespaces import namespace_range, namespace_text
 from hindsight_integrations.model.tasks import TaskClaim, TaskKind, TaskState, TaskWrite
@@ -44,15 +46,15 @@ def enqueue_expiry(connection: Connection, bank: int, clock: datetime, now: date
         now: the time by which items expire.
     """
     kind, named = TaskKind.EXPIRE_ITEMS.value, "FROM tasks WHERE bank = ? AND kind = ? AND state = ?"
-    (first,) = connection.execute("SELECT min(expires_at) FROM items WHERE bank = ?", (bank,)).fetchone()
+    (first,) = raw(connection).execute("SELECT min(expires_at) FROM items WHERE bank = ?", (bank,)).fetchone()
     if first is None:
         return
     delay = max((first - to_micros(now)) * MICROSECOND, SOONEST)
     query = f"SELECT min(not_before) {named}"
-    (due,) = connection.execute(query, (bank, kind, TaskState.PENDING.value)).fetchone()
+    (due,) = raw(connection).execute(query, (bank, kind, TaskState.PENDING.value)).fetchone()
     if due is not None and due <= to_micros(clock + delay):
         return
-    connection.execute(f"DELETE {named}", (bank, kind, TaskState.DONE.value))
+    raw(connection).execute(f"DELETE {named}", (bank, kind, TaskState.DONE.value))
     tasks.enqueue(connection, bank, [TaskWrite(TaskKind.EXPIRE_ITEMS, "{}", delay)], clock)
 
 
@@ -68,11 +70,11 @@ RETURNING id
 class SqliteItems:
     """`ItemWriter` over the writer's connection; see the port."""
 
-    _connections: Connections
+    _database: SqliteDatabase
 
     def write_items(self, bank: str, writes: Sequence[ItemWrite | ItemDelete], now: datetime) -> int:
         """Put and delete, all or nothing; the bank's revision afterwards."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             found = find_bank(connection, bank)
             target = Target(connection, found.id, found.revision + 1)
             units = _checked_units(target, bank, writes, found.dimension)
@@ -81,27 +83,31 @@ class SqliteItems:
                 for write in writes
             )
             _own(target, bank, writes, units)
-            enqueue_expiry(connection, found.id, self._connections.clock.now(), now)
+            enqueue_expiry(connection, found.id, self._database.clock.now(), now)
             return _raised(target, bank, units) if changed or units else found.revision
 
     def refresh_items(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> int:
         """Items with a time to live begin it anew."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             values = {"keys": keys_text(keys), "bank": find_bank(connection, bank).id, "now": to_micros(now)}
-            return connection.execute(
-                f"UPDATE items SET expires_at = :now + ttl WHERE ttl IS NOT NULL AND {ALIVE} "
-                f"AND id IN (SELECT items.id FROM {NAMED})",
-                values,
-            ).rowcount
+            return (
+                raw(connection)
+                .execute(
+                    f"UPDATE items SET expires_at = :now + ttl WHERE ttl IS NOT NULL AND {ALIVE} "
+                    f"AND id IN (SELECT items.id FROM {NAMED})",
+                    values,
+                )
+                .rowcount
+            )
 
     def expire_items(self, bank: str, now: datetime, claims: Collection[TaskClaim] = ()) -> int:
         """Delete what has expired, complete these tasks, and enqueue the next."""
-        with self._connections.writing() as connection:
-            found, clock = find_bank(connection, bank), self._connections.clock.now()
+        with self._database.writing() as connection:
+            found, clock = find_bank(connection, bank), self._database.clock.now()
             tasks.complete(connection, found.id, claims, clock)
             target = Target(connection, found.id, found.revision + 1)
             query = "SELECT id FROM items WHERE bank = ? AND expires_at <= ?"
-            rows = [row for (row,) in connection.execute(query, (found.id, to_micros(now)))]
+            rows = [row for (row,) in raw(connection).execute(query, (found.id, to_micros(now)))]
             if _delete_rows(target, rows):
                 _raised(target, bank, ())
             enqueue_expiry(connection, found.id, clock, now)
@@ -117,11 +123,11 @@ class SqliteItems:
             "key": key,
             "namespace": namespace_text(namespace),
         }
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             found = find_bank(connection, bank)
             chosen = UNDER if key is None else "namespace = :namespace AND key = :key"
             query = f"SELECT id FROM items WHERE bank = :bank AND {chosen}"
-            rows = [row for (row,) in connection.execute(query, {**values, "bank": found.id})]
+            rows = [row for (row,) in raw(connection).execute(query, {**values, "bank": found.id})]
             target = Target(connection, found.id, found.revision + 1)
             if rows:
                 _delete_rows(target, rows)
@@ -130,12 +136,12 @@ class SqliteItems:
 
     def item_residue(self, bank: str) -> int:
         """How many values and texts wait to be scrubbed."""
-        with self._connections.reading() as connection:
+        with self._database.reading() as connection:
             return _residue(connection, find_bank(connection, bank).id)
 
     def begin_item_scrub(self, bank: str) -> bool:
         """Make the indexes write what was removed, and have `scrub` made up for after a kill."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             found = find_bank(connection, bank)
             if not _residue(connection, found.id):
                 return False
@@ -148,8 +154,8 @@ class SqliteItems:
             "SELECT name FROM banks WHERE EXISTS (SELECT 1 FROM items WHERE bank = banks.id AND expires_at <= :now) "
             "OR EXISTS (SELECT 1 FROM item_residue WHERE bank = banks.id) ORDER BY name"
         )
-        with self._connections.reading() as connection:
-            return [name for (name,) in connection.execute(query, {"now": to_micros(now)})]
+        with self._database.reading() as connection:
+            return [name for (name,) in raw(connection).execute(query, {"now": to_micros(now)})]
 
 
 def _put(target: Target, write: ItemWrite, now: datetime) -> int:
@@ -163,13 +169,17 @@ def _put(target: Target, write: ItemWrite, now: datetime) -> int:
         "ttl": None if write.ttl is None else write.ttl // MICROSECOND,
         "checksum": item_checksum(namespace_text(write.namespace), write.key, write.value, to_micros(now)),
     }
-    before = target.connection.execute(
-        "SELECT id FROM items WHERE bank = :bank AND namespace = :namespace AND key = :key AND value <> :value",
-        values,
-    ).fetchone()
-    ((row,),) = target.connection.execute(_PUT, values).fetchall()
+    before = (
+        raw(target.connection)
+        .execute(
+            "SELECT id FROM items WHERE bank = :bank AND namespace = :namespace AND key = :key AND value <> :value",
+            values,
+        )
+        .fetchone()
+    )
+    ((row,),) = raw(target.connection).execute(_PUT, values).fetchall()
     kept = json.dumps([unit.unit.id for unit in write.units])
-    gone = target.connection.execute(
+    gone = raw(target.connection).execute(
         "SELECT unit FROM item_units JOIN units ON units.id = unit WHERE item = ? "
         "AND unit_id NOT IN (SELECT value FROM json_each(?))",
         (row, kept),
@@ -182,7 +192,7 @@ def _put(target: Target, write: ItemWrite, now: datetime) -> int:
 
 def _deleted(target: Target, write: ItemDelete) -> int:
     """Delete an item; how many units it had."""
-    found = target.connection.execute(
+    found = raw(target.connection).execute(
         "SELECT id FROM items WHERE bank = ? AND namespace = ? AND key = ?",
         (target.bank, namespace_text(write.namespace), write.key),
     )
@@ -193,9 +203,9 @@ def _delete_rows(target: Target, rows: list[int]) -> int:
     """Delete items by row id; how many units they had."""
     given = json.dumps(rows)
     query = "SELECT unit FROM item_units WHERE item IN (SELECT value FROM json_each(?))"
-    units = [unit for (unit,) in target.connection.execute(query, (given,))]
+    units = [unit for (unit,) in raw(target.connection).execute(query, (given,))]
     remove_units(target, units)
-    target.connection.execute("DELETE FROM items WHERE id IN (SELECT value FROM json_each(?))", (given,))
+    raw(target.connection).execute("DELETE FROM items WHERE id IN (SELECT value FROM json_each(?))", (given,))
     _leave_residue(target, len(units) + len(rows))
     return len(units)
 
@@ -220,7 +230,7 @@ def _own(
     write_units(target, WriteSet(bank, 0, units=tuple(new)))
     for write in writes:
         if isinstance(write, ItemWrite) and write.units:
-            target.connection.execute(
+            raw(target.connection).execute(
                 "INSERT INTO item_units (unit, item) SELECT units.id, items.id FROM json_each(:units) AS given "
                 "CROSS JOIN units ON units.bank = :bank AND unit_id = given.value JOIN items "
                 "ON items.bank = :bank AND namespace = :namespace AND items.key = :key WHERE true ON CONFLICT DO NOTHING",
@@ -237,29 +247,31 @@ def _raised(target: Target, bank: str, units: Sequence[UnitWrite]) -> int:
     """The bank at the revision of this write."""
     dimension = len(units[0].vector) // FLOAT_BYTES if units else find_bank(target.connection, bank).dimension
     query = "UPDATE banks SET revision = ?, dimension = ? WHERE id = ?"
-    target.connection.execute(query, (target.revision, dimension, target.bank))
+    raw(target.connection).execute(query, (target.revision, dimension, target.bank))
     return target.revision
 
 
 def _leave_residue(target: Target, texts: int) -> None:
     if texts:
-        target.connection.execute(
+        raw(target.connection).execute(
             "INSERT INTO item_residue VALUES (?, ?) ON CONFLICT DO UPDATE SET texts = texts + excluded.texts",
             (target.bank, texts),
         )
 
 
 def _residue(connection: Connection, bank: int) -> int:
-    row = connection.execute("SELECT texts FROM item_residue WHERE bank = ?", (bank,)).fetchone()
+    row = raw(connection).execute("SELECT texts FROM item_residue WHERE bank = ?", (bank,)).fetchone()
     return int(row[0]) if row else 0
 
 
 def _begin_scrub(target: Target) -> None:
     """As after an erasure: indexes write their files anew from this revision on, and a kill before the scrub is made up for."""
-    target.connection.execute("DELETE FROM item_residue WHERE bank = ?", (target.bank,))
-    target.connection.execute(
+    raw(target.connection).execute("DELETE FROM item_residue WHERE bank = ?", (target.bank,))
+    raw(target.connection).execute(
         "INSERT INTO erasures VALUES (?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision",
         (target.bank, target.revision),
     )
-    target.connection.execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (target.bank,))
-    target.connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (target.revision, target.bank))
+    raw(target.connection).execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (target.bank,))
+    raw(target.connection).execute(
+        "UPDATE banks SET revision = ? WHERE id = ?", (target.revision, target.bank)
+    )

@@ -8,17 +8,17 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from sqlite3 import Connection
 from typing import Literal
 
 import numpy as np
+from sqlalchemy import Connection
 
 from hindsight_integrations.errors import InvalidRequest, LedgerFailed
 from hindsight_integrations.ledger.archive import SqliteArchive
 from hindsight_integrations.ledger.category_changes import SqliteCategoryChanges
 from hindsight_integrations.ledger.checksums import vector_checksum
 from hindsight_integrations.ledger.commit import commit
-from hindsight_integrations.ledger.connections import Connections
+from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.edits import SqliteEdits
 from hindsight_integrations.ledger.entities import EntityReader
 from hindsight_integrations.ledger.entity_changes import SqliteEntityChanges
@@ -52,6 +52,7 @@ from hindsight_integrations.ledger.rows import (
     missing_bank,
 )
 from hindsight_integrations.ledger.rules import bank_key, check_vectors
+from hindsight_integrations.ledger.sql import changes, raw
 from hindsight_integrations.ledger.tasks import SqliteTasks
 from hindsight_integrations.ledger.threads import ThreadReads
 from hindsight_integrations.ledger.turns import SqliteTurns
@@ -89,10 +90,10 @@ class SqliteSnapshot(
 class SqliteTransaction(SqliteSnapshot):
     """Reads and a commit on the writer's connection; see the port."""
 
-    def __init__(self, connections: Connections, connection: Connection, bank: str) -> None:
+    def __init__(self, database: SqliteDatabase, connection: Connection, bank: str) -> None:
         super().__init__(connection)
-        self._connections, self._bank, self._done = connections, bank, False
-        self._feed = SqliteFeed(connection, bank, connections)
+        self._database, self._bank, self._done = database, bank, False
+        self._feed = SqliteFeed(connection, bank, database)
 
     @property
     def feed(self) -> SqliteFeed:
@@ -110,15 +111,15 @@ class SqliteTransaction(SqliteSnapshot):
         if writes.bank != self._bank:
             reason = f"it is of bank {writes.bank!r}, the transaction of {self._bank!r}"
             raise InvalidRequest("writes", reason, "Open a transaction of that bank.")
-        with self._connections.committing() as connection:
-            receipt = commit(connection, writes, self._connections.clock.now())
+        with self._database.committing() as connection:
+            receipt = commit(connection, writes, self._database.clock.now())
             if receipt.revision > writes.expected_revision:
                 bank = find_bank(connection, writes.bank).id
-                observe_changed(self._connections, connection, bank, receipt.revision)
+                observe_changed(self._database, connection, bank, receipt.revision)
                 if changes_facts(writes):
-                    enqueue_refreshes(self._connections, connection, bank)
+                    enqueue_refreshes(self._database, connection, bank)
                 if brings_evidence(writes):
-                    enqueue_reinforcement(self._connections, connection, bank)
+                    enqueue_reinforcement(self._database, connection, bank)
         self._done = True
         return receipt
 
@@ -150,8 +151,8 @@ class SqliteLedger(
     only where it replaces vectors.
     """
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
 
     @classmethod
     def open(
@@ -204,7 +205,7 @@ class SqliteLedger(
         uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
         time = clock or SystemClock()
         return cls(
-            Connections(
+            SqliteDatabase(
                 Path(IN_MEMORY),
                 uri,
                 clock=time,
@@ -217,17 +218,17 @@ class SqliteLedger(
 
     def close(self) -> None:
         """Release the file and its lock. Idempotent."""
-        self._connections.close()
+        self._database.close()
 
     def banks(self) -> list[BankHeader]:
         """All banks, by name."""
-        with self._connections.reading() as connection:
-            rows = connection.execute(f"SELECT {BANK_COLUMNS} FROM banks ORDER BY name")
+        with self._database.reading() as connection:
+            rows = raw(connection).execute(f"SELECT {BANK_COLUMNS} FROM banks ORDER BY name")
             return [header_from(row) for row in rows]
 
     def bank(self, name: str) -> BankHeader:
         """One bank."""
-        with self._connections.reading() as connection:
+        with self._database.reading() as connection:
             if header := _header(connection, name):
                 return header
             raise missing_bank(connection, name)
@@ -235,11 +236,11 @@ class SqliteLedger(
     def create_bank(self, name: str) -> BankHeader:
         """The bank of that name, made if there is none."""
         key = bank_key(name)
-        with self._connections.reading() as connection:
+        with self._database.reading() as connection:
             if header := _header(connection, name):
                 return header
-        with self._connections.writing() as connection:
-            connection.execute(
+        with self._database.writing() as connection:
+            raw(connection).execute(
                 "INSERT INTO banks (name, key, profile) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                 (name, key, fields_text(BankProfile())),
             )
@@ -247,13 +248,13 @@ class SqliteLedger(
 
     def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:
         """Record who makes the bank's vectors and replace those of `ids`; returns the revision. See the port."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             found, given = find_bank(connection, bank), ids.tolist()
             covers = found.dimension in {None, embedder.dimension} or _all_of(connection, found.id, given)
             check_vectors(ids, vectors, embedder.dimension, covers_bank=covers)
             blobs = (vector.tobytes() for vector in np.asarray(vectors, "<f4"))
-            before = connection.total_changes
-            connection.executemany(
+            before = changes(connection)
+            raw(connection).executemany(
                 "INSERT INTO vectors (unit, bank, revision, vector, checksum) SELECT id, bank, ?, ?, ? FROM units "
                 "WHERE id = ? AND bank = ? ON CONFLICT DO UPDATE SET vector = excluded.vector, "
                 "revision = excluded.revision, checksum = excluded.checksum",
@@ -262,8 +263,8 @@ class SqliteLedger(
                     for blob, unit in zip(blobs, given, strict=False)
                 ],
             )
-            revision = found.revision + (connection.total_changes > before)
-            connection.execute(
+            revision = found.revision + (changes(connection) > before)
+            raw(connection).execute(
                 "UPDATE banks SET embedder = ?, dimension = ?, revision = ? WHERE id = ?",
                 (fields_text(embedder), embedder.dimension, revision, found.id),
             )
@@ -271,14 +272,14 @@ class SqliteLedger(
 
     def revision(self, bank: str) -> int:
         """The bank's current revision."""
-        with self._connections.reading() as connection:
+        with self._database.reading() as connection:
             return find_bank(connection, bank).revision
 
     def problems(self) -> tuple[str, ...]:
         """What SQLite finds wrong with the file itself."""
         try:
-            with self._connections.reading() as connection:
-                found = connection.execute("PRAGMA integrity_check").fetchall()
+            with self._database.reading() as connection:
+                found = raw(connection).execute("PRAGMA integrity_check").fetchall()
         except LedgerFailed as error:  # too damaged to be checked
             return (error.reason,)
         return tuple(row[0] for row in found if row[0] != "ok")
@@ -286,34 +287,34 @@ class SqliteLedger(
     @contextmanager
     def snapshot(self, bank: str) -> Iterator[SqliteSnapshot]:
         """Several reads of one state of the bank."""
-        with self._connections.reading() as connection:
+        with self._database.reading() as connection:
             find_bank(connection, bank)
             yield SqliteSnapshot(connection)
 
     @contextmanager
     def feed(self, bank: str) -> Iterator[SqliteFeed]:
         """What was committed, of one state of the bank."""
-        with self._connections.reading() as connection:
-            yield SqliteFeed(connection, bank, self._connections)
+        with self._database.reading() as connection:
+            yield SqliteFeed(connection, bank, self._database)
 
     @contextmanager
     def transaction(self, bank: str) -> Iterator[SqliteTransaction]:
         """Hold the ledger against other writers, to decide and commit."""
-        with self._connections.deciding() as connection:
-            yield SqliteTransaction(self._connections, connection, bank)
+        with self._database.deciding() as connection:
+            yield SqliteTransaction(self._database, connection, bank)
 
     @contextmanager
     def _at(self, bank: str) -> Iterator[tuple[Connection, int]]:
-        with self._connections.reading() as connection:
+        with self._database.reading() as connection:
             yield connection, find_bank(connection, bank).id
 
 
 def _header(connection: Connection, name: str) -> BankHeader | None:
-    row = connection.execute(f"SELECT {BANK_COLUMNS} FROM banks WHERE name = ?", (name,)).fetchone()
+    row = raw(connection).execute(f"SELECT {BANK_COLUMNS} FROM banks WHERE name = ?", (name,)).fetchone()
     return header_from(row) if row else None
 
 
 def _all_of(connection: Connection, bank: int, ids: list[int]) -> bool:
     """Whether the bank has no other units than these."""
-    rows = connection.execute("SELECT id FROM units WHERE bank = ?", (bank,))
+    rows = raw(connection).execute("SELECT id FROM units WHERE bank = ?", (bank,))
     return {row[0] for row in rows} <= set(ids)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from sqlite3 import Connection
+
+from sqlalchemy import Connection
 
 from hindsight_integrations.errors import LedgerLost
 from hindsight_integrations.ledger.high_water import HighWater
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.ports.watermark import IndexMark, Watermark
 
 _STATE = """
@@ -42,35 +44,37 @@ class Loss:
 
 def state_of(connection: Connection) -> HighWater:
     """Where the ledger stands."""
-    ledger, transactions, token, generation, revision, drawn = connection.execute(_STATE).fetchone()
+    ledger, transactions, token, generation, revision, drawn = raw(connection).execute(_STATE).fetchone()
     return HighWater(transactions, token, Watermark(ledger, generation, revision, drawn))
 
 
 def counted(connection: Connection) -> HighWater:
     """Count the open transaction and draw its token; where the ledger will stand."""
-    connection.execute("UPDATE ledger SET transactions = transactions + 1, token = randomblob(8)")
+    raw(connection).execute("UPDATE ledger SET transactions = transactions + 1, token = randomblob(8)")
     return state_of(connection)
 
 
 def token_of(connection: Connection, generation: int, revision: int) -> str:
     """What was drawn for a commit of a bank; empty if it has none of that number."""
     query = "SELECT lower(hex(token)) FROM commits WHERE bank = ? AND revision = ?"
-    row = connection.execute(query, (generation, revision)).fetchone()
+    row = raw(connection).execute(query, (generation, revision)).fetchone()
     return str(row[0]) if row else ""
 
 
 def is_lost(connection: Connection, mark: Watermark) -> bool:
     """Whether a commit was made that this ledger does not hold, though nobody forgot its bank or accepted the loss."""
-    (own,) = connection.execute("SELECT id FROM ledger").fetchone()
+    (own,) = raw(connection).execute("SELECT id FROM ledger").fetchone()
     if mark.ledger != own:
         query = "SELECT 1 FROM losses WHERE ledger = ?"
-        return connection.execute(query, (mark.ledger,)).fetchone() is None
-    if connection.execute("SELECT 1 FROM banks WHERE id = ?", (mark.generation,)).fetchone():
+        return raw(connection).execute(query, (mark.ledger,)).fetchone() is None
+    if raw(connection).execute("SELECT 1 FROM banks WHERE id = ?", (mark.generation,)).fetchone():
         return token_of(connection, mark.generation, mark.revision) != mark.token
     # No such bank: forgotten, if one of that number was ever made.
-    (made,) = connection.execute(
-        "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'banks'"
-    ).fetchone()
+    (made,) = (
+        raw(connection)
+        .execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'banks'")
+        .fetchone()
+    )
     return mark.generation > int(made)
 
 
@@ -98,7 +102,7 @@ def found_loss(
     own = state_of(connection)
     later = [mark for mark in marks if mark.transactions > own.transactions]
     reasons, ledgers, missing = _behind_mark(connection, own, marks[-1] if marks else None)
-    keys = dict(connection.execute("SELECT key, name FROM banks"))
+    keys = dict(raw(connection).execute("SELECT key, name FROM banks"))
     ahead = [IndexMark("mark", "", mark.commit) for mark in later] if reasons else []
     banks: dict[str, int] = {}
     for index in (*ahead, *indexes):
@@ -117,13 +121,13 @@ def accept(connection: Connection, loss: Loss) -> None:
 
     Its new id makes every index of the lost history a stranger, to be rebuilt, and a later loss is told from this one.
     """
-    connection.executemany(
+    raw(connection).executemany(
         "INSERT INTO losses VALUES (?, strftime('%s', 'now') * 1000000, ?) ON CONFLICT DO NOTHING",
         [(ledger, loss.reason) for ledger in sorted(loss.ledgers)],
     )
-    (own,) = connection.execute("SELECT id FROM ledger").fetchone()
+    (own,) = raw(connection).execute("SELECT id FROM ledger").fetchone()
     if own in loss.ledgers:
-        connection.execute("UPDATE ledger SET id = lower(hex(randomblob(16)))")
+        raw(connection).execute("UPDATE ledger SET id = lower(hex(randomblob(16)))")
 
 
 def _behind_mark(
@@ -153,7 +157,7 @@ def _of_bank(connection: Connection, keys: dict[str, str], index: IndexMark) -> 
     mark = index.mark
     generation, revision = (mark.generation, mark.revision) if mark else (0, 0)
     query = "SELECT name, revision, (SELECT id FROM ledger) FROM banks WHERE id = ?"
-    row = connection.execute(query, (generation,)).fetchone()
+    row = raw(connection).execute(query, (generation,)).fetchone()
     if row and mark and row[2] == mark.ledger:
         return str(row[0]), max(0, revision - int(row[1]))
     return keys.get(index.bank_key, "a bank this ledger does not know"), 0

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from sqlite3 import Connection
 
 import numpy as np
+from sqlalchemy import Connection
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
-from hindsight_integrations.ledger.connections import Connections
+from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.reader import BankReads
 from hindsight_integrations.ledger.refresh_tasks import enqueue_refreshes
 from hindsight_integrations.ledger.rows import IS_FACT, Row, find_bank
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.directives import Directive
 from hindsight_integrations.model.mental_models import MentalModel, ModelAnswer, RefreshTrigger, RefreshWrite
 from hindsight_integrations.model.tasks import TaskKind
@@ -48,34 +49,36 @@ class MentalModelReads(BankReads):
     def mental_models(self, bank: str) -> list[MentalModel]:
         """All of them, by name; see the port."""
         with self._at(bank) as (connection, row):
-            return [_model(connection, each) for each in connection.execute(_MODELS, (row,)).fetchall()]
+            return [_model(connection, each) for each in raw(connection).execute(_MODELS, (row,)).fetchall()]
 
     def directives(self, bank: str) -> list[Directive]:
         """All of them, in the order they were given."""
         with self._at(bank) as (connection, row):
             query = "SELECT directive_id, text, tags, created_at FROM directives WHERE bank = ? ORDER BY id"
-            return [_directive(each) for each in connection.execute(query, (row,))]
+            return [_directive(each) for each in raw(connection).execute(query, (row,))]
 
     def changed_facts(self, bank: str, revision: int, limit: int) -> IntArray:
         """Row ids of facts that came or changed after a revision, the latest first."""
         with self._at(bank) as (connection, row):
             query = f"SELECT id FROM units WHERE bank = ? AND changed > ? AND {IS_FACT} ORDER BY changed DESC, id DESC LIMIT ?"
-            found = connection.execute(query, (row, revision, limit))
+            found = raw(connection).execute(query, (row, revision, limit))
             return np.array([unit for (unit,) in found], np.int64)
 
 
 class SqliteMentalModels:
     """The part of `LedgerMaintenance` that makes and removes mental models and directives."""
 
-    _connections: Connections
+    _database: SqliteDatabase
 
     def create_mental_model(self, bank: str, model: MentalModel, *, most: int) -> None:
         """Keep a standing question; see the port."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             row = find_bank(connection, bank).id
             names = {
                 name
-                for (name,) in connection.execute("SELECT name FROM mental_models WHERE bank = ?", (row,))
+                for (name,) in raw(connection).execute(
+                    "SELECT name FROM mental_models WHERE bank = ?", (row,)
+                )
             }
             if model.name in names:
                 raise InvalidRequest(
@@ -84,7 +87,7 @@ class SqliteMentalModels:
                     "Delete it first, or choose another name.",
                 )
             _check_room("mental models", len(names), most)
-            connection.execute(
+            raw(connection).execute(
                 "INSERT INTO mental_models (bank, model_id, name, question, tags, refreshes, max_tokens, created_at) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -98,27 +101,27 @@ class SqliteMentalModels:
                     to_micros(model.created_at),
                 ),
             )
-            enqueue_refreshes(self._connections, connection, row, model.id)
+            enqueue_refreshes(self._database, connection, row, model.id)
 
     def delete_mental_model(self, bank: str, model_id: str) -> bool:
         """Delete one with its text and its task; see the port."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             row = find_bank(connection, bank).id
             query = "DELETE FROM tasks WHERE bank = ? AND kind = ? AND key = ? AND key <> ''"
-            connection.execute(query, (row, TaskKind.REFRESH_MODEL, model_id))
+            raw(connection).execute(query, (row, TaskKind.REFRESH_MODEL, model_id))
             query = "DELETE FROM mental_models WHERE bank = ? AND model_id = ?"
-            return connection.execute(query, (row, model_id)).rowcount > 0
+            return raw(connection).execute(query, (row, model_id)).rowcount > 0
 
     def add_directive(self, bank: str, directive: Directive, *, most: int) -> Directive:
         """Keep a directive; see the port."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             row, tags = find_bank(connection, bank).id, json.dumps(directive.tags)
             query = "SELECT directive_id, text, tags, created_at FROM directives WHERE bank = ? AND text = ? AND tags = ?"
-            if known := connection.execute(query, (row, directive.text, tags)).fetchone():
+            if known := raw(connection).execute(query, (row, directive.text, tags)).fetchone():
                 return _directive(known)
             query = "SELECT count(*) FROM directives WHERE bank = ?"
-            _check_room("directives", connection.execute(query, (row,)).fetchone()[0], most)
-            connection.execute(
+            _check_room("directives", raw(connection).execute(query, (row,)).fetchone()[0], most)
+            raw(connection).execute(
                 "INSERT INTO directives (bank, directive_id, text, tags, created_at) VALUES (?, ?, ?, ?, ?)",
                 (row, directive.id, directive.text, tags, to_micros(directive.created_at)),
             )
@@ -126,9 +129,9 @@ class SqliteMentalModels:
 
     def remove_directive(self, bank: str, directive_id: str) -> bool:
         """Remove a directive; False if there is none."""
-        with self._connections.writing() as connection:
+        with self._database.writing() as connection:
             query = "DELETE FROM directives WHERE bank = ? AND directive_id = ?"
-            return connection.execute(query, (find_bank(connection, bank).id, directive_id)).rowcount > 0
+            return raw(connection).execute(query, (find_bank(connection, bank).id, directive_id)).rowcount > 0
 
 
 def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
@@ -141,19 +144,19 @@ def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
     if (refresh := writes.refreshed) is None:
         return
     query = "SELECT id FROM mental_models WHERE bank = ? AND model_id = ?"
-    found = connection.execute(query, (bank, refresh.model_id)).fetchone()
+    found = raw(connection).execute(query, (bank, refresh.model_id)).fetchone()
     if found is None:
         raise _unfit("there is no mental model of that id", "Pass one that mental_models gives.")
     if refresh.answer is None:
         query = "UPDATE mental_models SET checked_to = max(checked_to, ?) WHERE id = ?"
-        connection.execute(query, (refresh.at_revision, *found))
+        raw(connection).execute(query, (refresh.at_revision, *found))
         return
     cited = frozenset(refresh.answer.based_on)
     if refresh.answer.text and not cited:
         raise _unfit("the text stands on nothing", "Name the memories it was written from.")
     _check_read(connection, bank, writes.bank, refresh)
     _write_answer(connection, found[0], refresh, refresh.answer)
-    connection.execute(
+    raw(connection).execute(
         "INSERT INTO mental_model_grounds (model, unit, cited) SELECT :model, units.id, "
         "given.value IN (SELECT value FROM json_each(:cited)) "
         "FROM json_each(:units) AS given CROSS JOIN units ON unit_id = given.value WHERE bank = :bank",
@@ -168,18 +171,22 @@ def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
 
 def forget_answers(connection: Connection, units: Collection[int]) -> int:
     """Erase the answers whose writers were shown any of these units (by row id), which are to be erased; how many."""
-    models = connection.execute(
-        "SELECT DISTINCT mental_models.id, bank, model_id FROM json_each(?) AS given CROSS JOIN mental_model_grounds "
-        "ON unit = given.value JOIN mental_models ON mental_models.id = model",
-        (json.dumps(sorted(units)),),
-    ).fetchall()
+    models = (
+        raw(connection)
+        .execute(
+            "SELECT DISTINCT mental_models.id, bank, model_id FROM json_each(?) AS given CROSS JOIN mental_model_grounds "
+            "ON unit = given.value JOIN mental_models ON mental_models.id = model",
+            (json.dumps(sorted(units)),),
+        )
+        .fetchall()
+    )
     for model, bank, key in models:
-        connection.execute("DELETE FROM mental_model_grounds WHERE model = ?", (model,))
+        raw(connection).execute("DELETE FROM mental_model_grounds WHERE model = ?", (model,))
         query = "UPDATE mental_models SET text = '', extractive = 0, forgotten = 1 WHERE id = ?"
-        connection.execute(query, (model,))
+        raw(connection).execute(query, (model,))
         # What a task failed with may quote what it was about.
         query = "UPDATE tasks SET last_error = '' WHERE bank = ? AND kind = ? AND key = ?"
-        connection.execute(query, (bank, TaskKind.REFRESH_MODEL, key))
+        raw(connection).execute(query, (bank, TaskKind.REFRESH_MODEL, key))
     return len(models)
 
 
@@ -187,17 +194,19 @@ def _check_read(connection: Connection, bank: int, name: str, refresh: RefreshWr
     """All that the answer's writer was shown is there and says what it said."""
     wanted = {*refresh.read, *(refresh.answer.based_on if refresh.answer else ())}
     values = {"bank": bank, "units": json.dumps(sorted(wanted)), "revision": refresh.at_revision}
-    rows = connection.execute(_READ, values).fetchall()
+    rows = raw(connection).execute(_READ, values).fetchall()
     if not all(is_fact for _, is_fact, _ in rows):
         raise _unfit("a memory it was written from is no fact", "Answer from world and experience memories.")
     if len(rows) < len(wanted) or not all(unchanged for _, _, unchanged in rows):
         query = "SELECT revision FROM banks WHERE id = ?"
-        raise RevisionConflict(name, refresh.at_revision, connection.execute(query, (bank,)).fetchone()[0])
+        raise RevisionConflict(
+            name, refresh.at_revision, raw(connection).execute(query, (bank,)).fetchone()[0]
+        )
 
 
 def _write_answer(connection: Connection, model: int, refresh: RefreshWrite, answer: ModelAnswer) -> None:
-    connection.execute("DELETE FROM mental_model_grounds WHERE model = ?", (model,))
-    connection.execute(
+    raw(connection).execute("DELETE FROM mental_model_grounds WHERE model = ?", (model,))
+    raw(connection).execute(
         "UPDATE mental_models SET text = ?, extractive = ?, refreshed_at = ?, revision = ?, checked_to = ?, forgotten = 0 "
         "WHERE id = ?",
         (
@@ -223,7 +232,7 @@ def _unfit(reason: str, remedy: str) -> InvalidRequest:
 def _model(connection: Connection, row: Row) -> MentalModel:
     model, own, name, question, tags, trigger, tokens, created_at, *answered = row
     text, extractive, refreshed_at, revision, checked_to, withdrawn = answered
-    grounds = () if withdrawn else connection.execute(_GROUNDS, (model,))
+    grounds = () if withdrawn else raw(connection).execute(_GROUNDS, (model,))
     return MentalModel(
         id=own,
         name=name,

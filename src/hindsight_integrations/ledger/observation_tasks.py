@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sqlite3 import Connection
+from sqlalchemy import Connection
 
-from hindsight_integrations.ledger.connections import Connections
+from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.ledger.tasks import enqueue_keys
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 
@@ -22,45 +23,45 @@ SELECT entity_id FROM entities WHERE bank = ? AND facts_changed > observed_at AN
 """
 
 
-def observe_changed(connections: Connections, connection: Connection, bank: int, revision: int) -> None:
+def observe_changed(database: SqliteDatabase, connection: Connection, bank: int, revision: int) -> None:
     """Enqueue the entities whose facts this revision changes; a ledger that enqueues none notes that they wait.
 
     Args:
-        connections: the ledger's, with its clock and how long changes are collected.
+        database: the ledger's, with its clock and how long changes are collected.
         connection: the writer, inside the transaction that makes the revision.
         bank: row id of the bank.
         revision: the one being made.
     """
-    keys = [entity for (entity,) in connection.execute(_CHANGED, (bank, revision))]
-    _enqueue(connections, connection, bank, keys)
+    keys = [entity for (entity,) in raw(connection).execute(_CHANGED, (bank, revision))]
+    _enqueue(database, connection, bank, keys)
 
 
-def observe_bank(connections: Connections, connection: Connection, bank: int) -> None:
+def observe_bank(database: SqliteDatabase, connection: Connection, bank: int) -> None:
     """Enqueue the entities of a bank that wait and have no task, as after an archive came in."""
-    keys = [entity for (entity,) in connection.execute(_WITHOUT_TASK, (bank,))]
-    _enqueue(connections, connection, bank, keys)
+    keys = [entity for (entity,) in raw(connection).execute(_WITHOUT_TASK, (bank,))]
+    _enqueue(database, connection, bank, keys)
 
 
-def observe_unobserved(connections: Connections) -> None:
+def observe_unobserved(database: SqliteDatabase) -> None:
     """The same of all banks with changes that enqueued nobody; for who opens the ledger."""
-    if connections.observing is None:
+    if database.observing is None:
         return
-    with connections.reading() as connection:
-        banks = connection.execute("SELECT bank FROM unobserved").fetchall()
+    with database.reading() as connection:
+        banks = raw(connection).execute("SELECT bank FROM unobserved").fetchall()
     if not banks:
         return
-    with connections.writing() as connection:
+    with database.writing() as connection:
         for (bank,) in banks:
-            observe_bank(connections, connection, bank)
-        connection.execute("DELETE FROM unobserved")
+            observe_bank(database, connection, bank)
+        raw(connection).execute("DELETE FROM unobserved")
 
 
-def _enqueue(connections: Connections, connection: Connection, bank: int, keys: list[str]) -> None:
+def _enqueue(database: SqliteDatabase, connection: Connection, bank: int, keys: list[str]) -> None:
     if not keys:
         return
-    if connections.observing is None:
-        connection.execute("INSERT INTO unobserved VALUES (?) ON CONFLICT DO NOTHING", (bank,))
+    if database.observing is None:
+        raw(connection).execute("INSERT INTO unobserved VALUES (?) ON CONFLICT DO NOTHING", (bank,))
         return
-    now, delay = connections.clock.now(), connections.observing
+    now, delay = database.clock.now(), database.observing
     writes = [TaskWrite(TaskKind.OBSERVE, NO_PAYLOAD, delay, key=key) for key in keys]
     enqueue_keys(connection, bank, writes, now)

@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from sqlite3 import Connection
+
+from sqlalchemy import Connection
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.entity_writing import Target
 from hindsight_integrations.ledger.observation_reader import observations_on
 from hindsight_integrations.ledger.rows import IS_FACT, entity_rows, unit_rows
 from hindsight_integrations.ledger.rules import check_known
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.model.writes import ObservedWrite, WriteSet
 
@@ -35,16 +37,18 @@ def write_observed(target: Target, writes: WriteSet) -> None:
     check_known("observed", [observed.entity_id], entities, writes.bank)
     entity = entities[observed.entity_id]
     facts = _grounds(target, writes.bank, entity, observed)
-    made = {row for (row,) in connection.execute("SELECT unit FROM observations WHERE entity = ?", (entity,))}
+    made = {
+        row for (row,) in raw(connection).execute("SELECT unit FROM observations WHERE entity = ?", (entity,))
+    }
     _check_observations(target, facts.keys() - made)
     remove_units(target, made - facts.keys())
-    connection.executemany(
+    raw(connection).executemany(
         "INSERT INTO observations (unit, entity) VALUES (?, ?)",
         [(row, entity) for row in sorted(facts.keys() - made)],
     )
     _write_grounds(connection, facts)
     _write_left_out(target, entity, observed.left_out)
-    connection.execute(
+    raw(connection).execute(
         "UPDATE entities SET observed_at = :revision WHERE id = :entity AND observed_at <> :revision",
         {"revision": observed.at_revision, "entity": entity},
     )
@@ -70,7 +74,7 @@ def _grounds(target: Target, bank: str, entity: int, observed: ObservedWrite) ->
 
 def _unchanged(connection: Connection, entity: int, facts: Iterable[int], revision: int) -> set[int]:
     """Those of the units that are valid facts of the entity, and say what they said at a revision."""
-    found = connection.execute(
+    found = raw(connection).execute(
         "SELECT units.id FROM json_each(:facts) AS given CROSS JOIN mentions ON unit = given.value AND entity = :entity "
         f"CROSS JOIN units ON units.id = given.value WHERE closed_at IS NULL AND changed <= :revision AND {IS_FACT} "
         "AND NOT EXISTS (SELECT 1 FROM validity_events WHERE unit = given.value AND revision > :revision)",
@@ -81,16 +85,20 @@ def _unchanged(connection: Connection, entity: int, facts: Iterable[int], revisi
 
 def _changed_at(connection: Connection, entity: int) -> int:
     query = "SELECT facts_changed FROM entities WHERE id = ?"
-    return int(connection.execute(query, (entity,)).fetchone()[0])
+    return int(raw(connection).execute(query, (entity,)).fetchone()[0])
 
 
 def _check_observations(target: Target, new: Collection[int]) -> None:
     """Refuse to take for an observation made here what is none, or was there before."""
-    given = target.connection.execute(
-        "SELECT unit_id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
-        "WHERE fact_type <> ? OR created <> ?",
-        (json.dumps(sorted(new)), FactType.OBSERVATION, target.revision),
-    ).fetchone()
+    given = (
+        raw(target.connection)
+        .execute(
+            "SELECT unit_id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
+            "WHERE fact_type <> ? OR created <> ?",
+            (json.dumps(sorted(new)), FactType.OBSERVATION, target.revision),
+        )
+        .fetchone()
+    )
     if given:
         raise _unfit(
             f"{given[0]!r} is no observation made of this entity", "Write its unit in the same write set."
@@ -105,13 +113,13 @@ def _write_grounds(connection: Connection, facts: Mapping[int, frozenset[int]]) 
     """Make the observations stand on exactly these facts; rows are touched only where something differs."""
     known: dict[int, set[int]] = defaultdict(set)
     query = "SELECT observation, fact FROM json_each(?) AS given CROSS JOIN observation_facts ON observation = given.value"
-    for observation, fact in connection.execute(query, (json.dumps(sorted(facts)),)):
+    for observation, fact in raw(connection).execute(query, (json.dumps(sorted(facts)),)):
         known[observation].add(fact)
-    connection.executemany(
+    raw(connection).executemany(
         "DELETE FROM observation_facts WHERE observation = ? AND fact = ?",
         [(row, fact) for row, before in known.items() for fact in sorted(before - facts[row])],
     )
-    connection.executemany(
+    raw(connection).executemany(
         "INSERT INTO observation_facts (observation, fact) VALUES (?, ?)",
         [(row, fact) for row, after in facts.items() for fact in sorted(after - known[row])],
     )
@@ -120,7 +128,7 @@ def _write_grounds(connection: Connection, facts: Mapping[int, frozenset[int]]) 
 def _write_left_out(target: Target, entity: int, left_out: Sequence[str]) -> None:
     """Facts that are gone since they were looked at are left out of it."""
     rows = unit_rows(target.connection, target.bank, left_out)
-    target.connection.execute(
+    raw(target.connection).execute(
         "INSERT INTO observed_left_out (entity, facts) VALUES (?, ?) "
         "ON CONFLICT DO UPDATE SET facts = excluded.facts WHERE facts <> excluded.facts",
         (entity, json.dumps(sorted(rows.values()))),
@@ -136,7 +144,7 @@ def change_facts(target: Target, units: Collection[int]) -> None:
     """
     if not units:
         return
-    found = target.connection.execute(
+    found = raw(target.connection).execute(
         f"SELECT units.id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value WHERE {IS_FACT}",
         (json.dumps(sorted(units)),),
     )
@@ -147,7 +155,7 @@ def change_facts(target: Target, units: Collection[int]) -> None:
 
 def documents_of(connection: Connection, units: Collection[int]) -> list[int]:
     """Row ids of the documents whose items are among these units, ascending; documents among the units are left out."""
-    found = connection.execute(
+    found = raw(connection).execute(
         "SELECT DISTINCT head FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
         "WHERE head IS NOT NULL ORDER BY head",
         (json.dumps(sorted(units)),),
@@ -159,7 +167,7 @@ def documents_of(connection: Connection, units: Collection[int]) -> list[int]:
 def move_documents(target: Target, units: Collection[int]) -> list[int]:
     """Row ids of the documents whose items are among these units; their rows say that they changed."""
     documents = documents_of(target.connection, units)
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "UPDATE units SET changed = ? WHERE id = ?", [(target.revision, row) for row in documents]
     )
     return documents
@@ -167,7 +175,7 @@ def move_documents(target: Target, units: Collection[int]) -> list[int]:
 
 def entities_of_facts(connection: Connection, units: Collection[int]) -> list[int]:
     """Row ids of the entities mentioned by those of the units that are facts, ascending."""
-    found = connection.execute(
+    found = raw(connection).execute(
         "SELECT DISTINCT entity FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
         f"CROSS JOIN mentions ON unit = given.value WHERE {IS_FACT} ORDER BY entity",
         (json.dumps(sorted(units)),),
@@ -186,7 +194,7 @@ def with_observations(connection: Connection, units: Collection[int]) -> list[in
 
 def entities_to_sum_up(connection: Connection, units: Collection[int]) -> list[int]:
     """Row ids of the entities that wait for observations once these units are erased, ascending."""
-    found = connection.execute(
+    found = raw(connection).execute(
         "SELECT DISTINCT entity FROM json_each(?) AS given CROSS JOIN observations ON unit = given.value",
         (json.dumps(sorted(units)),),
     )
@@ -195,7 +203,7 @@ def entities_to_sum_up(connection: Connection, units: Collection[int]) -> list[i
 
 def observations_of(connection: Connection, entities: Collection[int]) -> list[int]:
     """Row ids of the observations made of these entities, ascending."""
-    found = connection.execute(
+    found = raw(connection).execute(
         "SELECT unit FROM json_each(?) AS given CROSS JOIN observations ON entity = given.value ORDER BY unit",
         (json.dumps(sorted(entities)),),
     )
@@ -204,7 +212,7 @@ def observations_of(connection: Connection, entities: Collection[int]) -> list[i
 
 def note_changed(target: Target, entities: Collection[int]) -> None:
     """The facts of these entities (by row id) are others from this revision on."""
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "UPDATE entities SET facts_changed = ? WHERE id = ?", [(target.revision, row) for row in entities]
     )
 
@@ -212,8 +220,8 @@ def note_changed(target: Target, entities: Collection[int]) -> None:
 def remove_units(target: Target, rows: Collection[int]) -> None:
     """Remove units that were derived, or waited, as no erasure: what they were made of lives on."""
     gone = sorted(rows)
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
         [(row, target.bank, target.revision) for row in gone],
     )
-    target.connection.executemany("DELETE FROM units WHERE id = ?", [(row,) for row in gone])
+    raw(target.connection).executemany("DELETE FROM units WHERE id = ?", [(row,) for row in gone])

@@ -6,18 +6,27 @@ import logging
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from sqlalchemy import Connection
+
 from hindsight_integrations.errors import LedgerReadOnly
-from hindsight_integrations.ledger.connections import LEDGER_FILE, Connections, converted
+from hindsight_integrations.ledger.databases import (
+    LEDGER_FILE,
+    SqliteDatabase,
+    converted,
+    engine_of,
+    is_created,
+)
 from hindsight_integrations.ledger.high_water import HighWater, HighWaterFile
 from hindsight_integrations.ledger.locks import DirectoryLock
 from hindsight_integrations.ledger.losses import Loss, found_loss, missing_ledger
 from hindsight_integrations.ledger.observation_tasks import observe_unobserved
-from hindsight_integrations.ledger.schema import is_created
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.ledger.tasks import end_leases
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.watermark import IndexMark
@@ -42,7 +51,7 @@ def open_for_writing(
     observing: timedelta | None,
     refreshing: timedelta,
     reinforcing: timedelta,
-) -> Connections:
+) -> SqliteDatabase:
     """The database of a data directory, created if need be, and the directory's lock, so that no task is leased any more.
 
     Raises:
@@ -63,7 +72,7 @@ def open_for_writing(
         undo.callback(lock.release)
         loss = _checked_loss(directory, accept_loss=accept_loss, index_marks=index_marks)
         uri = f"{(directory / LEDGER_FILE).resolve().as_uri()}?mode=rwc"
-        opened = Connections(
+        opened = SqliteDatabase(
             directory,
             uri,
             clock=clock,
@@ -84,7 +93,7 @@ def open_for_writing(
 
 def open_for_reading(
     directory: Path, *, accept_loss: bool, index_marks: IndexMarks, clock: Clock
-) -> Connections:
+) -> SqliteDatabase:
     """The database of a data directory, without its lock; a process that writes may be at work.
 
     Raises:
@@ -96,7 +105,7 @@ def open_for_reading(
     _checked_loss(directory, accept_loss=accept_loss, index_marks=index_marks)
     if not (directory / LEDGER_FILE).is_file():
         raise LedgerReadOnly(directory, "it holds no ledger, and read_only=True creates none")
-    return Connections(
+    return SqliteDatabase(
         directory, _reading_uri(directory), clock=clock, read_only=True, accept_loss=accept_loss
     )
 
@@ -136,7 +145,7 @@ def _checked_loss(directory: Path, *, accept_loss: bool, index_marks: IndexMarks
 
 
 def _loss(
-    connection: sqlite3.Connection | None, marks: Sequence[HighWater], indexes: Sequence[IndexMark]
+    connection: Connection | None, marks: Sequence[HighWater], indexes: Sequence[IndexMark]
 ) -> Loss | None:
     """What is missing."""
     if connection is None:
@@ -145,11 +154,12 @@ def _loss(
 
 
 @contextmanager
-def _looking(directory: Path) -> Iterator[sqlite3.Connection | None]:
+def _looking(directory: Path) -> Iterator[Connection | None]:
     """A connection that cannot write; None where there is no file, or an empty database."""
     file = directory / LEDGER_FILE
     if not file.is_file() or not file.stat().st_size:
         yield None
         return
-    with converted(directory), closing(sqlite3.connect(_reading_uri(directory), uri=True)) as connection:
-        yield connection if is_created(connection, directory) else None
+    engine = engine_of(partial(sqlite3.connect, _reading_uri(directory), uri=True))
+    with converted(directory), engine.connect() as connection:
+        yield connection if is_created(raw(connection), directory) else None

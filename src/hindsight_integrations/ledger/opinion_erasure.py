@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from sqlite3 import Connection
+
+from sqlalchemy import Connection
 
 from hindsight_integrations.ledger.entity_writing import Target
 from hindsight_integrations.ledger.opinions import follow_grounds
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.units import ValidityKind
 
 _GROUNDED = "SELECT wording FROM json_each(?) AS given CROSS JOIN opinion_grounds ON fact = given.value"
@@ -65,23 +67,27 @@ def erase_opinions(
     """
     connection, given = target.connection, json.dumps(sorted(rows))
     told = json.dumps(sorted({*rows, *documents}))
-    readers = connection.execute(_READERS, {"rows": told}).fetchall()
+    readers = raw(connection).execute(_READERS, {"rows": told}).fetchall()
     _blank_reasons(target, {opinion for opinion, _ in readers}, {revision for _, revision in readers})
     for document in documents:
         judge_corrected(connection, document)
     _look_again(connection, rows)
-    newest = connection.execute(
-        "SELECT max(number), unit FROM opinion_wordings WHERE opinion IN (SELECT opinion FROM json_each(:rows) AS given "
-        "CROSS JOIN opinion_wordings AS gone ON gone.unit = given.value) "
-        "AND unit NOT IN (SELECT value FROM json_each(:rows)) GROUP BY opinion",
-        {"rows": given},
-    ).fetchall()
+    newest = (
+        raw(connection)
+        .execute(
+            "SELECT max(number), unit FROM opinion_wordings WHERE opinion IN (SELECT opinion FROM json_each(:rows) AS given "
+            "CROSS JOIN opinion_wordings AS gone ON gone.unit = given.value) "
+            "AND unit NOT IN (SELECT value FROM json_each(:rows)) GROUP BY opinion",
+            {"rows": given},
+        )
+        .fetchall()
+    )
     for _, wording in newest:
-        connection.execute(
+        raw(connection).execute(
             "DELETE FROM validity_events WHERE unit = ? AND kind = ? AND by_unit IN (SELECT value FROM json_each(?))",
             (wording, ValidityKind.CLOSED.value, given),
         )
-        connection.execute(
+        raw(connection).execute(
             "UPDATE units SET closed_at = ?, changed = ? WHERE id = ?",
             (closed_by_log(connection, wording), target.revision, wording),
         )
@@ -98,12 +104,12 @@ def follow_own_grounds(target: Target, wordings: Collection[int]) -> None:
 def judge_corrected(connection: Connection, unit: int) -> None:
     """Delete the evidence that was judged by words which were corrected: of the fact, or against the opinion."""
     _look_again(connection, [unit])
-    connection.execute("DELETE FROM evidence WHERE fact = :unit OR version = :unit", {"unit": unit})
+    raw(connection).execute("DELETE FROM evidence WHERE fact = :unit OR version = :unit", {"unit": unit})
 
 
 def _look_again(connection: Connection, wordings: Collection[int]) -> None:
     """The facts judged against these wordings, of which the evidence goes, are to be looked at again."""
-    connection.execute(
+    raw(connection).execute(
         "UPDATE opinions SET assessed_to = min(assessed_to, judged.since - 1) FROM (SELECT opinion, min(changed) AS since "
         "FROM json_each(?) AS given CROSS JOIN evidence ON version = given.value CROSS JOIN units ON units.id = fact "
         "GROUP BY opinion) AS judged WHERE judged.opinion = opinions.unit",
@@ -120,12 +126,12 @@ def _blank_reasons(target: Target, opinions: Collection[int], revisions: Collect
     written_then = "revision IN (SELECT value FROM json_each(:revisions))"
     of_the_bank = "opinion IN (SELECT unit FROM opinions WHERE bank = :bank)"
     for table in ("evidence", "opinion_wordings"):
-        target.connection.execute(
+        raw(target.connection).execute(
             f"UPDATE {table} SET reason = '' WHERE reason <> '' AND (opinion IN (SELECT value FROM json_each(:opinions)) "
             f"OR ({written_then} AND {of_the_bank}))",
             values,
         )
-    target.connection.execute(
+    raw(target.connection).execute(
         f"UPDATE opinions SET reasoning = '' WHERE bank = :bank AND reasoning <> '' AND {written_then}",
         values,
     )
@@ -134,7 +140,7 @@ def _blank_reasons(target: Target, opinions: Collection[int], revisions: Collect
 def closed_by_log(connection: Connection, unit: int) -> int | None:
     """From when on a unit is closed, by its log: the earliest closing since the last restoring counts."""
     closed: int | None = None
-    log = connection.execute(
+    log = raw(connection).execute(
         "SELECT kind, effective_at FROM validity_events WHERE unit = ? ORDER BY id",
         (unit,),
     )
@@ -148,4 +154,4 @@ def closed_by_log(connection: Connection, unit: int) -> int | None:
 
 def _column(connection: Connection, query: str, rows: Collection[int]) -> set[int]:
     """What a query of one column finds for these row ids."""
-    return {row for (row,) in connection.execute(query, (json.dumps(sorted(rows)),))}
+    return {row for (row,) in raw(connection).execute(query, (json.dumps(sorted(rows)),))}

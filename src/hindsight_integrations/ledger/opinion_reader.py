@@ -7,12 +7,13 @@ import logging
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from sqlite3 import Connection
 
 import numpy as np
+from sqlalchemy import Connection
 
 from hindsight_integrations.ledger.reader import BankReads, sound_units
 from hindsight_integrations.ledger.rows import IS_FACT, Row, fetched
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.opinions import (
     Assessment,
     Evidence,
@@ -83,7 +84,7 @@ class OpinionReads(BankReads):
     def opinions_of(self, bank: str, ids: IntArray) -> dict[int, str]:
         """Opinion id of each of these units that is a wording of one."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
+            found = raw(connection).execute(
                 "SELECT wording.unit, unit_id FROM json_each(?) AS given CROSS JOIN opinion_wordings AS wording "
                 "ON wording.unit = given.value CROSS JOIN units ON units.id = opinion WHERE bank = ?",
                 (json.dumps(ids.tolist()), row),
@@ -93,12 +94,14 @@ class OpinionReads(BankReads):
     def formed_by(self, bank: str, operation: str) -> tuple[str, ...] | None:
         """Ids of the opinions a reflection formed; None if none of that key was recorded."""
         with self._at(bank) as (connection, row):
-            known = connection.execute(
-                "SELECT 1 FROM opinion_operations WHERE bank = ? AND key = ?", (row, operation)
-            ).fetchone()
+            known = (
+                raw(connection)
+                .execute("SELECT 1 FROM opinion_operations WHERE bank = ? AND key = ?", (row, operation))
+                .fetchone()
+            )
             if not known:
                 return None
-            found = connection.execute(
+            found = raw(connection).execute(
                 "SELECT unit_id FROM opinions CROSS JOIN units ON units.id = unit "
                 "WHERE opinions.bank = ? AND operation = ? ORDER BY unit",
                 (row, operation),
@@ -108,7 +111,7 @@ class OpinionReads(BankReads):
     def facts_since(self, bank: str, revision: int) -> IntArray:
         """Row ids of the valid facts that came, or were corrected, after a revision."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
+            found = raw(connection).execute(
                 f"SELECT id FROM units WHERE bank = ? AND changed > ? AND closed_at IS NULL AND {IS_FACT} ORDER BY id",
                 (row, revision),
             )
@@ -126,7 +129,7 @@ def _logs(connection: Connection, bank: str, row: int, found: Sequence[Row]) -> 
         evidence[opinion].append(tuple(rest))
     validity = _validity(connection, {fact for rows in evidence.values() for fact, *_ in rows})
     names: dict[int, list[str]] = defaultdict(list)
-    for opinion, name in connection.execute(_ENTITIES, (opinions,)):
+    for opinion, name in raw(connection).execute(_ENTITIES, (opinions,)):
         names[opinion].append(name)
     newest = {opinion: units[unit] for opinion, unit, *_ in worded if unit in units}
     logs = []
@@ -180,7 +183,7 @@ def _versions(
 ) -> dict[int, list[OpinionVersion]]:
     """Wordings by opinion, oldest first; damaged ones are left out."""
     grounds: dict[int, list[str]] = defaultdict(list)
-    for wording, fact in connection.execute(_GROUNDS, (json.dumps(list(units)),)):
+    for wording, fact in raw(connection).execute(_GROUNDS, (json.dumps(list(units)),)):
         grounds[wording].append(fact)
     validity = _validity(connection, units)
     versions: dict[int, list[OpinionVersion]] = defaultdict(list)
@@ -225,6 +228,6 @@ def _evidence_from(row: Row, validity: Mapping[int, tuple[ValidityChange, ...]])
 def _validity(connection: Connection, units: Collection[int]) -> defaultdict[int, tuple[ValidityChange, ...]]:
     """What became of units, in the order recorded."""
     found: dict[int, list[ValidityChange]] = defaultdict(list)
-    for unit, kind, moment, revision in connection.execute(_VALIDITY, (json.dumps(sorted(units)),)):
+    for unit, kind, moment, revision in raw(connection).execute(_VALIDITY, (json.dumps(sorted(units)),)):
         found[unit].append(ValidityChange(ValidityKind(kind), from_micros(moment), revision))
     return defaultdict(tuple, {unit: tuple(log) for unit, log in found.items()})

@@ -13,6 +13,7 @@ from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger.entity_writing import Target
 from hindsight_integrations.ledger.rows import IS_FACT, IS_OPINION, batches, marks, unit_rows
 from hindsight_integrations.ledger.rules import check_known
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.opinions import (
     UNKNOWN_CONFIDENCE,
     EvidenceWrite,
@@ -59,12 +60,12 @@ def write_opinions(target: Target, writes: WriteSet, recorded_at: int) -> None:
     for reworded in opinions.reworded:
         _reword(target, writes.bank, reworded)
     values = {"bank": target.bank, "revision": target.revision, "recorded_at": recorded_at}
-    target.connection.execute(_GIVEN, values)
-    target.connection.execute(_FIRST_WORDINGS, values)
+    raw(target.connection).execute(_GIVEN, values)
+    raw(target.connection).execute(_FIRST_WORDINGS, values)
     _write_evidence(target, writes.bank, opinions.evidence, recorded_at)
     _note_assessed(target, writes.bank, opinions.assessed)
     keys = {opinions.operation, *(formed.operation for formed in opinions.formed)} - {""}
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "INSERT INTO opinion_operations VALUES (?, ?) ON CONFLICT DO NOTHING",
         [(target.bank, key) for key in sorted(keys)],
     )
@@ -76,7 +77,7 @@ def _form(target: Target, bank: str, formed: FormationWrite, operation: str, rec
         raise _unfit(f"confidence {formed.confidence} is not between 0 and 1", "Give a share of certainty.")
     (unit,) = _opinion_units(target, bank, [formed.unit_id])
     grounds = _grounds(target, bank, unit, formed.based_on)
-    written = target.connection.execute(
+    written = raw(target.connection).execute(
         "INSERT INTO opinions SELECT :unit, :bank, :confidence, :formed_at, :recorded_at, :revision, :origin, :operation, "
         ":profile, :reasoning, :assessed_to WHERE NOT EXISTS (SELECT 1 FROM opinion_wordings WHERE unit = :unit)",
         {
@@ -102,24 +103,30 @@ def _reword(target: Target, bank: str, reworded: RewordingWrite) -> None:
     """A new wording, which stands on all that the one before stands on as well; what is the newest already stays so."""
     (opinion,) = _opinions(target, bank, [reworded.opinion_id]).values()
     (unit,) = _opinion_units(target, bank, [reworded.unit_id])
-    newest, number = target.connection.execute(
-        "SELECT unit, max(number) FROM opinion_wordings WHERE opinion = ?", (opinion,)
-    ).fetchone()
+    newest, number = (
+        raw(target.connection)
+        .execute("SELECT unit, max(number) FROM opinion_wordings WHERE opinion = ?", (opinion,))
+        .fetchone()
+    )
     if newest == unit:
         return
     query = "SELECT 1 FROM opinion_wordings WHERE unit = ?"
-    if target.connection.execute(query, (unit,)).fetchone():
+    if raw(target.connection).execute(query, (unit,)).fetchone():
         raise _unfit(
             f"{reworded.unit_id!r} is another wording already", "Write the new wording as a unit of its own."
         )
     _write_wording(target, opinion, unit, number + 1, reworded.reason)
-    before = target.connection.execute("SELECT fact FROM opinion_grounds WHERE wording = ?", (newest,))
+    before = raw(target.connection).execute("SELECT fact FROM opinion_grounds WHERE wording = ?", (newest,))
     grounds = {fact for (fact,) in before} | _grounds(target, bank, unit, reworded.based_on)
     _write_grounds(target, unit, grounds)
-    closing = target.connection.execute(
-        "SELECT 1 FROM validity_events WHERE unit = ? AND kind = ? AND by_unit = ?",
-        (newest, ValidityKind.CLOSED.value, unit),
-    ).fetchone()
+    closing = (
+        raw(target.connection)
+        .execute(
+            "SELECT 1 FROM validity_events WHERE unit = ? AND kind = ? AND by_unit = ?",
+            (newest, ValidityKind.CLOSED.value, unit),
+        )
+        .fetchone()
+    )
     if closing is None:
         raise _unfit(
             f"nothing says that {reworded.unit_id!r} closes the wording before it",
@@ -140,7 +147,7 @@ def _opinion_units(target: Target, bank: str, unit_ids: Sequence[str]) -> list[i
 def _among(target: Target, rows: Iterable[int], condition: str) -> set[int]:
     """Those of these units of which a condition holds."""
     query = f"SELECT units.id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value WHERE {condition}"
-    return {row for (row,) in target.connection.execute(query, (json.dumps(list(rows)),))}
+    return {row for (row,) in raw(target.connection).execute(query, (json.dumps(list(rows)),))}
 
 
 def _opinions(target: Target, bank: str, opinion_ids: Sequence[str]) -> dict[str, int]:
@@ -148,7 +155,7 @@ def _opinions(target: Target, bank: str, opinion_ids: Sequence[str]) -> dict[str
     found: dict[str, int] = {}
     for some in batches(opinion_ids):
         found.update(
-            target.connection.execute(
+            raw(target.connection).execute(
                 "SELECT unit_id, units.id FROM units JOIN opinions ON unit = units.id "
                 f"WHERE units.bank = ? AND unit_id IN ({marks(len(some))})",
                 (target.bank, *some),
@@ -165,7 +172,7 @@ def _grounds(target: Target, bank: str, unit: int, based_on: Sequence[str]) -> s
     """
     rows = unit_rows(target.connection, target.bank, based_on)
     check_known("opinions", based_on, rows, bank)
-    found = target.connection.execute(
+    found = raw(target.connection).execute(
         "SELECT DISTINCT coalesce(made.fact, worded.fact, given.value) FROM json_each(?) AS given "
         "LEFT JOIN observation_facts AS made ON observation = given.value "
         "LEFT JOIN opinion_grounds AS worded ON wording = given.value",
@@ -175,14 +182,14 @@ def _grounds(target: Target, bank: str, unit: int, based_on: Sequence[str]) -> s
 
 
 def _write_wording(target: Target, opinion: int, unit: int, number: int, reason: str) -> None:
-    target.connection.execute(
+    raw(target.connection).execute(
         "INSERT INTO opinion_wordings (unit, opinion, number, reason, revision) VALUES (?, ?, ?, ?, ?)",
         (unit, opinion, number, reason, target.revision),
     )
 
 
 def _write_grounds(target: Target, wording: int, facts: Collection[int]) -> None:
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "INSERT INTO opinion_grounds (wording, fact) VALUES (?, ?)",
         [(wording, fact) for fact in sorted(facts)],
     )
@@ -208,7 +215,7 @@ def _write_evidence(target: Target, bank: str, rows: Sequence[EvidenceWrite], re
                 f"evidence {row.unit_id!r} has step {row.step} and {len(row.sources)} sources",
                 "Give a step between 0 and 1, and who said it.",
             )
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "INSERT INTO evidence (opinion, fact, sources, restates, assessment, strength, rule, step, reason, version, "
         "effective_at, recorded_at, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         [
@@ -237,7 +244,7 @@ def _write_evidence(target: Target, bank: str, rows: Sequence[EvidenceWrite], re
 def _versions_of(target: Target, opinions: Mapping[str, int]) -> dict[tuple[str, str], int]:
     """Row ids of the wordings of opinions, by (opinion id, unit id)."""
     names = {row: opinion for opinion, row in opinions.items()}
-    found = target.connection.execute(
+    found = raw(target.connection).execute(
         "SELECT opinion, unit_id, unit FROM json_each(?) AS given CROSS JOIN opinion_wordings ON opinion = given.value "
         "CROSS JOIN units ON units.id = unit",
         (json.dumps(list(names)),),
@@ -248,7 +255,7 @@ def _versions_of(target: Target, opinions: Mapping[str, int]) -> dict[tuple[str,
 def _note_assessed(target: Target, bank: str, assessed: Mapping[str, int]) -> None:
     """How far the bank's facts were looked at; what was looked at once stays looked at."""
     rows = _opinions(target, bank, list(assessed))
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "UPDATE opinions SET assessed_to = :to WHERE unit = :row AND assessed_to < :to",
         [{"row": rows[opinion], "to": min(to, target.revision)} for opinion, to in assessed.items()],
     )
@@ -288,9 +295,9 @@ def follow_grounds(target: Target, units: Collection[int]) -> None:
     while waiting:
         values = {"rows": json.dumps(waiting), "reason": GROUNDS_WITHDRAWN, "revision": target.revision}
         moved = []
-        for wording, closed_at, valid, withdrawn_at, ours, back_at in target.connection.execute(
-            _STANDING_ON, values
-        ).fetchall():
+        for wording, closed_at, valid, withdrawn_at, ours, back_at in (
+            raw(target.connection).execute(_STANDING_ON, values).fetchall()
+        ):
             if not valid and closed_at is None:
                 _move(target, wording, ValidityKind.CLOSED, withdrawn_at)
                 moved.append(wording)
@@ -303,11 +310,11 @@ def follow_grounds(target: Target, units: Collection[int]) -> None:
 
 def _move(target: Target, wording: int, kind: ValidityKind, moment: int) -> None:
     """Append to a wording's validity log. OR REPLACE: closed again at the same moment is the newest event, not the old one."""
-    target.connection.execute(
+    raw(target.connection).execute(
         "INSERT OR REPLACE INTO validity_events (unit, kind, effective_at, revision, reason) VALUES (?, ?, ?, ?, ?)",
         (wording, kind.value, moment, target.revision, GROUNDS_WITHDRAWN),
     )
-    target.connection.execute(
+    raw(target.connection).execute(
         "UPDATE units SET closed_at = ?, changed = ? WHERE id = ?",
         (moment if kind is ValidityKind.CLOSED else None, target.revision, wording),
     )

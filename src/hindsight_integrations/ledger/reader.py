@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from sqlite3 import Connection
 
 import numpy as np
+from sqlalchemy import Connection
 
 from hindsight_integrations.ledger.checksums import (
     CHECKSUM,
@@ -28,6 +28,7 @@ from hindsight_integrations.ledger.rows import (
     unit_from,
     unit_rows,
 )
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.time import from_micros
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, MessageKey
@@ -81,7 +82,7 @@ class UnitReader(BankReads):
     def vectors_of(self, bank: str, ids: IntArray) -> dict[int, Vector]:
         """Stored vectors (dimension,) by row id; unknown ids are left out."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
+            found = raw(connection).execute(
                 "SELECT unit, vector FROM json_each(?) AS given CROSS JOIN vectors ON vectors.unit = given.value "
                 "WHERE vectors.bank = ?",
                 (json.dumps(ids.tolist()), row),
@@ -91,7 +92,7 @@ class UnitReader(BankReads):
     def link_counts(self, bank: str, ids: IntArray, code: int) -> dict[int, int]:
         """How many links of one code each of these units has, in either direction; units without any are left out."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
+            found = raw(connection).execute(
                 "SELECT given.value, (SELECT count(*) FROM links WHERE source = given.value AND code = :code) + "
                 "(SELECT count(*) FROM links WHERE target = given.value AND code = :code AND source <> target) AS held "
                 "FROM json_each(:units) AS given CROSS JOIN units ON units.id = given.value "
@@ -103,7 +104,7 @@ class UnitReader(BankReads):
     def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
         """A unit's validity log, by effective time, then in the order recorded."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
+            found = raw(connection).execute(
                 "SELECT event.kind, effective_at, stating.unit_id, reason FROM validity_events AS event "
                 "JOIN units ON units.id = event.unit LEFT JOIN units AS stating ON stating.id = event.by_unit "
                 "WHERE units.bank = ? AND units.unit_id = ? ORDER BY effective_at, event.id",
@@ -114,7 +115,7 @@ class UnitReader(BankReads):
     def stated_by(self, bank: str, unit_ids: Sequence[str]) -> list[ValidityEvent]:
         """What these units say of others: every closing by them, in the order recorded."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
+            found = raw(connection).execute(
                 "SELECT units.unit_id, event.kind, effective_at, stating.unit_id, reason FROM json_each(?) AS given "
                 "CROSS JOIN units AS stating ON stating.unit_id = given.value "
                 "JOIN validity_events AS event ON event.by_unit = stating.id JOIN units ON units.id = event.unit "
@@ -126,7 +127,7 @@ class UnitReader(BankReads):
     def items_of(self, bank: str, ids: IntArray) -> dict[int, tuple[int, ...]]:
         """Row ids of the items of these documents, closed ones included, by number; units without any are left out."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
+            found = raw(connection).execute(
                 "SELECT head, units.id FROM json_each(?) AS given CROSS JOIN units ON head = given.value "
                 "WHERE +bank = ? ORDER BY head, number, units.id",
                 (json.dumps(ids.tolist()), row),
@@ -139,7 +140,7 @@ class UnitReader(BankReads):
     def unit_edits(self, bank: str, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
         """(when, fields) of a unit's corrections, oldest first."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
+            found = raw(connection).execute(
                 "SELECT made_at, fields FROM unit_edits JOIN units ON units.id = unit "
                 "WHERE units.bank = ? AND unit_id = ? ORDER BY unit_edits.id",
                 (row, unit_id),
@@ -152,7 +153,7 @@ class UnitReader(BankReads):
         with self._at(bank) as (connection, row):
             for some in batches(keys, PARAMETERS // 3):
                 values = ",".join(["(?,?,?)"] * len(some))
-                found = connection.execute(
+                found = raw(connection).execute(
                     f"WITH given (thread, message, content_hash) AS (VALUES {values}) "
                     "SELECT thread, message, content_hash FROM given CROSS JOIN message_keys AS known "
                     "USING (thread, message, content_hash) WHERE bank = ? AND NOT EXISTS ("
@@ -166,12 +167,16 @@ class UnitReader(BankReads):
     def document(self, bank: str, document_id: str) -> StoredDocument | None:
         """A document and its present chunks, in order; None if it was never retained."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
-                "SELECT content_hash, (SELECT coalesce(max(ordinal), -1) + 1 FROM chunks "
-                "WHERE chunks.bank = documents.bank AND chunks.document = documents.id) "
-                "FROM documents WHERE bank = ? AND id = ?",
-                (row, document_id),
-            ).fetchone()
+            found = (
+                raw(connection)
+                .execute(
+                    "SELECT content_hash, (SELECT coalesce(max(ordinal), -1) + 1 FROM chunks "
+                    "WHERE chunks.bank = documents.bank AND chunks.document = documents.id) "
+                    "FROM documents WHERE bank = ? AND id = ?",
+                    (row, document_id),
+                )
+                .fetchone()
+            )
             if found is None:
                 return None
             chunks = fetched(
@@ -187,7 +192,7 @@ class UnitReader(BankReads):
     def units_of_chunks(self, bank: str, document_id: str, ordinals: Sequence[int]) -> IntArray:
         """Row ids of the valid units made from these chunks of a document, ascending."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
+            found = raw(connection).execute(
                 "SELECT id FROM units WHERE bank = ? AND document = ? AND closed_at IS NULL "
                 "AND chunk IN (SELECT value FROM json_each(?)) ORDER BY id",
                 (row, document_id, json.dumps(list(ordinals))),
@@ -203,7 +208,7 @@ class UnitReader(BankReads):
         with self._at(bank) as (connection, row):
             for some in batches(messages, PARAMETERS // 2):
                 values = ",".join(["(?,?)"] * len(some))
-                found = connection.execute(
+                found = raw(connection).execute(
                     f"WITH given (thread, message) AS (VALUES {values}) "
                     "SELECT unit FROM given CROSS JOIN unit_sources USING (thread, message) "
                     "JOIN units ON units.id = unit WHERE unit_sources.bank = ? AND (closed_at IS NOT NULL) = ? "
@@ -220,7 +225,7 @@ class UnitReader(BankReads):
             for some in batches(messages, PARAMETERS // 2):
                 marks = ",".join("?" * len(some))
                 places.update(
-                    connection.execute(
+                    raw(connection).execute(
                         f"SELECT DISTINCT thread, message FROM unit_sources WHERE bank = ? AND message IN ({marks})",
                         (row, *some),
                     )
@@ -255,7 +260,7 @@ def _of_units(connection: Connection, columns: str, bank: int, ids: IntArray) ->
 
 def count_units(connection: Connection, bank: int) -> int:
     """How many units a bank holds, turns that wait and texts of items included."""
-    (units,) = connection.execute("SELECT count(*) FROM units WHERE bank = ?", (bank,)).fetchone()
+    (units,) = raw(connection).execute("SELECT count(*) FROM units WHERE bank = ?", (bank,)).fetchone()
     return int(units)
 
 
@@ -263,9 +268,9 @@ def count_memories(connection: Connection, bank: int) -> int:
     """How many memories a bank holds."""
     # Written out, so that SQLite sees that the partial indexes serve.
     others: list[int] = [
-        connection.execute(
-            f"SELECT count(*) FROM units WHERE bank = ? AND kind = '{kind}'", (bank,)
-        ).fetchone()[0]
+        raw(connection)
+        .execute(f"SELECT count(*) FROM units WHERE bank = ? AND kind = '{kind}'", (bank,))
+        .fetchone()[0]
         for kind in (UnitKind.TURN.value, UnitKind.ITEM.value, UnitKind.DOCUMENT_ITEM.value)
     ]
     return count_units(connection, bank) - sum(others)

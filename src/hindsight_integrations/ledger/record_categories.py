@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from sqlite3 import Connection
+
+from sqlalchemy import Connection
 
 from hindsight_integrations.ledger.rows import batches, marks
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.records import Record, RecordCategory, RecordKind, spelling_key
 from hindsight_integrations.model.writes import CategoryWrite
 
@@ -24,7 +26,7 @@ def category_rows(
     found: CategoryRows = {}
     for kind, keys in by_kind.items():
         for some in batches(keys):
-            rows = connection.execute(
+            rows = raw(connection).execute(
                 "SELECT name, category FROM record_category_names "
                 f"WHERE bank = ? AND kind = ? AND name IN ({marks(len(some))})",
                 (bank, kind.value, *some),
@@ -55,7 +57,7 @@ def write_categories(connection: Connection, bank: int, writes: Sequence[Categor
         if not name[1]:
             continue
         if name not in rows:
-            made = connection.execute(
+            made = raw(connection).execute(
                 "INSERT INTO record_categories (bank, kind, name) VALUES (?, ?, ?)",
                 (bank, write.kind.value, " ".join(write.name.split())),
             )
@@ -70,7 +72,7 @@ def write_categories(connection: Connection, bank: int, writes: Sequence[Categor
 
 def _add_spelling(connection: Connection, bank: int, spelling: tuple[RecordKind, str], category: int) -> None:
     kind, key = spelling
-    connection.execute(
+    raw(connection).execute(
         "INSERT INTO record_category_names (bank, kind, name, category) VALUES (?, ?, ?, ?)",
         (bank, kind.value, key, category),
     )
@@ -82,11 +84,11 @@ def listed_categories(
     """The bank's categories by row id: by kind, the most used first, then by name."""
     where, values = ("bank = ?", (bank,)) if kind is None else ("bank = ? AND kind = ?", (bank, kind.value))
     spellings: dict[int, list[str]] = {}
-    for category, name in connection.execute(
+    for category, name in raw(connection).execute(
         f"SELECT category, name FROM record_category_names WHERE {where} ORDER BY name", values
     ):
         spellings.setdefault(category, []).append(name)
-    found = connection.execute(
+    found = raw(connection).execute(
         "SELECT id, kind, name, (SELECT count(*) FROM records WHERE category = record_categories.id) AS held "
         f"FROM record_categories WHERE {where} ORDER BY kind, held DESC, name",
         values,
@@ -99,7 +101,7 @@ def listed_categories(
 
 def touched_categories(connection: Connection, given: str) -> list[int]:
     """Row ids of the categories of the records of units, whose row ids are given as JSON."""
-    rows = connection.execute(
+    rows = raw(connection).execute(
         "SELECT DISTINCT category FROM records WHERE unit IN (SELECT value FROM json_each(?)) "
         "AND category IS NOT NULL ORDER BY category",
         (given,),
@@ -116,20 +118,22 @@ def erase_unused(connection: Connection, touched: Sequence[int]) -> int:
     gone = 0
     for category in touched:
         stated = dict(
-            connection.execute(
-                "SELECT stated, count(*) FROM records WHERE category = ? GROUP BY stated", (category,)
-            ).fetchall()
+            raw(connection)
+            .execute("SELECT stated, count(*) FROM records WHERE category = ? GROUP BY stated", (category,))
+            .fetchall()
         )
         if not stated:
-            gone += connection.execute("DELETE FROM record_categories WHERE id = ?", (category,)).rowcount
+            gone += (
+                raw(connection).execute("DELETE FROM record_categories WHERE id = ?", (category,)).rowcount
+            )
             continue
-        (name,) = connection.execute(
-            "SELECT name FROM record_categories WHERE id = ?", (category,)
-        ).fetchone()
+        (name,) = (
+            raw(connection).execute("SELECT name FROM record_categories WHERE id = ?", (category,)).fetchone()
+        )
         kept = kept_name(name, stated)
-        connection.execute("UPDATE record_categories SET name = ? WHERE id = ?", (kept, category))
+        raw(connection).execute("UPDATE record_categories SET name = ? WHERE id = ?", (kept, category))
         keys = sorted({spelling_key(text) for text in (kept, *stated)})
-        connection.execute(
+        raw(connection).execute(
             f"DELETE FROM record_category_names WHERE category = ? AND name NOT IN ({marks(len(keys))})",
             (category, *keys),
         )

@@ -6,6 +6,7 @@ import numpy as np
 
 from hindsight_integrations.ledger.reader import BankReads
 from hindsight_integrations.ledger.record_categories import listed_categories
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.records import RecordCategory, RecordKind, spelling_key
 from hindsight_integrations.ports.arrays import IntArray
 
@@ -29,7 +30,7 @@ class RecordReader(BankReads):
                 of_category = " AND category IS NULL"
             else:
                 of_category = f" AND category IN ({named})" if category is not None else ""
-            found = connection.execute(
+            found = raw(connection).execute(
                 f"SELECT DISTINCT unit FROM records WHERE bank = :bank{of_kind}{of_category} ORDER BY unit",
                 values,
             )
@@ -45,13 +46,17 @@ class RecordReader(BankReads):
     ) -> dict[tuple[RecordKind, str], tuple[str, ...]]:
         """Units of the values of each category's records, by kind and name, the most used first."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
-                "SELECT record_categories.kind, name, measure FROM records "
-                "JOIN record_categories ON record_categories.id = category "
-                "WHERE records.bank = :bank AND (:kind IS NULL OR records.kind = :kind) AND measure <> '' "
-                "GROUP BY category, measure ORDER BY count(*) DESC, measure",
-                {"bank": row, "kind": kind.value if kind else None},
-            ).fetchall()
+            found = (
+                raw(connection)
+                .execute(
+                    "SELECT record_categories.kind, name, measure FROM records "
+                    "JOIN record_categories ON record_categories.id = category "
+                    "WHERE records.bank = :bank AND (:kind IS NULL OR records.kind = :kind) AND measure <> '' "
+                    "GROUP BY category, measure ORDER BY count(*) DESC, measure",
+                    {"bank": row, "kind": kind.value if kind else None},
+                )
+                .fetchall()
+            )
         units: dict[tuple[RecordKind, str], tuple[str, ...]] = {}
         for of_kind, name, unit in found:
             key = RecordKind(of_kind), name

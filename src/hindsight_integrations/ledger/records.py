@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import groupby
-from sqlite3 import Connection
+
+from sqlalchemy import Connection
 
 from hindsight_integrations.ledger.record_categories import CategoryRows
 from hindsight_integrations.ledger.rows import (
@@ -17,6 +18,7 @@ from hindsight_integrations.ledger.rows import (
     record_fields,
     record_from,
 )
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.records import Record, spelling_key
 
 _SEPARATOR = "\x1f"
@@ -48,7 +50,7 @@ def write_records(
             category = categories.get((record.kind, spelling_key(record.category)))
             row = (unit, ordinal, record.kind.value, category, *record_fields(record))
             rows.append((*row, digest(row), bank))
-    connection.executemany(
+    raw(connection).executemany(
         "INSERT INTO records (unit, ordinal, kind, category, value, is_number, measure, stated, checksum, bank) "
         f"VALUES ({marks(10)})",
         rows,
@@ -89,7 +91,7 @@ def move_record(connection: Connection, row: Row, category: int) -> None:
     """
     *held, checksum = row
     after = (*held[:3], category, *held[4:])
-    connection.execute(
+    raw(connection).execute(
         "UPDATE records SET category = ?, checksum = ? WHERE unit = ? AND ordinal = ?",
         (category, digest(after) if digest(held) == checksum else checksum, after[0], after[1]),
     )
@@ -97,13 +99,15 @@ def move_record(connection: Connection, row: Row, category: int) -> None:
 
 def rewrite_values(connection: Connection, unit: int, records: Sequence[Record]) -> None:
     """Give the records of a unit, which is sound, new values."""
-    rows = connection.execute(
-        f"SELECT {RECORD_COLUMNS} FROM records WHERE unit = ? ORDER BY ordinal", (unit,)
-    ).fetchall()
+    rows = (
+        raw(connection)
+        .execute(f"SELECT {RECORD_COLUMNS} FROM records WHERE unit = ? ORDER BY ordinal", (unit,))
+        .fetchall()
+    )
     for row, record in zip(rows, records, strict=True):
         value, is_number, measure, _ = record_fields(record)
         after = (*row[:4], value, is_number, measure, row[7])
-        connection.execute(
+        raw(connection).execute(
             "UPDATE records SET value = ?, is_number = ?, measure = ?, checksum = ? WHERE unit = ? AND ordinal = ?",
             (value, is_number, measure, digest(after), *row[:2]),
         )
@@ -112,11 +116,11 @@ def rewrite_values(connection: Connection, unit: int, records: Sequence[Record])
 def seal_records(connection: Connection, bank: int) -> None:
     """Count the records of a bank's units, and give each the checksum of what is stored now."""
     rows = fetched(connection, f"SELECT {RECORD_COLUMNS} FROM records WHERE bank = ?", (bank,))
-    connection.executemany(
+    raw(connection).executemany(
         "UPDATE records SET checksum = ? WHERE unit = ? AND ordinal = ?",
         [(digest(row), row[0], row[1]) for row in rows],
     )
-    connection.execute(
+    raw(connection).execute(
         "UPDATE units SET records = (SELECT count(*) FROM records WHERE unit = units.id) WHERE bank = ?",
         (bank,),
     )

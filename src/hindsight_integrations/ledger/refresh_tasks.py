@@ -5,9 +5,10 @@ Whether anything in a model's scope changed is for the task to find out: a commi
 
 from __future__ import annotations
 
-from sqlite3 import Connection
+from sqlalchemy import Connection
 
-from hindsight_integrations.ledger.connections import Connections
+from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.ledger.tasks import enqueue_keys
 from hindsight_integrations.model.mental_models import RefreshTrigger
 from hindsight_integrations.model.tasks import TaskKind, TaskWrite
@@ -28,18 +29,18 @@ def changes_facts(writes: WriteSet) -> bool:
 
 
 def enqueue_refreshes(
-    connections: Connections, connection: Connection, bank: int, only: str | None = None
+    database: SqliteDatabase, connection: Connection, bank: int, only: str | None = None
 ) -> None:
     """Enqueue the models of a bank that are refreshed by themselves.
 
     Args:
-        connections: the ledger's, with its clock and how long changes are collected.
+        database: the ledger's, with its clock and how long changes are collected.
         connection: the writer, inside the transaction that changes facts.
         bank: row id of the bank.
         only: this model alone.
     """
-    keys = connection.execute(_AUTO, {"bank": bank, "only": only}).fetchall()
+    keys = raw(connection).execute(_AUTO, {"bank": bank, "only": only}).fetchall()
     if keys:
-        delay = connections.refreshing
+        delay = database.refreshing
         writes = [TaskWrite(TaskKind.REFRESH_MODEL, NO_PAYLOAD, delay, key=key) for (key,) in keys]
-        enqueue_keys(connection, bank, writes, connections.clock.now())
+        enqueue_keys(connection, bank, writes, database.clock.now())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sqlite3 import Connection
+from sqlalchemy import Connection
 
-from hindsight_integrations.ledger.connections import Connections
+from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.rows import IS_FACT
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.ledger.tasks import enqueue_keys
 from hindsight_integrations.model.tasks import REINFORCED, TaskKind, TaskWrite
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, ValidityKind
@@ -30,15 +31,15 @@ def brings_evidence(writes: WriteSet) -> bool:
     return formed or restored or any(each.unit.fact_type in OBSERVED_NETWORKS for each in writes.units)
 
 
-def enqueue_reinforcement(connections: Connections, connection: Connection, bank: int) -> None:
+def enqueue_reinforcement(database: SqliteDatabase, connection: Connection, bank: int) -> None:
     """Enqueue the assessment of a bank's new facts, if an opinion is held that has not seen one of them.
 
     Args:
-        connections: the ledger's, with its clock and how long facts are collected.
+        database: the ledger's, with its clock and how long facts are collected.
         connection: the writer, inside the transaction that brings the facts.
         bank: row id of the bank.
     """
-    (unseen,) = connection.execute(_UNSEEN, {"bank": bank}).fetchone()
+    (unseen,) = raw(connection).execute(_UNSEEN, {"bank": bank}).fetchone()
     if unseen:
-        write = TaskWrite(TaskKind.REINFORCE, NO_PAYLOAD, connections.reinforcing, key=REINFORCED)
-        enqueue_keys(connection, bank, [write], connections.clock.now())
+        write = TaskWrite(TaskKind.REINFORCE, NO_PAYLOAD, database.reinforcing, key=REINFORCED)
+        enqueue_keys(connection, bank, [write], database.clock.now())

@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
-from sqlite3 import Connection, OperationalError
+from sqlite3 import OperationalError
 from typing import Any, TypeAlias, TypeVar
 
+from sqlalchemy import Connection
+
 from hindsight_integrations.errors import BankNotFound
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
 from hindsight_integrations.model.metadata import Metadata
@@ -84,7 +87,11 @@ def find_bank(connection: Connection, name: str) -> BankRow:
     Raises:
         BankNotFound: there is no bank of that name.
     """
-    row = connection.execute("SELECT id, revision, dimension FROM banks WHERE name = ?", (name,)).fetchone()
+    row = (
+        raw(connection)
+        .execute("SELECT id, revision, dimension FROM banks WHERE name = ?", (name,))
+        .fetchone()
+    )
     if row is None:
         raise missing_bank(connection, name)
     return BankRow(*row)
@@ -92,7 +99,7 @@ def find_bank(connection: Connection, name: str) -> BankRow:
 
 def missing_bank(connection: Connection, name: str) -> BankNotFound:
     """The error for a bank that is not there, with the first few that are."""
-    known = connection.execute("SELECT name FROM banks ORDER BY name LIMIT 5").fetchall()
+    known = raw(connection).execute("SELECT name FROM banks ORDER BY name LIMIT 5").fetchall()
     return BankNotFound(name, tuple(row[0] for row in known))
 
 
@@ -108,15 +115,15 @@ def fetched(
 ) -> list[Row]:
     """All rows of a select. Text that damage made invalid has replacement characters, and so another checksum."""
     try:
-        return connection.execute(query, parameters).fetchall()
+        return raw(connection).execute(query, parameters).fetchall()
     except OperationalError as error:
         if not str(error).startswith("Could not decode"):
             raise
-    connection.text_factory = _lenient
+    raw(connection).text_factory = _lenient
     try:
-        return connection.execute(query, parameters).fetchall()
+        return raw(connection).execute(query, parameters).fetchall()
     finally:
-        connection.text_factory = str
+        raw(connection).text_factory = str
 
 
 def _lenient(text: bytes) -> str:
@@ -142,7 +149,7 @@ def entity_rows(connection: Connection, bank: int, entity_ids: Sequence[str]) ->
 def _row_ids(connection: Connection, select: str, bank: int, ids: Sequence[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for some in batches(ids):
-        found.update(connection.execute(f"{select} IN ({marks(len(some))})", (bank, *some)))
+        found.update(raw(connection).execute(f"{select} IN ({marks(len(some))})", (bank, *some)))
     return found
 
 

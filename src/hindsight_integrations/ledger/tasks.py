@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from sqlite3 import Connection
 from typing import Any
 
+from sqlalchemy import Connection
+
 from hindsight_integrations.errors import TaskClosed
-from hindsight_integrations.ledger.connections import Connections
+from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.rows import find_bank, marks
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.time import from_micros, to_micros
 
@@ -58,9 +60,9 @@ WHERE due IS NULL OR payload <> excluded.payload OR excluded.last_error NOT IN (
 
 
 class SqliteTasks:
-    """`LedgerTasks` over the ledger's connections."""
+    """`LedgerTasks` over the ledger's database."""
 
-    _connections: Connections
+    _database: SqliteDatabase
 
     def lease_due(
         self,
@@ -75,37 +77,37 @@ class SqliteTasks:
         banks = _BESIDES if besides else ""
         banks += "" if bank is None else " bank = :bank AND"
         query = _DUE.format(banks=banks, due="early" if early else "due")
-        with self._connections.writing() as connection:
-            now = to_micros(self._connections.clock.now())
+        with self._database.writing() as connection:
+            now = to_micros(self._database.clock.now())
             row = None if bank is None else find_bank(connection, bank).id
             values = {**_sets(kinds, besides), "now": now, "bank": row}
-            due = connection.execute(query, values).fetchone()
+            due = raw(connection).execute(query, values).fetchone()
             if due is None:
                 return None
-            connection.execute(
+            raw(connection).execute(
                 "UPDATE tasks SET state = ?, attempts = attempts + 1, lease = lease + 1, lease_until = ? WHERE id = ?",
                 (TaskState.LEASED, now + lasting // _MICROSECOND, due[0]),
             )
-            return _task(connection.execute(f"{_TASKS} WHERE tasks.id = ?", due).fetchone())
+            return _task(raw(connection).execute(f"{_TASKS} WHERE tasks.id = ?", due).fetchone())
 
     def renew_lease(self, claim: TaskClaim, *, lasting: timedelta) -> bool:
         """Let a lease last longer; see the port."""
-        with self._connections.writing() as connection:
-            until = to_micros(self._connections.clock.now()) + lasting // _MICROSECOND
+        with self._database.writing() as connection:
+            until = to_micros(self._database.clock.now()) + lasting // _MICROSECOND
             query = f"UPDATE tasks SET lease_until = :until WHERE {_HELD}"
-            return connection.execute(query, {**_named(claim), "until": until}).rowcount > 0
+            return raw(connection).execute(query, {**_named(claim), "until": until}).rowcount > 0
 
     def fail_task(
         self, claim: TaskClaim, *, reason: str, retry_in: timedelta | None, counted: bool = True
     ) -> bool:
         """Put a leased task back, or bury it; see the port."""
-        with self._connections.writing() as connection:
-            values = {**_named(claim), "now": to_micros(self._connections.clock.now())}
+        with self._database.writing() as connection:
+            values = {**_named(claim), "now": to_micros(self._database.clock.now())}
             if retry_in is None:
                 query = f"UPDATE tasks SET state = '{TaskState.PENDING.value}', {_BEGIN_ANEW}, lease_until = NULL "
-                if connection.execute(f"{query} WHERE {_HELD} AND again IS NOT NULL", values).rowcount:
+                if raw(connection).execute(f"{query} WHERE {_HELD} AND again IS NOT NULL", values).rowcount:
                     return True
-            ended = connection.execute(
+            ended = raw(connection).execute(
                 "UPDATE tasks SET state = :state, lease_until = NULL, last_error = :reason, again = NULL, debounce = 0, "
                 "not_before = coalesce(:now + :rest, not_before), attempts = attempts - :free, "
                 f"uncounted = uncounted + :free WHERE {_HELD}",
@@ -122,22 +124,22 @@ class SqliteTasks:
     def next_due(self, kinds: Collection[TaskKind], *, besides: Collection[str] = ()) -> timedelta | None:
         """How long until the next is due; see the port."""
         query = _NEXT.format(banks=_BESIDES if besides else "")
-        with self._connections.reading() as connection:
-            (due,) = connection.execute(query, _sets(kinds, besides)).fetchone()
-            now = to_micros(self._connections.clock.now())
+        with self._database.reading() as connection:
+            (due,) = raw(connection).execute(query, _sets(kinds, besides)).fetchone()
+            now = to_micros(self._database.clock.now())
             return None if due is None else max(due - now, 0) * _MICROSECOND
 
     def task_counts(self) -> dict[TaskState, int]:
         """How many tasks of all banks are in which state."""
-        with self._connections.reading() as connection:
-            counts = dict(connection.execute("SELECT state, count(*) FROM tasks GROUP BY state"))
+        with self._database.reading() as connection:
+            counts = dict(raw(connection).execute("SELECT state, count(*) FROM tasks GROUP BY state"))
             return {state: counts.get(state, 0) for state in TaskState}
 
     def make_due(self, bank: str, kinds: Collection[TaskKind]) -> int:
         """Make waiting and dead tasks due; see the port."""
-        with self._connections.writing() as connection:
-            row, now = find_bank(connection, bank).id, to_micros(self._connections.clock.now())
-            changed = connection.execute(
+        with self._database.writing() as connection:
+            row, now = find_bank(connection, bank).id, to_micros(self._database.clock.now())
+            changed = raw(connection).execute(
                 "UPDATE tasks SET state = ?, attempts = 0, uncounted = 0, not_before = ?, debounce = 0 "
                 f"WHERE bank = ? AND kind IN ({marks(len(kinds))}) AND state IN (?, ?)",
                 (TaskState.PENDING, now, row, *kinds, TaskState.PENDING, TaskState.DEAD),
@@ -146,9 +148,9 @@ class SqliteTasks:
 
     def tasks(self, bank: str) -> list[Task]:
         """All tasks of a bank by id."""
-        with self._connections.reading() as connection:
+        with self._database.reading() as connection:
             query = f"{_TASKS} WHERE tasks.bank = ? ORDER BY tasks.id"
-            return [_task(row) for row in connection.execute(query, (find_bank(connection, bank).id,))]
+            return [_task(row) for row in raw(connection).execute(query, (find_bank(connection, bank).id,))]
 
 
 def enqueue(
@@ -158,17 +160,17 @@ def enqueue(
     tasks = []
     for write in writes:
         named = {"bank": bank, "kind": write.kind, "key": write.key}
-        added = connection.execute(_ENQUEUE, _enqueued(bank, write, now))
+        added = raw(connection).execute(_ENQUEUE, _enqueued(bank, write, now))
         keyed = "tasks.bank = :bank AND kind = :kind AND tasks.key = :key AND tasks.key <> ''"
         where = keyed if write.key else "tasks.id = :id"
         values = named | {"id": added.lastrowid or 0}
-        tasks.append(_task(connection.execute(f"{_TASKS} WHERE {where}", values).fetchone()))
+        tasks.append(_task(raw(connection).execute(f"{_TASKS} WHERE {where}", values).fetchone()))
     return tuple(tasks)
 
 
 def enqueue_keys(connection: Connection, bank: int, writes: Collection[TaskWrite], now: datetime) -> None:
     """The same of tasks with keys, many at a time, where nobody asks what became of them."""
-    connection.executemany(_ENQUEUE, [_enqueued(bank, write, now) for write in writes])
+    raw(connection).executemany(_ENQUEUE, [_enqueued(bank, write, now) for write in writes])
 
 
 def _enqueued(bank: int, write: TaskWrite, now: datetime) -> dict[str, Any]:
@@ -196,7 +198,7 @@ def complete(connection: Connection, bank: int, claims: Collection[TaskClaim], n
         ended = f"lease_until = NULL WHERE bank = :bank AND {_HELD} AND again"
         more = f"UPDATE tasks SET state = '{pending}', {_BEGIN_ANEW}, {ended} IS NOT NULL"
         last = f"UPDATE tasks SET state = '{done}', payload = '', last_error = '', {ended} IS NULL"
-        if not any(connection.execute(query, values).rowcount for query in (more, last)):
+        if not any(raw(connection).execute(query, values).rowcount for query in (more, last)):
             raise TaskClosed(claim.task)
 
 
@@ -206,7 +208,7 @@ def take_back(connection: Connection, bank: int | None, now: datetime) -> None:
     The tasks are due behind those that are due already. What is taken from a bank's holders was no attempt of theirs; of
     all banks, the holders are gone, and a task that brings its process down each time must come to an end.
     """
-    connection.execute(
+    raw(connection).execute(
         "UPDATE tasks SET state = :pending, lease = lease + 1, lease_until = NULL, not_before = :now, debounce = 0, "
         "again = NULL, attempts = attempts - (:bank IS NOT NULL) "
         "WHERE lease_until IS NOT NULL AND (:bank IS NULL OR bank = :bank)",
@@ -214,13 +216,15 @@ def take_back(connection: Connection, bank: int | None, now: datetime) -> None:
     )
 
 
-def end_leases(connections: Connections) -> None:
+def end_leases(database: SqliteDatabase) -> None:
     """Take all tasks back that are leased; for who has just opened the ledger alone."""
-    with connections.reading() as connection:
-        leased = connection.execute("SELECT 1 FROM tasks WHERE lease_until IS NOT NULL LIMIT 1").fetchone()
+    with database.reading() as connection:
+        leased = (
+            raw(connection).execute("SELECT 1 FROM tasks WHERE lease_until IS NOT NULL LIMIT 1").fetchone()
+        )
     if leased:
-        with connections.writing() as connection:
-            take_back(connection, None, connections.clock.now())
+        with database.writing() as connection:
+            take_back(connection, None, database.clock.now())
 
 
 def _sets(kinds: Collection[TaskKind], besides: Collection[str]) -> dict[str, Any]:

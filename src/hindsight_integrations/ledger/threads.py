@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from sqlite3 import Connection
+
+from sqlalchemy import Connection
 
 from hindsight_integrations.ledger.reader import BankReads
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.threads import Thread, ThreadEntry, ThreadMark
 from hindsight_integrations.model.writes import Place, WriteSet
 
@@ -32,21 +34,21 @@ class ThreadReads(BankReads):
     def thread_mark(self, bank: str, thread: str, namespace: str) -> ThreadMark:
         """How far a thread was read."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(_LIST, (row, thread, namespace)).fetchone()
+            found = raw(connection).execute(_LIST, (row, thread, namespace)).fetchone()
         return ThreadMark() if found is None else ThreadMark(*found[1:])
 
     def dropped_messages(self, bank: str, places: Sequence[Place]) -> frozenset[Place]:
         """Which of these messages forks dropped."""
         with self._at(bank) as (connection, row):
-            return frozenset(connection.execute(_DROPPED, (json.dumps(list(places)), row)).fetchall())
+            return frozenset(raw(connection).execute(_DROPPED, (json.dumps(list(places)), row)).fetchall())
 
     def thread(self, bank: str, thread: str, namespace: str) -> Thread:
         """The whole log of a thread."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(_LIST, (row, thread, namespace)).fetchone()
+            found = raw(connection).execute(_LIST, (row, thread, namespace)).fetchone()
             if found is None:
                 return Thread()
-            entries = connection.execute(_ENTRIES, (found[0],)).fetchall()
+            entries = raw(connection).execute(_ENTRIES, (found[0],)).fetchall()
         log = {
             message: ThreadEntry(message, content_hash, parent, bool(gone))
             for message, content_hash, parent, gone in entries
@@ -60,8 +62,8 @@ def write_thread(connection: Connection, bank: int, writes: WriteSet) -> None:
         return
     mark = write.mark
     values = (bank, write.thread, write.namespace, mark.seen, mark.digest, mark.head)
-    ((row,),) = connection.execute(_WRITE_LIST, values).fetchall()
-    connection.executemany(
+    ((row,),) = raw(connection).execute(_WRITE_LIST, values).fetchall()
+    raw(connection).executemany(
         _WRITE_ENTRY,
         [(row, entry.message_id, entry.content_hash, entry.parent, entry.gone) for entry in write.entries],
     )

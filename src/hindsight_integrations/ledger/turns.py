@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from sqlite3 import Connection
 from typing import TypeAlias
+
+from sqlalchemy import Connection
 
 from hindsight_integrations.ledger.entity_writing import Target
 from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.reader import BankReads
 from hindsight_integrations.ledger.rows import PARAMETERS, Row, batches, unit_rows
 from hindsight_integrations.ledger.rules import check_known
+from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.text import folded_text
 from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.turns import Role, SourceTurn
@@ -57,11 +59,15 @@ class SqliteTurns(BankReads):
     def turns_of_units(self, bank: str, ids: IntArray) -> dict[int, tuple[SourceTurn, ...]]:
         """The turns each of these units was made from, by time."""
         with self._at(bank) as (connection, row):
-            rows = connection.execute(
-                "SELECT unit, thread, message FROM json_each(?) AS given CROSS JOIN unit_sources "
-                "ON unit_sources.unit = given.value WHERE bank = ?",
-                (json.dumps(ids.tolist()), row),
-            ).fetchall()
+            rows = (
+                raw(connection)
+                .execute(
+                    "SELECT unit, thread, message FROM json_each(?) AS given CROSS JOIN unit_sources "
+                    "ON unit_sources.unit = given.value WHERE bank = ?",
+                    (json.dumps(ids.tolist()), row),
+                )
+                .fetchall()
+            )
             found = _turns(connection, row, [(thread, message) for _, thread, message in rows])
         by_unit: dict[int, list[SourceTurn]] = defaultdict(list)
         for unit, thread, message in rows:
@@ -73,7 +79,7 @@ class SqliteTurns(BankReads):
         """The turns of a conversation, by time."""
         with self._at(bank) as (connection, row):
             query = "SELECT message FROM turns WHERE bank = ? AND thread = ?"
-            messages = connection.execute(query, (row, thread)).fetchall()
+            messages = raw(connection).execute(query, (row, thread)).fetchall()
             found = _turns(connection, row, [(thread, message) for (message,) in messages])
         return sorted(found.values(), key=_in_time)
 
@@ -83,7 +89,7 @@ class SqliteTurns(BankReads):
         with self._at(bank) as (connection, row):
             found = [
                 (said_at, message, thread)
-                for thread, message, text, said_at in connection.execute(_TEXTS, (row,))
+                for thread, message, text, said_at in raw(connection).execute(_TEXTS, (row,))
                 if wanted in folded_text(text)
             ]
         return [(thread, message) for _, message, thread in sorted(found)]
@@ -95,11 +101,11 @@ def write_turns(target: Target, writes: WriteSet) -> None:
     kept = {turn.key.place for turn in writes.turns}
     units = unit_rows(target.connection, target.bank, [turn.unit_id for turn in writes.turns if turn.unit_id])
     check_known("turns", (turn.unit_id for turn in writes.turns if turn.unit_id), units, writes.bank)
-    target.connection.executemany(
+    raw(target.connection).executemany(
         "DELETE FROM turns WHERE bank = ? AND thread = ? AND message = ?",
         [(target.bank, *key.place) for key in writes.messages if key.place not in kept],
     )
-    target.connection.executemany(
+    raw(target.connection).executemany(
         _WRITE,
         [
             (
@@ -130,7 +136,7 @@ def _end_waiting(target: Target, writes: WriteSet) -> None:
 
 def _waiting_ids(connection: Connection, bank: int, unit_ids: Iterable[str]) -> set[int]:
     """Row ids of these units, those that are turns which wait."""
-    found = connection.execute(
+    found = raw(connection).execute(
         "SELECT units.id FROM json_each(?) AS given CROSS JOIN units ON unit_id = given.value WHERE bank = ? AND kind = ?",
         (json.dumps(list(unit_ids)), bank, UnitKind.TURN),
     )
@@ -145,14 +151,16 @@ def _waiting_at(connection: Connection, bank: int, places: Places) -> dict[int, 
             f"{_given(some)} SELECT units.id, unit_id FROM given CROSS JOIN unit_sources USING (thread, message) "
             "JOIN units ON units.id = unit WHERE unit_sources.bank = ? AND kind = ?"
         )
-        found.update(connection.execute(query, (*_flat(some), bank, UnitKind.TURN)))
+        found.update(raw(connection).execute(query, (*_flat(some), bank, UnitKind.TURN)))
     return found
 
 
 def _turns(connection: Connection, bank: int, places: Places) -> dict[Place, SourceTurn]:
     rows: dict[Place, Row] = {}
     for some in batches(places, PARAMETERS // 2):
-        for thread, message, *rest in connection.execute(f"{_given(some)} {_READ}", (*_flat(some), bank)):
+        for thread, message, *rest in raw(connection).execute(
+            f"{_given(some)} {_READ}", (*_flat(some), bank)
+        ):
             rows[thread, message] = tuple(rest)
     memories = _memories(connection, bank, list(rows))
     return {place: _turn(place, row, memories[place]) for place, row in rows.items()}
@@ -167,7 +175,9 @@ def _memories(connection: Connection, bank: int, places: Places) -> dict[Place, 
             "(SELECT thread, message, unit FROM unit_sources WHERE bank = ?) USING (thread, message) "
             "JOIN units ON units.id = unit WHERE kind = ? ORDER BY units.id"
         )
-        for thread, message, unit, closed in connection.execute(query, (*_flat(some), bank, UnitKind.MEMORY)):
+        for thread, message, unit, closed in raw(connection).execute(
+            query, (*_flat(some), bank, UnitKind.MEMORY)
+        ):
             found[thread, message].append((unit, bool(closed)))
     return found
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from hindsight_integrations.ledger.connections import LEDGER_FILE
+from hindsight_integrations.ledger.databases import LEDGER_FILE
 from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.sql import raw
 
 Rows = dict[str, list[tuple[object, ...]]]
 """Table to the rows of it that a commit added."""
@@ -58,11 +59,11 @@ class BareCommits:
             for table in rows
         }
         started = time.perf_counter()
-        with self._ledger._connections.writing() as connection:  # noqa: SLF001 - the pragmas that are measured are there
+        with self._ledger._database.writing() as connection:  # noqa: SLF001 - the pragmas that are measured are there
             for table, added in rows.items():
-                connection.executemany(statements[table], added)
-            connection.executemany(_MENTIONED, entities)
-            connection.execute("UPDATE banks SET revision = ?", (revision,))
+                raw(connection).executemany(statements[table], added)
+            raw(connection).executemany(_MENTIONED, entities)
+            raw(connection).execute("UPDATE banks SET revision = ?", (revision,))
         return (time.perf_counter() - started) * 1000, sum(map(len, rows.values()))
 
     def _highest(self) -> dict[str, int]:

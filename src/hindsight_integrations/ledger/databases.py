@@ -1,13 +1,23 @@
-"""Connections to one ledger database: one that writes, one a thread that reads; their errors become ours here."""
+"""The ledger's database: connections, transactions, schema, and everything else that only one dialect of SQL has.
+
+The rest of the package is SQLAlchemy Core and runs on any of them.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, NullPool, create_engine, event
+from sqlalchemy.engine import Engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from hindsight_integrations.concurrency.gate import Gate
 from hindsight_integrations.errors import (
@@ -16,14 +26,20 @@ from hindsight_integrations.errors import (
     LedgerBusy,
     LedgerFailed,
     LedgerReadOnly,
+    SchemaMismatch,
     StorageError,
 )
+from hindsight_integrations.ledger import tables
 from hindsight_integrations.ledger.high_water import HighWaterFile
 from hindsight_integrations.ledger.locks import DirectoryLock
 from hindsight_integrations.ledger.losses import Loss, accept, counted, state_of
-from hindsight_integrations.ledger.schema import create, create_in_memory, is_created
+from hindsight_integrations.ledger.sql import changes, raw
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.ledger import Scrub
+
+APPLICATION_ID = 0x484D454D  # "HMEM", of ledgers from schema version 1 on
+DEVELOPMENT_ID = 0x48494E44  # "HIND", of ledgers of development versions, whose schemas had other tables
+SCHEMA_VERSION = 1
 
 LEDGER_FILE = "ledger.sqlite"
 BUSY_MILLISECONDS = 5000
@@ -36,7 +52,7 @@ _PRIMARY_CODE = 0xFF  # extended SQLite result codes keep the primary one in the
 
 @contextmanager
 def converted(path: Path) -> Iterator[None]:
-    """Run a block; what sqlite3 raises in it leaves as one of our errors.
+    """Run a block; what the database raises in it leaves as one of our errors.
 
     Raises:
         LedgerBusy: another connection holds the database for longer than the busy timeout.
@@ -46,7 +62,9 @@ def converted(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except sqlite3.Error as error:
+    except DBAPIError as error:
+        raise _ours(error.orig, path) from error
+    except sqlite3.Error as error:  # of a statement that went to the driver
         raise _ours(error, path) from error
     except UnicodeEncodeError as error:
         raise InvalidRequest(
@@ -54,7 +72,7 @@ def converted(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _ours(error: sqlite3.Error, path: Path) -> StorageError:
+def _ours(error: BaseException | None, path: Path) -> StorageError:
     # Errors raised by the Python binding itself carry no SQLite code.
     code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
@@ -66,8 +84,39 @@ def _ours(error: sqlite3.Error, path: Path) -> StorageError:
     return LedgerFailed(path, str(error))
 
 
-class Connections:
-    """A database, open. Every use of it is one transaction.
+_TRIGGERS = """
+CREATE TRIGGER banks_commit AFTER UPDATE OF revision ON banks WHEN new.revision <> old.revision BEGIN
+    INSERT INTO commits VALUES (new.id, new.revision, randomblob(8));
+    UPDATE ledger SET bank = new.id;
+END;
+CREATE TRIGGER units_closed AFTER UPDATE OF closed_at ON units WHEN new.closed_at IS NOT old.closed_at BEGIN
+    UPDATE units SET checksum = checksum - coalesce(old.closed_at, 2305843009213693952)
+        + coalesce(new.closed_at, 2305843009213693952) WHERE id = new.id;
+END;
+"""
+
+
+@cache
+def _dialect() -> Engine:
+    """What all ledgers of this process share: how statements are written in SQLite, and those written already."""
+    engine = create_engine("sqlite://")
+    with engine.connect():  # reads what this version of SQLite can do
+        return engine
+
+
+def engine_of(connect: Callable[[], sqlite3.Connection]) -> Engine:
+    """An engine whose every connection is a new one made by `connect`."""
+    parent = _dialect()
+    pool = NullPool(connect)  # type: ignore[arg-type] # a connection of the standard library's driver
+    return Engine(pool, parent.dialect, parent.url, execution_options={"compiled_cache": _WRITTEN})
+
+
+_WRITTEN: dict[Any, Any] = {}
+"""Compiled statements. All are constants of this package, so that their number is bounded."""
+
+
+class SqliteDatabase:
+    """A database in SQLite, open. Every use of it is one transaction.
 
     On disk, WAL lets readers go on while the writer decides and commits. The shared cache of an in-memory database
     has no such thing (a reader meets SQLITE_LOCKED or half a commit), so there a gate keeps readers out for the commit.
@@ -100,11 +149,13 @@ class Connections:
         self.observing, self.refreshing, self.reinforcing = observing, refreshing, reinforcing
         self._uri, self._lock, self._shared_cache = uri, lock, shared
         self._high_water = HighWaterFile(path) if lock else None
-        self._readers: dict[threading.Thread, sqlite3.Connection] = {}
+        self._readers: dict[threading.Thread, Connection] = {}
         self._opening, self._one_writer, self._gate = threading.Lock(), threading.Lock(), Gate()
         self._closed = False
+        self._engine = engine_of(self._connect)
+        event.listen(self._engine, "begin", self._begin)
         with converted(path):
-            self._main = self._connect()
+            self._main = self._engine.connect()
         with ExitStack() as undo:
             undo.callback(self._main.close)
             with converted(path):
@@ -112,7 +163,7 @@ class Connections:
             undo.pop_all()
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[Connection]:
         """This thread's reader inside one read transaction: all selects see the same revision. Do not nest.
 
         Raises:
@@ -120,15 +171,14 @@ class Connections:
         """
         with self._gate.shared(), converted(self.path):
             connection = self._reader()
-            connection.execute("BEGIN")
+            connection.begin()
             try:
                 yield connection
             finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                _roll_back(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> Iterator[Connection]:
         """The writer inside one transaction, committed at the end of the block and rolled back if it raises.
 
         Raises:
@@ -139,10 +189,10 @@ class Connections:
             yield connection
 
     @contextmanager
-    def deciding(self) -> Iterator[sqlite3.Connection]:
+    def deciding(self) -> Iterator[Connection]:
         """The writer, for reads that lead to a commit by `committing`; nobody else writes meanwhile.
 
-        On disk the transaction begins here, so that other programs cannot write either. In memory nobody else can, and
+        On disk the transaction locks the file here, so that other programs cannot write either. In memory nobody else can, and
         readers wait for the commit alone.
 
         Raises:
@@ -150,29 +200,26 @@ class Connections:
             LedgerReadOnly: opened read-only.
         """
         with self._writer():
-            if not self._shared_cache:
-                self._main.execute("BEGIN IMMEDIATE")
+            self._main.begin()
             try:
                 yield self._main
             finally:
-                if self._main.in_transaction:
-                    self._main.execute("ROLLBACK")
+                _roll_back(self._main)
 
     @contextmanager
-    def committing(self) -> Iterator[sqlite3.Connection]:
+    def committing(self) -> Iterator[Connection]:
         """The writer's transaction, committed at the end of the block; inside `writing` or `deciding` only."""
         with self._gate.exclusive() if self._shared_cache else nullcontext():
-            if not self._main.in_transaction:
-                self._main.execute("BEGIN IMMEDIATE")
+            if not self._main.in_transaction():
+                self._main.begin()
             try:
-                before = self._main.total_changes
+                before = changes(self._main)
                 yield self._main
-                changed = self._main.total_changes != before
+                changed = changes(self._main) != before
                 mark = counted(self._main) if changed and self._high_water else None
-                self._main.execute("COMMIT")
+                self._main.commit()
             finally:
-                if self._main.in_transaction:
-                    self._main.execute("ROLLBACK")
+                _roll_back(self._main)
             if mark and self._high_water:
                 self._high_water.write(mark)
 
@@ -238,37 +285,43 @@ class Connections:
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
         return connection
 
+    def _begin(self, connection: Connection) -> None:
+        """Begin a transaction, which the driver would do late: at the first statement that writes."""
+        writes = connection is self._main and not self._shared_cache and not self.read_only
+        raw(connection).execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+
     def _configure(self) -> None:
+        main = raw(self._main)
         if not self.read_only and not self._shared_cache:
-            self._main.execute("PRAGMA journal_mode = WAL")
-            self._main.execute("PRAGMA synchronous = FULL")
-        if not is_created(self._main, self.path):
+            main.execute("PRAGMA journal_mode = WAL")
+            main.execute("PRAGMA synchronous = FULL")
+        if not is_created(main, self.path):
             if self.read_only:
                 raise LedgerReadOnly(self.path, "it holds no ledger, and read_only=True creates none")
-            (create_in_memory if self._shared_cache else create)(self._main)
+            (_create_in_memory if self._shared_cache else _create)(main)
         if not self.read_only and not self._shared_cache:
-            self._main.execute("PRAGMA secure_delete = ON")
-            if self._main.execute("SELECT 1 FROM unscrubbed LIMIT 1").fetchone():
+            main.execute("PRAGMA secure_delete = ON")
+            if main.execute("SELECT 1 FROM unscrubbed LIMIT 1").fetchone():
                 self._scrubbed()  # killed between an erasure and its scrubbing
 
     def _scrubbed(self) -> Scrub:
         """Outside any transaction, with no other connection of this process inside one. A full disk makes it wait."""
         try:
-            self._main.execute("VACUUM")
+            raw(self._main).execute("VACUUM")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
                 raise
             return Scrub.WAITING
         if not self._truncated():
             return Scrub.WAITING
-        self._main.execute("DELETE FROM unscrubbed")
+        raw(self._main).execute("DELETE FROM unscrubbed")
         return Scrub.CLEAN if self._truncated() else Scrub.WAITING
 
     def _truncated(self) -> bool:
-        busy, _, _ = self._main.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        busy, _, _ = raw(self._main).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not busy
 
-    def _reader(self) -> sqlite3.Connection:
+    def _reader(self) -> Connection:
         self._check_open()
         thread = threading.current_thread()
         if connection := self._readers.get(thread):
@@ -276,8 +329,87 @@ class Connections:
         with self._opening:
             for finished in [known for known in self._readers if not known.is_alive()]:
                 self._readers.pop(finished).close()
-            connection = self._connect()
-            connection.execute("PRAGMA query_only = ON")
-            connection.execute(f"PRAGMA cache_size = -{READER_CACHE_KIBIBYTES}")
+            connection = self._engine.connect()
+            raw(connection).execute("PRAGMA query_only = ON")
+            raw(connection).execute(f"PRAGMA cache_size = -{READER_CACHE_KIBIBYTES}")
             self._readers[thread] = connection
             return connection
+
+
+def _roll_back(connection: Connection) -> None:
+    """End a transaction that was not committed, also one whose commit failed."""
+    connection.rollback()
+    if raw(connection).in_transaction:
+        raw(connection).rollback()
+
+
+def is_created(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether a database holds this schema; False for an empty one.
+
+    Args:
+        connection: may be read-only.
+        path: the data directory, for messages.
+
+    Raises:
+        SchemaMismatch: a development version or a newer version wrote it.
+        LedgerFailed: it belongs to another application.
+    """
+    application, version, objects = connection.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
+    if not objects:
+        return False
+    if application == DEVELOPMENT_ID:
+        raise SchemaMismatch(path, version, SCHEMA_VERSION, development=True)
+    if application != APPLICATION_ID:
+        raise LedgerFailed(path, "it is a database of another application")
+    if version != SCHEMA_VERSION:
+        raise SchemaMismatch(path, version, SCHEMA_VERSION)
+    return True
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    """Create the schema in an empty database, in one transaction."""
+    try:
+        connection.executescript(_script())
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _create_in_memory(connection: sqlite3.Connection) -> None:
+    """Create the schema in an empty database in memory: copied from an image, in a fifth of the time."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as source:
+        source.deserialize(_image())
+        source.execute("UPDATE ledger SET id = lower(hex(randomblob(16))), token = randomblob(8)")
+        source.backup(connection)
+
+
+@cache
+def _script() -> str:
+    """Creates the schema in an empty database, in one transaction."""
+    dialect = _dialect().dialect
+    made: list[CreateTable | CreateIndex] = []
+    for table in tables.metadata.sorted_tables:
+        made += [
+            CreateTable(table),
+            *map(CreateIndex, sorted(table.indexes, key=lambda index: str(index.name))),
+        ]
+    return f"""
+        BEGIN IMMEDIATE;
+        {";".join(str(each.compile(dialect=dialect)) for each in made)};
+        {_TRIGGERS}
+        INSERT INTO ledger VALUES (lower(hex(randomblob(16))), 0, randomblob(8), NULL);
+        PRAGMA application_id = {APPLICATION_ID};
+        PRAGMA user_version = {SCHEMA_VERSION};
+        COMMIT;
+    """
+
+
+@cache
+def _image() -> bytes:
+    """The file of a ledger as `_create` leaves it."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        _create(connection)
+        return connection.serialize()
