@@ -9,8 +9,7 @@ from builders import BANK, make_entity, make_units, make_write_set
 from ledger_support import commit
 
 from hindsight_integrations.ledger.ledger import SqliteLedger
-from hindsight_integrations.ledger.observation_reader import _FACTS_OF
-from hindsight_integrations.ledger.observation_tasks import _CHANGED
+from hindsight_integrations.ledger.observations import _CHANGED, _FACTS_OF
 from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 

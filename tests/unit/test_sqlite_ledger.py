@@ -37,8 +37,8 @@ from hindsight_integrations.ledger.databases import (
     DEVELOPMENT_ID,
     SCHEMA_VERSION,
 )
-from hindsight_integrations.ledger.high_water import HighWaterFile
 from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.losses import HighWaterFile
 from hindsight_integrations.ledger.sql import raw as sqlite_connection
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.records import Record, RecordKind

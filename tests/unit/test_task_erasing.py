@@ -7,7 +7,7 @@ from typing import Any
 
 from builders import at
 
-from hindsight_integrations.ledger.task_payloads import Traces, without
+from hindsight_integrations.ledger.erasure import Traces, without
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.whole_names import WholeNames
 

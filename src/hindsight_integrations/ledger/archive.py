@@ -7,12 +7,11 @@ import binascii
 import json
 import sqlite3
 from collections.abc import Generator, Iterator, Mapping
+from itertools import groupby, islice
 
 from sqlalchemy import Connection
 
-from hindsight_integrations.errors import MemoryDamaged
-from hindsight_integrations.ledger import archive_rules as kinds
-from hindsight_integrations.ledger.archive_rules import batched, check_empty, unreadable
+from hindsight_integrations.errors import InvalidRequest, MemoryDamaged
 from hindsight_integrations.ledger.checksums import (
     damaged_units,
     damaged_vectors,
@@ -21,9 +20,9 @@ from hindsight_integrations.ledger.checksums import (
 )
 from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.erasure import BANK_CONTENT
-from hindsight_integrations.ledger.item_reader import damaged_items, seal_items
+from hindsight_integrations.ledger.items import damaged_items, seal_items
 from hindsight_integrations.ledger.mental_models import WITHDRAWN
-from hindsight_integrations.ledger.observation_tasks import observe_bank
+from hindsight_integrations.ledger.observations import observe_bank
 from hindsight_integrations.ledger.reader import count_units
 from hindsight_integrations.ledger.records import seal_records
 from hindsight_integrations.ledger.rows import IS_FACT, NOT_OBSERVED, OWN_COLUMNS, find_bank
@@ -32,6 +31,49 @@ from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.ports.ledger import ArchiveRow, Json
+
+BATCH = 500  # rows written at once: bounds memory, and is past the point where larger ones are quicker
+
+BANK, DOCUMENT, CHUNK, MESSAGE, UNIT = "bank", "document", "chunk", "message", "unit"
+CATEGORY, RECORD = "category", "record"
+TURN, WAITING = "turn", "waiting_turn"
+OBSERVATION, OBSERVATION_FACT, OBSERVED = "observation", "observation_fact", "observed"
+EVENT, ENTITY, MENTION, LINK = "event", "entity", "mention", "link"
+PROFILE_CHANGE = "profile_change"
+MENTAL_MODEL, MENTAL_MODEL_GROUND, DIRECTIVE = "mental_model", "mental_model_ground", "directive"
+EDIT, CHANGE, TASK = "edit", "entity_change", "task"
+OPINION, WORDING, GROUND = "opinion", "opinion_wording", "opinion_ground"
+EVIDENCE, OPERATION = "evidence", "opinion_operation"
+ITEM, ITEM_TEXT = "item", "item_text"
+
+
+def batched(rows: Iterator[ArchiveRow]) -> Iterator[tuple[str, list[ArchiveRow]]]:
+    """Rows of one kind together, at most BATCH of them."""
+    for kind, same in groupby(rows, lambda row: row.kind):
+        while batch := list(islice(same, BATCH)):
+            yield kind, batch
+
+
+def check_empty(units: int, others: int) -> None:
+    """Refuse a bank that rows could mix with.
+
+    Args:
+        units: memories it holds.
+        others: what else it holds: documents, entities, message keys, tasks.
+
+    Raises:
+        InvalidRequest: it holds something.
+    """
+    if units or others:
+        held = f"{units} memories" if units else "no memories, but traces of earlier ones"
+        remedy = "Import into an empty bank, or empty this one by forget(everything=True)."
+        raise InvalidRequest("bank", f"it holds {held}", remedy)
+
+
+def unreadable(reason: str) -> InvalidRequest:
+    """The error for an archive that does not make sense."""
+    return InvalidRequest("archive", reason, "It is damaged; export it again. The bank was left as it was.")
+
 
 ROWS_IN_ORDER = frozenset({"chunks", "entity_changes"})
 """Tables whose rows have an order of their own; the others lie by their keys."""
@@ -105,14 +147,14 @@ def _units(*kinds: UnitKind) -> Kind:
 
 
 KINDS = {
-    kinds.PROFILE_CHANGE: Kind(
+    PROFILE_CHANGE: Kind(
         "SELECT number, profile, effective_at, recorded_at, reason FROM profile_changes WHERE bank = :bank ORDER BY number",
         _into("profile_changes", "bank, number, profile, effective_at, recorded_at, reason"),
     ),
-    kinds.DOCUMENT: _plain("documents", "id, content_hash, context, mentioned_at, metadata, tags"),
-    kinds.CHUNK: _plain("chunks", "document, ordinal, text, content_hash, position"),
-    kinds.MESSAGE: _plain("message_keys", "thread, message, content_hash, revision"),
-    kinds.CATEGORY: Kind(
+    DOCUMENT: _plain("documents", "id, content_hash, context, mentioned_at, metadata, tags"),
+    CHUNK: _plain("chunks", "document, ordinal, text, content_hash, position"),
+    MESSAGE: _plain("message_keys", "thread, message, content_hash, revision"),
+    CATEGORY: Kind(
         "SELECT kind, name, (SELECT json_group_array(name) FROM (SELECT name FROM record_category_names "
         "WHERE category = record_categories.id ORDER BY name)) AS spellings "
         "FROM record_categories WHERE bank = :bank ORDER BY id",
@@ -120,8 +162,8 @@ KINDS = {
         f"INSERT INTO record_category_names SELECT :bank, :kind, value, {_CATEGORY.format('name')} "
         "FROM json_each(:spellings)",
     ),
-    kinds.UNIT: _units(UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM),
-    kinds.RECORD: Kind(
+    UNIT: _units(UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM),
+    RECORD: Kind(
         "SELECT unit_id AS unit, ordinal, records.kind AS kind, name AS category, value, is_number, measure, stated "
         "FROM records JOIN units ON units.id = unit "
         "LEFT JOIN record_categories ON record_categories.id = category WHERE records.bank = :bank "
@@ -134,13 +176,13 @@ KINDS = {
             checksum="0",
         ),
     ),
-    kinds.WAITING: _units(UnitKind.TURN),
-    kinds.TURN: Kind(
+    WAITING: _units(UnitKind.TURN),
+    TURN: Kind(
         "SELECT turns.thread, message, unit_id AS unit, turns.text, turns.speaker, role, said_at, turns.tags FROM turns "
         "LEFT JOIN units ON units.id = unit WHERE turns.bank = :bank",
         _into("turns", "bank, thread, message, unit, text, speaker, role, said_at, tags", unit=_unit("unit")),
     ),
-    kinds.EVENT: Kind(
+    EVENT: Kind(
         "SELECT own.unit_id AS unit, event.kind AS kind, effective_at, revision, stating.unit_id AS by_unit, reason "
         "FROM validity_events AS event JOIN units AS own ON own.id = event.unit LEFT JOIN units AS stating "
         "ON stating.id = event.by_unit WHERE own.bank = :bank ORDER BY event.id",
@@ -151,14 +193,14 @@ KINDS = {
             by_unit=_unit("by_unit"),
         ),
     ),
-    kinds.ENTITY: Kind(
+    ENTITY: Kind(
         "SELECT entity_id, name, type, role, names, facts_changed, observed_at FROM entities WHERE bank = :bank "
         "ORDER BY id",
         _into("entities", "bank, entity_id, name, type, role, names, facts_changed, observed_at"),
         _into_each("entity_names", "name"),
         _into_each("entity_blocks", "block"),
     ),
-    kinds.MENTION: Kind(
+    MENTION: Kind(
         "SELECT unit_id AS unit, entity_id AS entity, mentions.text AS text FROM mentions JOIN units "
         "ON units.id = unit JOIN entities ON entities.id = entity WHERE mentions.bank = :bank",
         _into(
@@ -169,18 +211,18 @@ KINDS = {
             revision=":now",
         ),
     ),
-    kinds.OBSERVATION: Kind(
+    OBSERVATION: Kind(
         "SELECT unit_id AS unit, entity_id AS entity FROM observations JOIN units ON units.id = unit "
         "JOIN entities ON entities.id = entity WHERE units.bank = :bank ORDER BY unit",
         _into("observations", "unit, entity", unit=_unit("unit"), entity=_entity("entity")),
     ),
-    kinds.OBSERVATION_FACT: Kind(
+    OBSERVATION_FACT: Kind(
         "SELECT one.unit_id AS observation, two.unit_id AS fact FROM observation_facts "
         "JOIN units AS one ON one.id = observation JOIN units AS two ON two.id = fact WHERE one.bank = :bank "
         "ORDER BY observation, fact",
         _into("observation_facts", "observation, fact", observation=_unit("observation"), fact=_unit("fact")),
     ),
-    kinds.OBSERVED: Kind(
+    OBSERVED: Kind(
         "SELECT entity_id AS entity, (SELECT json_group_array(unit_id) FROM (SELECT unit_id FROM json_each(facts) AS fact "
         "CROSS JOIN units ON units.id = fact.value ORDER BY units.id)) AS left_out "
         "FROM observed_left_out JOIN entities ON entities.id = entity WHERE bank = :bank ORDER BY entities.id",
@@ -188,7 +230,7 @@ KINDS = {
         f"{_entity('entity')}, (SELECT json_group_array(id) FROM (SELECT units.id AS id FROM json_each(:left_out) AS fact "
         "CROSS JOIN units ON unit_id = fact.value WHERE bank = :bank ORDER BY units.id))",
     ),
-    kinds.MENTAL_MODEL: Kind(
+    MENTAL_MODEL: Kind(
         "SELECT model_id, name, question, tags, refreshes, max_tokens, created_at, iif(withdrawn, '', text) AS text, "
         "iif(withdrawn, 0, extractive) AS extractive, refreshed_at, withdrawn, NOT EXISTS (SELECT 1 FROM units "
         f"WHERE bank = :bank AND changed > checked_to AND {IS_FACT}) AS checked "
@@ -202,7 +244,7 @@ KINDS = {
             forgotten=":withdrawn",
         ),
     ),
-    kinds.MENTAL_MODEL_GROUND: Kind(
+    MENTAL_MODEL_GROUND: Kind(
         "SELECT model_id AS model, unit_id AS unit, cited FROM mental_model_grounds JOIN units ON units.id = unit "
         f"JOIN mental_models ON mental_models.id = model WHERE units.bank = :bank AND NOT {WITHDRAWN} ORDER BY model, unit",
         _into(
@@ -212,11 +254,11 @@ KINDS = {
             unit=_unit("unit"),
         ),
     ),
-    kinds.DIRECTIVE: Kind(
+    DIRECTIVE: Kind(
         "SELECT directive_id, text, tags, created_at FROM directives WHERE bank = :bank ORDER BY id",
         _into("directives", "bank, directive_id, text, tags, created_at"),
     ),
-    kinds.LINK: Kind(
+    LINK: Kind(
         "SELECT one.unit_id AS source, two.unit_id AS target, code, weight FROM links "
         "JOIN units AS one ON one.id = source JOIN units AS two ON two.id = target WHERE links.bank = :bank",
         _into(
@@ -227,13 +269,13 @@ KINDS = {
             revision=":now",
         ),
     ),
-    kinds.EDIT: Kind(
+    EDIT: Kind(
         "SELECT unit_id AS unit, made_at, fields FROM unit_edits JOIN units ON units.id = unit "
         "WHERE units.bank = :bank ORDER BY unit_edits.id",
         _into("unit_edits", "bank, unit, revision, made_at, fields", unit=_unit("unit"), revision=":now"),
     ),
-    kinds.CHANGE: _plain("entity_changes", "kind, detail, made_at, undone"),
-    kinds.OPINION: Kind(
+    CHANGE: _plain("entity_changes", "kind, detail, made_at, undone"),
+    OPINION: Kind(
         "SELECT unit_id AS unit, opinions.confidence AS confidence, formed_at, recorded_at, revision, origin, operation, "
         "opinions.profile AS profile_change, reasoning, assessed_to FROM opinions JOIN units ON units.id = unit "
         "WHERE opinions.bank = :bank ORDER BY unit",
@@ -245,7 +287,7 @@ KINDS = {
             assessed_to="min(:assessed_to, :now)",
         ),
     ),
-    kinds.WORDING: Kind(
+    WORDING: Kind(
         "SELECT own.unit_id AS unit, first.unit_id AS opinion, opinion_wordings.number AS number, opinion_wordings.reason AS reason, "
         "opinion_wordings.revision AS revision FROM opinions JOIN opinion_wordings ON opinion = opinions.unit "
         "JOIN units AS own ON own.id = opinion_wordings.unit JOIN units AS first ON first.id = opinion "
@@ -257,13 +299,13 @@ KINDS = {
             opinion=_unit("opinion"),
         ),
     ),
-    kinds.GROUND: Kind(
+    GROUND: Kind(
         "SELECT one.unit_id AS wording, two.unit_id AS fact FROM opinion_grounds "
         "JOIN units AS one ON one.id = wording JOIN units AS two ON two.id = fact WHERE one.bank = :bank "
         "ORDER BY wording, fact",
         _into("opinion_grounds", "wording, fact", wording=_unit("wording"), fact=_unit("fact")),
     ),
-    kinds.EVIDENCE: Kind(
+    EVIDENCE: Kind(
         "SELECT one.unit_id AS opinion, two.unit_id AS fact, evidence.sources AS sources, (SELECT json_group_array(unit_id) "
         "FROM (SELECT unit_id FROM json_each(restates) AS other CROSS JOIN units ON units.id = other.value "
         "ORDER BY units.id)) AS restates, assessment, strength, rule, step, evidence.reason AS reason, "
@@ -282,18 +324,18 @@ KINDS = {
             version=_unit("version"),
         ),
     ),
-    kinds.OPERATION: Kind(
+    OPERATION: Kind(
         "SELECT key AS operation FROM opinion_operations WHERE bank = :bank",
         _into("opinion_operations", "bank, key", key=":operation"),
     ),
-    kinds.ITEM: Kind(
+    ITEM: Kind(
         "SELECT namespace, key AS item_key, value, created_at, updated_at, ttl, expires_at FROM items "
         "WHERE bank = :bank ORDER BY id",
         _into(
             "items", "bank, namespace, key, value, created_at, updated_at, ttl, expires_at", key=":item_key"
         ),
     ),
-    kinds.ITEM_TEXT: Kind(
+    ITEM_TEXT: Kind(
         f"SELECT {ARCHIVED_COLUMNS}, {_PART_OF}, vector, namespace, key AS item_key FROM items "
         "JOIN item_units ON item = items.id JOIN units ON units.id = item_units.unit "
         "JOIN vectors ON vectors.unit = units.id WHERE items.bank = :bank ORDER BY units.id",
@@ -301,7 +343,7 @@ KINDS = {
         f"INSERT INTO item_units (unit, item) SELECT {_unit('unit_id')}, id FROM items "
         "WHERE bank = :bank AND namespace = :namespace AND key = :item_key",
     ),
-    kinds.TASK: Kind(  # a lease is of this ledger: a leased task leaves as a pending one
+    TASK: Kind(  # a lease is of this ledger: a leased task leaves as a pending one
         f"SELECT kind, key AS task_key, payload, {_UNLEASED} AS state, attempts, not_before, last_error FROM tasks "
         "WHERE bank = :bank ORDER BY id",
         _into(
@@ -358,7 +400,7 @@ class SqliteArchive:
                 raise MemoryDamaged(bank, tuple(damaged.values()))
             query = "SELECT revision, embedder, profile FROM banks WHERE id = :bank"
             (header,) = _selected(connection, query, row)
-            yield ArchiveRow(kinds.BANK, header)
+            yield ArchiveRow(BANK, header)
             for kind, how in KINDS.items():
                 for fields in _selected(connection, how.select, row):
                     yield ArchiveRow(kind, fields)
@@ -371,12 +413,12 @@ class SqliteArchive:
             now, units = found.revision + 1, 0
             try:
                 for kind, batch in batched(rows):
-                    if kind == kinds.BANK:
+                    if kind == BANK:
                         now = max(now, _restore_bank(connection, found.id, batch[0].fields))
                         continue
                     values = [{**_bound(row.fields), "bank": found.id, "now": now} for row in batch]
                     _insert(connection, kind, values)
-                    units += len(batch) if kind == kinds.UNIT else 0
+                    units += len(batch) if kind == UNIT else 0
             except UNFIT as error:
                 raise unreadable(f"a row does not fit: {error}") from error
             _finish(connection, found.id, now)
@@ -387,7 +429,7 @@ class SqliteArchive:
 def _insert(connection: Connection, kind: str, values: list[dict[str, object]]) -> None:
     if kind not in KINDS:
         raise unreadable(f"it holds rows of an unknown kind, {kind!r}")
-    if kind == kinds.ENTITY:
+    if kind == ENTITY:
         for value in values:
             names = json.loads(str(value["names"]))
             value["blocks"] = json.dumps(sorted({key for name in names for key in blocks(name)}))

@@ -11,25 +11,20 @@ from sqlalchemy import Connection
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.ledger import tasks
 from hindsight_integrations.ledger.checksums import unit_checksum, vector_checksum
-from hindsight_integrations.ledger.entity_writing import (
-    Target,
-    write_entities,
-    write_mentions,
-)
+from hindsight_integrations.ledger.entities import write_entities, write_mentions
 from hindsight_integrations.ledger.mental_models import write_refresh
 from hindsight_integrations.ledger.observations import (
     change_facts,
     move_documents,
     write_observed,
 )
-from hindsight_integrations.ledger.opinion_erasure import judge_corrected
-from hindsight_integrations.ledger.opinions import follow_grounds, write_opinions
+from hindsight_integrations.ledger.opinions import follow_grounds, judge_corrected, write_opinions
 from hindsight_integrations.ledger.profile_changes import write_profile
-from hindsight_integrations.ledger.record_categories import categories_of, write_categories
-from hindsight_integrations.ledger.records import write_records
+from hindsight_integrations.ledger.records import categories_of, write_categories, write_records
 from hindsight_integrations.ledger.rows import (
     OWN_COLUMNS,
     SEALED,
+    Target,
     find_bank,
     mapping_text,
     marks,
@@ -45,8 +40,7 @@ from hindsight_integrations.ledger.rules import (
     unit_references,
 )
 from hindsight_integrations.ledger.sql import changes, raw
-from hindsight_integrations.ledger.threads import write_thread
-from hindsight_integrations.ledger.turns import write_turns
+from hindsight_integrations.ledger.turns import write_thread, write_turns
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import UnitKind, ValidityEvent, ValidityKind

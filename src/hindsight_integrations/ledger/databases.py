@@ -30,9 +30,8 @@ from hindsight_integrations.errors import (
     StorageError,
 )
 from hindsight_integrations.ledger import tables
-from hindsight_integrations.ledger.high_water import HighWaterFile
 from hindsight_integrations.ledger.locks import DirectoryLock
-from hindsight_integrations.ledger.losses import Loss, accept, counted, state_of
+from hindsight_integrations.ledger.losses import HighWaterFile, Loss, accept, counted, state_of
 from hindsight_integrations.ledger.sql import changes, raw
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.ledger import Scrub

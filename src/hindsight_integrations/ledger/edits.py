@@ -16,15 +16,13 @@ from hindsight_integrations.ledger.checksums import (
 )
 from hindsight_integrations.ledger.commit import write_links
 from hindsight_integrations.ledger.databases import SqliteDatabase
-from hindsight_integrations.ledger.entity_changes import set_graph_epoch
-from hindsight_integrations.ledger.entity_writing import Target
-from hindsight_integrations.ledger.observation_tasks import observe_changed
-from hindsight_integrations.ledger.observations import change_facts, move_documents
-from hindsight_integrations.ledger.opinion_erasure import judge_corrected
+from hindsight_integrations.ledger.entities import set_graph_epoch
+from hindsight_integrations.ledger.mental_models import enqueue_refreshes
+from hindsight_integrations.ledger.observations import change_facts, move_documents, observe_changed
+from hindsight_integrations.ledger.opinions import enqueue_reinforcement, judge_corrected
 from hindsight_integrations.ledger.records import rewrite_values
-from hindsight_integrations.ledger.refresh_tasks import enqueue_refreshes
-from hindsight_integrations.ledger.reinforce_tasks import enqueue_reinforcement
 from hindsight_integrations.ledger.rows import (
+    Target,
     compact_row,
     find_bank,
     mapping_text,

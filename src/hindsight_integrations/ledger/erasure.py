@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection
 
 from hindsight_integrations.ledger.databases import SqliteDatabase
-from hindsight_integrations.ledger.entity_writing import Target
-from hindsight_integrations.ledger.mental_models import forget_answers
-from hindsight_integrations.ledger.observation_tasks import observe_changed
+from hindsight_integrations.ledger.mental_models import enqueue_refreshes, forget_answers
 from hindsight_integrations.ledger.observations import (
     change_facts,
     documents_of,
     entities_to_sum_up,
     move_documents,
     note_changed,
+    observe_changed,
     with_observations,
 )
-from hindsight_integrations.ledger.opinion_erasure import (
+from hindsight_integrations.ledger.opinions import (
     closed_by_log,
+    enqueue_reinforcement,
     erase_opinions,
+    follow_grounds,
     follow_own_grounds,
     with_wordings,
 )
-from hindsight_integrations.ledger.opinions import follow_grounds
 from hindsight_integrations.ledger.reader import count_memories
-from hindsight_integrations.ledger.record_categories import erase_unused, touched_categories
-from hindsight_integrations.ledger.refresh_tasks import enqueue_refreshes
-from hindsight_integrations.ledger.reinforce_tasks import enqueue_reinforcement
-from hindsight_integrations.ledger.rows import NOT_OBSERVED, find_bank
+from hindsight_integrations.ledger.records import erase_unused, touched_categories
+from hindsight_integrations.ledger.rows import NOT_OBSERVED, Target, find_bank
 from hindsight_integrations.ledger.rules import blocks
 from hindsight_integrations.ledger.sql import changes, raw
-from hindsight_integrations.ledger.task_payloads import Traces, without
 from hindsight_integrations.ledger.tasks import take_back
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.identifiers import identifies_any
@@ -46,7 +43,87 @@ from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.model.whole_names import WholeNames
 from hindsight_integrations.model.writes import Place
-from hindsight_integrations.ports.ledger import Scrub
+from hindsight_integrations.ports.ledger import Json, Scrub
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """By what a payload is recognised.
+
+    Attributes:
+        words: unit ids and texts of forgotten units, and ids of forgotten documents: a payload with one goes.
+        messages: (thread, message id) of forgotten messages: these leave a payload.
+        window: messages sent in it leave a payload.
+        thread: so do all messages of this conversation.
+        names: and those in which one of these names stands.
+        identifiers: or one of these identifiers, however it is written.
+    """
+
+    words: frozenset[str]
+    messages: frozenset[tuple[str, str]]
+    window: Interval | None = None
+    thread: str | None = None
+    names: WholeNames = field(default_factory=lambda: WholeNames(()))
+    identifiers: tuple[str, ...] = ()
+
+
+def without(payload: str, traces: Traces) -> str | None:
+    """The payload without what is forgotten; None if nothing worth doing is left of it, or it holds it still."""
+    try:
+        value: Json = json.loads(payload)
+    except ValueError:
+        return payload
+    thread = str(value.get("thread", "")) if isinstance(value, dict) else ""
+    if _forgotten(value, thread, traces):
+        return None
+    kept = _cleaned(value, thread, traces)
+    if isinstance(value, dict) and isinstance(kept, dict) and value.get("messages") and not kept["messages"]:
+        return None
+    if any(word and word in text for text in _task_payloads_texts(kept) for word in traces.words):
+        return None
+    return payload if kept == value else json.dumps(kept, ensure_ascii=False)
+
+
+def _cleaned(value: Json, thread: str, traces: Traces) -> Json:
+    if isinstance(value, list):
+        return [_cleaned(each, thread, traces) for each in value if not _forgotten(each, thread, traces)]
+    if isinstance(value, dict):
+        return {name: _cleaned(each, thread, traces) for name, each in value.items()}
+    return value
+
+
+def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
+    """Whether this is a message that goes, or a payload that is one text said in one or more messages."""
+    if not isinstance(value, dict) or "text" not in value:
+        return False
+    said = f"{value.get('speaker')}: {value['text']}"
+    if traces.thread == thread or traces.names.stand_in(said) or identifies_any(said, traces.identifiers):
+        return True
+    sent = value.get("timestamp", value.get("said_at"))
+    inside = traces.window is not None and isinstance(sent, str) and _within(sent, traces.window)
+    sources = value.get("sources", [value.get("id")])
+    said_in = [each for each in sources if isinstance(each, str)] if isinstance(sources, list) else []
+    return inside or any((thread, message) in traces.messages for message in said_in)
+
+
+def _within(sent: str, window: Interval) -> bool:
+    try:
+        moment = datetime.fromisoformat(sent)
+    except ValueError:
+        return False
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return window.start <= aware < window.end
+
+
+def _task_payloads_texts(value: Json) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from _task_payloads_texts(each)
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _task_payloads_texts(each)
 
 
 @dataclass(frozen=True, slots=True)

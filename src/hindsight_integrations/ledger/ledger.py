@@ -15,35 +15,35 @@ from sqlalchemy import Connection
 
 from hindsight_integrations.errors import InvalidRequest, LedgerFailed
 from hindsight_integrations.ledger.archive import SqliteArchive
-from hindsight_integrations.ledger.category_changes import SqliteCategoryChanges
 from hindsight_integrations.ledger.checksums import vector_checksum
 from hindsight_integrations.ledger.commit import commit
 from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.edits import SqliteEdits
-from hindsight_integrations.ledger.entities import EntityReader
-from hindsight_integrations.ledger.entity_changes import SqliteEntityChanges
+from hindsight_integrations.ledger.entities import EntityReader, SqliteEntityChanges
 from hindsight_integrations.ledger.erasure import SqliteErasure
 from hindsight_integrations.ledger.feed import SqliteFeed
-from hindsight_integrations.ledger.item_reader import ItemReads
-from hindsight_integrations.ledger.items import SqliteItems
-from hindsight_integrations.ledger.mental_models import MentalModelReads, SqliteMentalModels
-from hindsight_integrations.ledger.observation_reader import ObservationReads
-from hindsight_integrations.ledger.observation_tasks import observe_changed
+from hindsight_integrations.ledger.items import ItemReads, SqliteItems
+from hindsight_integrations.ledger.mental_models import (
+    MentalModelReads,
+    SqliteMentalModels,
+    changes_facts,
+    enqueue_refreshes,
+)
+from hindsight_integrations.ledger.observations import ObservationReads, observe_changed
 from hindsight_integrations.ledger.opening import (
     IndexMarks,
     no_index_marks,
     open_for_reading,
     open_for_writing,
 )
-from hindsight_integrations.ledger.opinion_reader import OpinionReads
-from hindsight_integrations.ledger.profile_changes import ProfileReads, SqliteProfiles
-from hindsight_integrations.ledger.reader import UnitReader
-from hindsight_integrations.ledger.record_reader import RecordReader
-from hindsight_integrations.ledger.refresh_tasks import changes_facts, enqueue_refreshes
-from hindsight_integrations.ledger.reinforce_tasks import (
+from hindsight_integrations.ledger.opinions import (
+    OpinionReads,
     brings_evidence,
     enqueue_reinforcement,
 )
+from hindsight_integrations.ledger.profile_changes import ProfileReads, SqliteProfiles
+from hindsight_integrations.ledger.reader import UnitReader
+from hindsight_integrations.ledger.records import RecordReader, SqliteCategoryChanges
 from hindsight_integrations.ledger.rows import (
     BANK_COLUMNS,
     fields_text,
@@ -54,8 +54,7 @@ from hindsight_integrations.ledger.rows import (
 from hindsight_integrations.ledger.rules import bank_key, check_vectors
 from hindsight_integrations.ledger.sql import changes, raw
 from hindsight_integrations.ledger.tasks import SqliteTasks
-from hindsight_integrations.ledger.threads import ThreadReads
-from hindsight_integrations.ledger.turns import SqliteTurns
+from hindsight_integrations.ledger.turns import SqliteTurns, ThreadReads
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.writes import WriteSet

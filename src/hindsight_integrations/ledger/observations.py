@@ -11,16 +11,165 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+import numpy as np
 from sqlalchemy import Connection
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
-from hindsight_integrations.ledger.entity_writing import Target
-from hindsight_integrations.ledger.observation_reader import observations_on
-from hindsight_integrations.ledger.rows import IS_FACT, entity_rows, unit_rows
+from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.rows import IS_FACT, BankReads, Target, entity_rows, unit_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.tasks import enqueue_keys
+from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.model.writes import ObservedWrite, WriteSet
+from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.ports.ledger import Observed
+
+NO_PAYLOAD = "{}"  # all there is to know of it is the entity, its key
+
+# By the index of those that wait alone: a hub that is touched by every turn is one row.
+_CHANGED = (
+    "SELECT entity_id FROM entities WHERE bank = ? AND facts_changed = ? AND facts_changed > observed_at"
+)
+_WITHOUT_TASK = f"""
+SELECT entity_id FROM entities WHERE bank = ? AND facts_changed > observed_at AND NOT EXISTS (
+    SELECT 1 FROM tasks WHERE tasks.bank = entities.bank AND kind = '{TaskKind.OBSERVE.value}' AND key <> ''
+    AND key = entity_id AND state <> '{TaskState.DONE.value}'
+)
+"""
+
+
+def observe_changed(database: SqliteDatabase, connection: Connection, bank: int, revision: int) -> None:
+    """Enqueue the entities whose facts this revision changes; a ledger that enqueues none notes that they wait.
+
+    Args:
+        database: the ledger's, with its clock and how long changes are collected.
+        connection: the writer, inside the transaction that makes the revision.
+        bank: row id of the bank.
+        revision: the one being made.
+    """
+    keys = [entity for (entity,) in raw(connection).execute(_CHANGED, (bank, revision))]
+    _enqueue(database, connection, bank, keys)
+
+
+def observe_bank(database: SqliteDatabase, connection: Connection, bank: int) -> None:
+    """Enqueue the entities of a bank that wait and have no task, as after an archive came in."""
+    keys = [entity for (entity,) in raw(connection).execute(_WITHOUT_TASK, (bank,))]
+    _enqueue(database, connection, bank, keys)
+
+
+def observe_unobserved(database: SqliteDatabase) -> None:
+    """The same of all banks with changes that enqueued nobody; for who opens the ledger."""
+    if database.observing is None:
+        return
+    with database.reading() as connection:
+        banks = raw(connection).execute("SELECT bank FROM unobserved").fetchall()
+    if not banks:
+        return
+    with database.writing() as connection:
+        for (bank,) in banks:
+            observe_bank(database, connection, bank)
+        raw(connection).execute("DELETE FROM unobserved")
+
+
+def _enqueue(database: SqliteDatabase, connection: Connection, bank: int, keys: list[str]) -> None:
+    if not keys:
+        return
+    if database.observing is None:
+        raw(connection).execute("INSERT INTO unobserved VALUES (?) ON CONFLICT DO NOTHING", (bank,))
+        return
+    now, delay = database.clock.now(), database.observing
+    writes = [TaskWrite(TaskKind.OBSERVE, NO_PAYLOAD, delay, key=key) for key in keys]
+    enqueue_keys(connection, bank, writes, now)
+
+
+_FACTS_OF = (
+    "SELECT unit FROM mentions CROSS JOIN units ON units.id = unit "
+    f"WHERE entity = ? AND closed_at IS NULL AND {IS_FACT} ORDER BY unit"
+)
+
+
+class ObservationReads(BankReads):
+    """The part of `LedgerReader` about observations."""
+
+    def entity_facts(self, bank: str, entity_id: str) -> IntArray:
+        """Row ids of an entity's valid facts, ascending."""
+        with self._at(bank) as (connection, row):
+            entity = entity_rows(connection, row, [entity_id]).get(entity_id)
+            return np.fromiter((fact for (fact,) in raw(connection).execute(_FACTS_OF, (entity,))), np.int64)
+
+    def observed(self, bank: str, entity_ids: Sequence[str]) -> dict[str, Observed]:
+        """What was made of these entities."""
+        with self._at(bank) as (connection, row):
+            entities = (
+                raw(connection)
+                .execute(
+                    "SELECT entities.id, entity_id, observed_at, facts_changed > observed_at FROM json_each(?) AS given "
+                    "CROSS JOIN entities ON entity_id = given.value WHERE bank = ?",
+                    (json.dumps(list(dict.fromkeys(entity_ids))), row),
+                )
+                .fetchall()
+            )
+            rows = json.dumps([entity for entity, *_ in entities])
+            units = _grouped(
+                connection,
+                "SELECT entity, unit_id FROM json_each(?) AS given CROSS JOIN observations ON entity = given.value "
+                "JOIN units ON units.id = unit ORDER BY entity, unit",
+                rows,
+            )
+            left_out = _grouped(
+                connection,
+                "SELECT entity, unit_id FROM json_each(?) AS given CROSS JOIN observed_left_out ON entity = given.value "
+                "CROSS JOIN json_each(facts) AS fact CROSS JOIN units ON units.id = fact.value "
+                "WHERE closed_at IS NULL ORDER BY entity, units.id",
+                rows,
+            )
+        return {
+            entity_id: Observed(entity_id, revision, bool(stale), left_out[entity], units[entity])
+            for entity, entity_id, revision, stale in entities
+        }
+
+    def facts_changed(self, bank: str, entity_ids: Sequence[str]) -> frozenset[str]:
+        """Those of these entities that wait for observations."""
+        with self._at(bank) as (connection, row):
+            found = raw(connection).execute(
+                "SELECT entity_id FROM json_each(?) AS given CROSS JOIN entities ON entity_id = given.value "
+                "WHERE bank = ? AND facts_changed > observed_at",
+                (json.dumps(list(entity_ids)), row),
+            )
+            return frozenset(entity for (entity,) in found)
+
+    def grounds_of(self, bank: str, ids: IntArray) -> dict[int, tuple[str, ...]]:
+        """Ids of the facts each of these observations was made from."""
+        with self._at(bank) as (connection, row):
+            found = raw(connection).execute(
+                "SELECT observation, unit_id FROM json_each(?) AS given CROSS JOIN observation_facts "
+                "ON observation = given.value JOIN units ON units.id = fact WHERE bank = ? ORDER BY observation, fact",
+                (json.dumps(ids.tolist()), row),
+            )
+            grounds: dict[int, list[str]] = {}
+            for observation, fact in found:
+                grounds.setdefault(observation, []).append(fact)
+        return {observation: tuple(facts) for observation, facts in grounds.items()}
+
+
+def observations_on(connection: Connection, facts: Collection[int]) -> list[int]:
+    """Row ids of the observations made from any of these facts, ascending."""
+    found = raw(connection).execute(
+        "SELECT DISTINCT observation FROM json_each(?) AS given CROSS JOIN observation_facts ON fact = given.value "
+        "ORDER BY observation",
+        (json.dumps(list(facts)),),
+    )
+    return [observation for (observation,) in found]
+
+
+def _grouped(connection: Connection, query: str, parameter: str) -> defaultdict[int, tuple[str, ...]]:
+    """The second column of a select, by the first."""
+    found: dict[int, list[str]] = defaultdict(list)
+    for key, value in raw(connection).execute(query, (parameter,)):
+        found[key].append(value)
+    return defaultdict(tuple, {key: tuple(values) for key, values in found.items()})
 
 
 def write_observed(target: Target, writes: WriteSet) -> None:

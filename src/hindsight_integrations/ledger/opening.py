@@ -22,10 +22,9 @@ from hindsight_integrations.ledger.databases import (
     engine_of,
     is_created,
 )
-from hindsight_integrations.ledger.high_water import HighWater, HighWaterFile
 from hindsight_integrations.ledger.locks import DirectoryLock
-from hindsight_integrations.ledger.losses import Loss, found_loss, missing_ledger
-from hindsight_integrations.ledger.observation_tasks import observe_unobserved
+from hindsight_integrations.ledger.losses import HighWater, HighWaterFile, Loss, found_loss, missing_ledger
+from hindsight_integrations.ledger.observations import observe_unobserved
 from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.ledger.tasks import end_leases
 from hindsight_integrations.ports.clock import Clock

@@ -6,25 +6,290 @@ Nothing here computes a confidence: it is replayed from what is written (decisio
 from __future__ import annotations
 
 import json
+import logging
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 
+import numpy as np
+from sqlalchemy import Connection
+
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.ledger.entity_writing import Target
-from hindsight_integrations.ledger.rows import IS_FACT, IS_OPINION, batches, marks, unit_rows
+from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.reader import sound_units
+from hindsight_integrations.ledger.rows import (
+    IS_FACT,
+    IS_OPINION,
+    BankReads,
+    Row,
+    Target,
+    batches,
+    fetched,
+    marks,
+    unit_rows,
+)
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.tasks import enqueue_keys
 from hindsight_integrations.model.opinions import (
     UNKNOWN_CONFIDENCE,
+    Assessment,
+    Evidence,
+    EvidenceStrength,
     EvidenceWrite,
     FormationWrite,
+    OpinionLog,
     OpinionOrigin,
     OpinionsWrite,
+    OpinionVersion,
     RewordingWrite,
+    UpdateRule,
+    ValidityChange,
 )
-from hindsight_integrations.model.time import to_micros
-from hindsight_integrations.model.units import ValidityKind
+from hindsight_integrations.model.tasks import REINFORCED, TaskKind, TaskWrite
+from hindsight_integrations.model.time import from_micros, to_micros
+from hindsight_integrations.model.units import OBSERVED_NETWORKS, MemoryUnit, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
+from hindsight_integrations.ports.arrays import IntArray
+
+NO_PAYLOAD = "{}"  # what is to be assessed, the opinions themselves say
+
+_UNSEEN = f"""
+SELECT EXISTS (SELECT 1 FROM units WHERE bank = :bank AND closed_at IS NULL AND {IS_FACT} AND changed > (
+    SELECT min(assessed_to) FROM opinions WHERE bank = :bank AND EXISTS (
+        SELECT 1 FROM opinion_wordings JOIN units AS wording ON wording.id = opinion_wordings.unit
+        WHERE opinion = opinions.unit AND wording.closed_at IS NULL
+    )
+))
+"""
+
+
+def brings_evidence(writes: WriteSet) -> bool:
+    """Whether a write set brings or restores facts, or opinions that may not have seen all of them."""
+    formed = writes.opinions is not None and bool(writes.opinions.formed)
+    restored = any(event.kind is ValidityKind.RESTORED for event in writes.events)
+    return formed or restored or any(each.unit.fact_type in OBSERVED_NETWORKS for each in writes.units)
+
+
+def enqueue_reinforcement(database: SqliteDatabase, connection: Connection, bank: int) -> None:
+    """Enqueue the assessment of a bank's new facts, if an opinion is held that has not seen one of them.
+
+    Args:
+        database: the ledger's, with its clock and how long facts are collected.
+        connection: the writer, inside the transaction that brings the facts.
+        bank: row id of the bank.
+    """
+    (unseen,) = raw(connection).execute(_UNSEEN, {"bank": bank}).fetchone()
+    if unseen:
+        write = TaskWrite(TaskKind.REINFORCE, NO_PAYLOAD, database.reinforcing, key=REINFORCED)
+        enqueue_keys(connection, bank, [write], database.clock.now())
+
+
+logger = logging.getLogger("hindsight_integrations")
+
+_OPINIONS = (
+    "SELECT opinions.unit, unit_id, opinions.confidence, formed_at, recorded_at, revision, origin, operation, profile, "
+    "reasoning, assessed_to FROM opinions CROSS JOIN units ON units.id = unit"
+)
+_WORDINGS = (
+    "SELECT opinion, unit, reason, revision FROM json_each(?) AS given "
+    "CROSS JOIN opinion_wordings ON opinion = given.value ORDER BY opinion, number"
+)
+_GROUNDS = (
+    "SELECT wording, unit_id FROM json_each(?) AS given CROSS JOIN opinion_grounds ON wording = given.value "
+    "CROSS JOIN units ON units.id = fact ORDER BY wording, fact"
+)
+_ENTITIES = (
+    "SELECT DISTINCT opinion, name FROM json_each(?) AS given CROSS JOIN opinion_wordings ON opinion = given.value "
+    "CROSS JOIN mentions ON mentions.unit = opinion_wordings.unit CROSS JOIN entities ON entities.id = entity "
+    "ORDER BY opinion, name"
+)
+_EVIDENCE = (
+    "SELECT opinion, fact, told.unit_id, evidence.sources, assessment, strength, rule, step, reason, judged.unit_id, effective_at, "
+    "recorded_at, revision, (SELECT json_group_array(unit_id) FROM (SELECT unit_id FROM json_each(restates) AS other "
+    "CROSS JOIN units ON units.id = other.value ORDER BY units.id)) "
+    "FROM json_each(?) AS given CROSS JOIN evidence ON opinion = given.value "
+    "CROSS JOIN units AS told ON told.id = fact CROSS JOIN units AS judged ON judged.id = version "
+    "ORDER BY opinion, effective_at, told.unit_id"
+)
+_VALIDITY = (
+    "SELECT event.unit, kind, effective_at, revision FROM json_each(?) AS given "
+    "CROSS JOIN validity_events AS event ON event.unit = given.value "
+    f"WHERE kind IN ('{ValidityKind.CLOSED.value}', '{ValidityKind.RESTORED.value}') ORDER BY event.id"
+)
+
+
+class OpinionReads(BankReads):
+    """The part of `LedgerReader` about opinions."""
+
+    def opinions(self, bank: str, opinion_ids: Sequence[str] | None = None) -> list[OpinionLog]:
+        """These opinions, or all, in the order they were formed."""
+        with self._at(bank) as (connection, row):
+            where, given = "", None
+            if opinion_ids is not None:
+                where, given = (
+                    "AND unit_id IN (SELECT value FROM json_each(?))",
+                    json.dumps(list(opinion_ids)),
+                )
+            found = fetched(
+                connection,
+                f"{_OPINIONS} WHERE opinions.bank = ? {where} ORDER BY formed_at, unit",
+                (row,) if given is None else (row, given),
+            )
+            return _logs(connection, bank, row, found)
+
+    def opinions_of(self, bank: str, ids: IntArray) -> dict[int, str]:
+        """Opinion id of each of these units that is a wording of one."""
+        with self._at(bank) as (connection, row):
+            found = raw(connection).execute(
+                "SELECT wording.unit, unit_id FROM json_each(?) AS given CROSS JOIN opinion_wordings AS wording "
+                "ON wording.unit = given.value CROSS JOIN units ON units.id = opinion WHERE bank = ?",
+                (json.dumps(ids.tolist()), row),
+            )
+            return dict(found.fetchall())
+
+    def formed_by(self, bank: str, operation: str) -> tuple[str, ...] | None:
+        """Ids of the opinions a reflection formed; None if none of that key was recorded."""
+        with self._at(bank) as (connection, row):
+            known = (
+                raw(connection)
+                .execute("SELECT 1 FROM opinion_operations WHERE bank = ? AND key = ?", (row, operation))
+                .fetchone()
+            )
+            if not known:
+                return None
+            found = raw(connection).execute(
+                "SELECT unit_id FROM opinions CROSS JOIN units ON units.id = unit "
+                "WHERE opinions.bank = ? AND operation = ? ORDER BY unit",
+                (row, operation),
+            )
+            return tuple(opinion for (opinion,) in found)
+
+    def facts_since(self, bank: str, revision: int) -> IntArray:
+        """Row ids of the valid facts that came, or were corrected, after a revision."""
+        with self._at(bank) as (connection, row):
+            found = raw(connection).execute(
+                f"SELECT id FROM units WHERE bank = ? AND changed > ? AND closed_at IS NULL AND {IS_FACT} ORDER BY id",
+                (row, revision),
+            )
+            return np.fromiter((fact for (fact,) in found), np.int64)
+
+
+def _logs(connection: Connection, bank: str, row: int, found: Sequence[Row]) -> list[OpinionLog]:
+    """The opinions of these rows with all that hangs on them; those that damage made unreadable are left out, and named."""
+    opinions = json.dumps([opinion for opinion, *_ in found])
+    worded = fetched(connection, _WORDINGS, (opinions,))
+    units = sound_units(connection, bank, row, np.array([unit for _, unit, *_ in worded], np.int64))
+    versions = _versions(connection, worded, units)
+    evidence: dict[int, list[Row]] = defaultdict(list)
+    for opinion, *rest in fetched(connection, _EVIDENCE, (opinions,)):
+        evidence[opinion].append(tuple(rest))
+    validity = _validity(connection, {fact for rows in evidence.values() for fact, *_ in rows})
+    names: dict[int, list[str]] = defaultdict(list)
+    for opinion, name in raw(connection).execute(_ENTITIES, (opinions,)):
+        names[opinion].append(name)
+    newest = {opinion: units[unit] for opinion, unit, *_ in worded if unit in units}
+    logs = []
+    for opinion, *fields in found:
+        try:
+            logs.append(
+                replace(
+                    _formed(tuple(fields), tuple(versions[opinion]), newest[opinion].tags),
+                    entities=tuple(names[opinion]),
+                    evidence=tuple(_evidence_from(each, validity) for each in evidence[opinion]),
+                )
+            )
+        except (ValueError, TypeError, KeyError, OverflowError):
+            logger.warning("an opinion that cannot be read is left out: %s", fields[0])
+    return logs
+
+
+def _formed(fields: Row, versions: tuple[OpinionVersion, ...], tags: tuple[str, ...]) -> OpinionLog:
+    """An opinion without its evidence, of what `_OPINIONS` selects."""
+    (
+        unit_id,
+        confidence,
+        formed_at,
+        recorded_at,
+        revision,
+        origin,
+        operation,
+        profile,
+        reasoning,
+        assessed_to,
+    ) = fields
+    return OpinionLog(
+        id=unit_id,
+        confidence=confidence,
+        formed_at=from_micros(formed_at),
+        recorded_at=from_micros(recorded_at),
+        revision=revision,
+        origin=OpinionOrigin(origin),
+        operation=operation,
+        profile=profile,
+        reasoning=reasoning,
+        tags=tags,
+        entities=(),
+        versions=versions,
+        assessed_to=assessed_to,
+    )
+
+
+def _versions(
+    connection: Connection, worded: Sequence[Row], units: dict[int, MemoryUnit]
+) -> dict[int, list[OpinionVersion]]:
+    """Wordings by opinion, oldest first; damaged ones are left out."""
+    grounds: dict[int, list[str]] = defaultdict(list)
+    for wording, fact in raw(connection).execute(_GROUNDS, (json.dumps(list(units)),)):
+        grounds[wording].append(fact)
+    validity = _validity(connection, units)
+    versions: dict[int, list[OpinionVersion]] = defaultdict(list)
+    for opinion, row, reason, revision in worded:
+        if unit := units.get(row):
+            versions[opinion].append(
+                OpinionVersion(
+                    unit_id=unit.id,
+                    text=unit.text,
+                    since=unit.mentioned_at,
+                    reason=reason,
+                    based_on=tuple(grounds[row]),
+                    revision=revision,
+                    closed_at=unit.closed_at,
+                    validity=validity[row],
+                )
+            )
+    return versions
+
+
+def _evidence_from(row: Row, validity: Mapping[int, tuple[ValidityChange, ...]]) -> Evidence:
+    """A row of evidence, of what `_EVIDENCE` selects after the opinion, with what became of its fact."""
+    fact, unit_id, sources, assessment, strength, rule, step, reason, version, *rest = row
+    effective_at, recorded_at, revision, restates = rest
+    return Evidence(
+        unit_id=unit_id,
+        sources=tuple(json.loads(sources)),
+        assessment=Assessment(assessment),
+        strength=EvidenceStrength(strength),
+        rule=UpdateRule(rule),
+        step=step,
+        reason=reason,
+        version=version,
+        effective_at=from_micros(effective_at),
+        recorded_at=from_micros(recorded_at),
+        revision=revision,
+        restates=tuple(json.loads(restates)),
+        validity=validity[fact],
+    )
+
+
+def _validity(connection: Connection, units: Collection[int]) -> defaultdict[int, tuple[ValidityChange, ...]]:
+    """What became of units, in the order recorded."""
+    found: dict[int, list[ValidityChange]] = defaultdict(list)
+    for unit, kind, moment, revision in raw(connection).execute(_VALIDITY, (json.dumps(sorted(units)),)):
+        found[unit].append(ValidityChange(ValidityKind(kind), from_micros(moment), revision))
+    return defaultdict(tuple, {unit: tuple(log) for unit, log in found.items()})
+
 
 GROUNDS_WITHDRAWN = "its grounds were withdrawn"
 """Why a wording is closed with the last of the facts it stands on; by it the ledger knows its own closings again."""
@@ -318,3 +583,148 @@ def _move(target: Target, wording: int, kind: ValidityKind, moment: int) -> None
         "UPDATE units SET closed_at = ?, changed = ? WHERE id = ?",
         (moment if kind is ValidityKind.CLOSED else None, target.revision, wording),
     )
+
+
+_GROUNDED = "SELECT wording FROM json_each(?) AS given CROSS JOIN opinion_grounds ON fact = given.value"
+_LATER = (
+    "SELECT later.unit FROM json_each(?) AS given CROSS JOIN opinion_wordings AS own ON own.unit = given.value "
+    "CROSS JOIN opinion_wordings AS later ON later.opinion = own.opinion AND later.number > own.number"
+)
+_FIRST = (
+    "SELECT opinion FROM json_each(?) AS given CROSS JOIN opinion_wordings AS own ON own.unit = given.value"
+)
+
+# Of an opinion in whose log, or under whose wordings, an erased unit stands; and of all that was written with one of these.
+_READERS = """
+SELECT opinion, revision FROM json_each(:rows) AS given CROSS JOIN evidence ON fact = given.value
+UNION SELECT opinion, revision FROM json_each(:rows) AS given CROSS JOIN opinion_wordings ON unit = given.value
+UNION SELECT unit, revision FROM json_each(:rows) AS given CROSS JOIN opinions ON unit = given.value
+"""
+
+
+def with_wordings(connection: Connection, units: Collection[int], *, whole: bool) -> list[int]:
+    """The units to be erased, and the wordings that tell of one of them, ascending.
+
+    A wording tells of what it stands on, and of the wordings before it.
+
+    Args:
+        connection: the writer.
+        units: row ids.
+        whole: with a wording among them goes its opinion, whatever of it was worded before.
+    """
+    found = set(units)
+    waiting = set(units)
+    if whole:
+        waiting |= _column(connection, _FIRST, waiting)
+        found |= waiting
+    while waiting:
+        waiting = (_column(connection, _GROUNDED, waiting) | _column(connection, _LATER, waiting)) - found
+        found |= waiting
+    return sorted(found)
+
+
+def erase_opinions(
+    target: Target, rows: Collection[int], documents: Collection[int] = ()
+) -> tuple[int, list[int]]:
+    """Erase what these units leave in opinions, while they are still there.
+
+    Reasons are a model's words, and it had read what is erased; they go, where they may retell it.
+
+    Args:
+        target: the erasure under way.
+        rows: row ids of the units about to go, with all wordings that tell of them.
+        documents: of which items go; what was judged by them is judged again.
+
+    Returns:
+        How many opinions go, and the wordings that are the newest of their opinions again.
+    """
+    connection, given = target.connection, json.dumps(sorted(rows))
+    told = json.dumps(sorted({*rows, *documents}))
+    readers = raw(connection).execute(_READERS, {"rows": told}).fetchall()
+    _blank_reasons(target, {opinion for opinion, _ in readers}, {revision for _, revision in readers})
+    for document in documents:
+        judge_corrected(connection, document)
+    _look_again(connection, rows)
+    newest = (
+        raw(connection)
+        .execute(
+            "SELECT max(number), unit FROM opinion_wordings WHERE opinion IN (SELECT opinion FROM json_each(:rows) AS given "
+            "CROSS JOIN opinion_wordings AS gone ON gone.unit = given.value) "
+            "AND unit NOT IN (SELECT value FROM json_each(:rows)) GROUP BY opinion",
+            {"rows": given},
+        )
+        .fetchall()
+    )
+    for _, wording in newest:
+        raw(connection).execute(
+            "DELETE FROM validity_events WHERE unit = ? AND kind = ? AND by_unit IN (SELECT value FROM json_each(?))",
+            (wording, ValidityKind.CLOSED.value, given),
+        )
+        raw(connection).execute(
+            "UPDATE units SET closed_at = ?, changed = ? WHERE id = ?",
+            (closed_by_log(connection, wording), target.revision, wording),
+        )
+    opinions = len(_column(connection, "SELECT unit FROM json_each(?) JOIN opinions ON unit = value", rows))
+    return opinions, [wording for _, wording in newest]
+
+
+def follow_own_grounds(target: Target, wordings: Collection[int]) -> None:
+    """Close those wordings, which are the newest again, of which all grounds were closed meanwhile."""
+    query = "SELECT fact FROM json_each(?) AS given CROSS JOIN opinion_grounds ON wording = given.value"
+    follow_grounds(target, _column(target.connection, query, wordings))
+
+
+def judge_corrected(connection: Connection, unit: int) -> None:
+    """Delete the evidence that was judged by words which were corrected: of the fact, or against the opinion."""
+    _look_again(connection, [unit])
+    raw(connection).execute("DELETE FROM evidence WHERE fact = :unit OR version = :unit", {"unit": unit})
+
+
+def _look_again(connection: Connection, wordings: Collection[int]) -> None:
+    """The facts judged against these wordings, of which the evidence goes, are to be looked at again."""
+    raw(connection).execute(
+        "UPDATE opinions SET assessed_to = min(assessed_to, judged.since - 1) FROM (SELECT opinion, min(changed) AS since "
+        "FROM json_each(?) AS given CROSS JOIN evidence ON version = given.value CROSS JOIN units ON units.id = fact "
+        "GROUP BY opinion) AS judged WHERE judged.opinion = opinions.unit",
+        (json.dumps(sorted(wordings)),),
+    )
+
+
+def _blank_reasons(target: Target, opinions: Collection[int], revisions: Collection[int]) -> None:
+    values = {
+        "bank": target.bank,
+        "opinions": json.dumps(sorted(opinions)),
+        "revisions": json.dumps(sorted(revisions)),
+    }
+    written_then = "revision IN (SELECT value FROM json_each(:revisions))"
+    of_the_bank = "opinion IN (SELECT unit FROM opinions WHERE bank = :bank)"
+    for table in ("evidence", "opinion_wordings"):
+        raw(target.connection).execute(
+            f"UPDATE {table} SET reason = '' WHERE reason <> '' AND (opinion IN (SELECT value FROM json_each(:opinions)) "
+            f"OR ({written_then} AND {of_the_bank}))",
+            values,
+        )
+    raw(target.connection).execute(
+        f"UPDATE opinions SET reasoning = '' WHERE bank = :bank AND reasoning <> '' AND {written_then}",
+        values,
+    )
+
+
+def closed_by_log(connection: Connection, unit: int) -> int | None:
+    """From when on a unit is closed, by its log: the earliest closing since the last restoring counts."""
+    closed: int | None = None
+    log = raw(connection).execute(
+        "SELECT kind, effective_at FROM validity_events WHERE unit = ? ORDER BY id",
+        (unit,),
+    )
+    for kind, moment in log:
+        if kind == ValidityKind.CLOSED:
+            closed = moment if closed is None else min(closed, moment)
+        elif kind == ValidityKind.RESTORED:
+            closed = None
+    return closed
+
+
+def _column(connection: Connection, query: str, rows: Collection[int]) -> set[int]:
+    """What a query of one column finds for these row ids."""
+    return {row for (row,) in raw(connection).execute(query, (json.dumps(sorted(rows)),))}

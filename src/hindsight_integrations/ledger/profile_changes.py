@@ -8,8 +8,7 @@ from sqlalchemy import Connection
 
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.ledger.databases import SqliteDatabase
-from hindsight_integrations.ledger.reader import BankReads
-from hindsight_integrations.ledger.rows import Row, fields_text, find_bank, profile_from
+from hindsight_integrations.ledger.rows import BankReads, Row, fields_text, find_bank, profile_from
 from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.profile import BankProfile, ProfileChange
 from hindsight_integrations.model.time import from_micros, to_micros

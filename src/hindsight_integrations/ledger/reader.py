@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from datetime import datetime
 
 import numpy as np
@@ -21,6 +20,7 @@ from hindsight_integrations.ledger.rows import (
     PARAMETERS,
     SEALED,
     UNIT_COLUMNS,
+    BankReads,
     Row,
     batches,
     event_from,
@@ -36,14 +36,6 @@ from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.ports.ledger import StoredDocument
 
 RECORDS = UNIT_COLUMNS.split(", ").index("records") + 2  # of what `units` selects
-
-
-class BankReads:
-    """What the reads of a ledger stand on; whoever inherits them says which connection they run on."""
-
-    def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
-        """A connection on which all selects of the block see one state, and the bank's row id."""
-        raise NotImplementedError
 
 
 class UnitReader(BankReads):

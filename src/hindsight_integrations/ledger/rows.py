@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -79,6 +80,23 @@ class BankRow:
     id: int
     revision: int
     dimension: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a commit writes: the connection, the bank's row id, and the revision it makes."""
+
+    connection: Connection
+    bank: int
+    revision: int
+
+
+class BankReads:
+    """What the reads of a ledger stand on; whoever inherits them says which connection they run on."""
+
+    def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
+        """A connection on which all selects of the block see one state, and the bank's row id."""
+        raise NotImplementedError
 
 
 def find_bank(connection: Connection, name: str) -> BankRow:
