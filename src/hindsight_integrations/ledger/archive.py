@@ -23,11 +23,11 @@ from hindsight_integrations.ledger.erasure import BANK_CONTENT
 from hindsight_integrations.ledger.items import damaged_items, seal_items
 from hindsight_integrations.ledger.mental_models import WITHDRAWN
 from hindsight_integrations.ledger.observations import observe_bank
-from hindsight_integrations.ledger.reader import count_units
 from hindsight_integrations.ledger.records import seal_records
 from hindsight_integrations.ledger.rows import IS_FACT, NOT_OBSERVED, OWN_COLUMNS, find_bank
 from hindsight_integrations.ledger.rules import blocks
 from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.units import count_units
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.ports.ledger import ArchiveRow, Json

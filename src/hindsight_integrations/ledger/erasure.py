@@ -29,12 +29,12 @@ from hindsight_integrations.ledger.opinions import (
     follow_own_grounds,
     with_wordings,
 )
-from hindsight_integrations.ledger.reader import count_memories
 from hindsight_integrations.ledger.records import erase_unused, touched_categories
 from hindsight_integrations.ledger.rows import NOT_OBSERVED, Target, find_bank
 from hindsight_integrations.ledger.rules import blocks
 from hindsight_integrations.ledger.sql import changes, raw
 from hindsight_integrations.ledger.tasks import take_back
+from hindsight_integrations.ledger.units import count_memories
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.identifiers import identifies_any
 from hindsight_integrations.model.names import normalise_name

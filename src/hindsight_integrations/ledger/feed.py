@@ -13,10 +13,10 @@ from sqlalchemy import Connection
 from hindsight_integrations.ledger.checksums import well_formed
 from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.losses import found_loss, token_of
-from hindsight_integrations.ledger.reader import count_units
 from hindsight_integrations.ledger.rows import fetched, find_bank
 from hindsight_integrations.ledger.rules import bank_key, past_gaps
 from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.units import count_units
 from hindsight_integrations.model.namespaces import namespace_from
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.ports.arrays import (

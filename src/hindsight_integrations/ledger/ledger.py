@@ -42,7 +42,6 @@ from hindsight_integrations.ledger.opinions import (
     enqueue_reinforcement,
 )
 from hindsight_integrations.ledger.profile_changes import ProfileReads, SqliteProfiles
-from hindsight_integrations.ledger.reader import UnitReader
 from hindsight_integrations.ledger.records import RecordReader, SqliteCategoryChanges
 from hindsight_integrations.ledger.rows import (
     BANK_COLUMNS,
@@ -55,6 +54,7 @@ from hindsight_integrations.ledger.rules import bank_key, check_vectors
 from hindsight_integrations.ledger.sql import changes, raw
 from hindsight_integrations.ledger.tasks import SqliteTasks
 from hindsight_integrations.ledger.turns import SqliteTurns, ThreadReads
+from hindsight_integrations.ledger.units import UnitReader
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.writes import WriteSet

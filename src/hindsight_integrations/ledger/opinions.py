@@ -17,7 +17,6 @@ from sqlalchemy import Connection
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger.databases import SqliteDatabase
-from hindsight_integrations.ledger.reader import sound_units
 from hindsight_integrations.ledger.rows import (
     IS_FACT,
     IS_OPINION,
@@ -32,6 +31,7 @@ from hindsight_integrations.ledger.rows import (
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.ledger.tasks import enqueue_keys
+from hindsight_integrations.ledger.units import sound_units
 from hindsight_integrations.model.opinions import (
     UNKNOWN_CONFIDENCE,
     Assessment,

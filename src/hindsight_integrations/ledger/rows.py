@@ -11,7 +11,8 @@ from decimal import Decimal
 from sqlite3 import OperationalError
 from typing import Any, TypeAlias, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Executable
+from sqlalchemy.exc import DBAPIError
 
 from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.ledger.sql import raw
@@ -129,19 +130,29 @@ def batches(values: Sequence[T], size: int = PARAMETERS) -> Iterator[Sequence[T]
 
 
 def fetched(
-    connection: Connection, query: str, parameters: Sequence[object] | Mapping[str, object] = ()
+    connection: Connection,
+    query: Executable | str,
+    values: Sequence[object] | Mapping[str, object] | None = None,
 ) -> list[Row]:
     """All rows of a select. Text that damage made invalid has replacement characters, and so another checksum."""
     try:
-        return raw(connection).execute(query, parameters).fetchall()
-    except OperationalError as error:
-        if not str(error).startswith("Could not decode"):
+        return _selected(connection, query, values)
+    except (DBAPIError, OperationalError) as error:
+        if not str(getattr(error, "orig", error)).startswith("Could not decode"):
             raise
     raw(connection).text_factory = _lenient
     try:
-        return raw(connection).execute(query, parameters).fetchall()
+        return _selected(connection, query, values)
     finally:
         raw(connection).text_factory = str
+
+
+def _selected(
+    connection: Connection, query: Executable | str, values: Sequence[object] | Mapping[str, object] | None
+) -> list[Row]:
+    if isinstance(query, str):
+        return raw(connection).execute(query, values or ()).fetchall()
+    return [tuple(row) for row in connection.execute(query, values)]  # type: ignore[arg-type] # a mapping
 
 
 def _lenient(text: bytes) -> str:
