@@ -18,7 +18,7 @@ WHOLE_BANK = {"count", "vector_count"}
 
 WITHOUT_SINCE = {"revision", "graph_epoch", "mark", "roles", "knows", "waiting"}
 BY_IDS = {"vectors_of", "told"}
-BOUNDED = ("SCAN ledger", "SCAN json_each", "SCAN (subquery")
+BOUNDED = ("SCAN ledger", "SCAN ids_given", "SCAN block")
 """One row, the ids that were asked for, and a block of what the select inside found by index."""
 
 

@@ -5,18 +5,51 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
-from sqlite3 import IntegrityError
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Select,
+    bindparam,
+    case,
+    cast,
+    func,
+    literal,
+    or_,
+    select,
+    tuple_,
+    union,
+)
+from sqlalchemy.sql.elements import BindParameter, ColumnElement
 
 from hindsight_integrations.ledger.checksums import well_formed
 from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.losses import found_loss, token_of
-from hindsight_integrations.ledger.rows import fetched, find_bank
+from hindsight_integrations.ledger.rows import fetched, missing_bank
 from hindsight_integrations.ledger.rules import bank_key, past_gaps
-from hindsight_integrations.ledger.sql import raw
-from hindsight_integrations.ledger.units import count_units
+from hindsight_integrations.ledger.sql import among, integers, numbers, packed
+from hindsight_integrations.ledger.tables import (
+    banks,
+    commits,
+    entities,
+    erasures,
+    graph_epochs,
+    item_units,
+    items,
+    ledger,
+    links,
+    mentions,
+    removed,
+    retold,
+    turns,
+    unit_edits,
+    unit_sources,
+    units,
+    validity_events,
+    vectors,
+)
 from hindsight_integrations.model.namespaces import namespace_from
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.ports.arrays import (
@@ -34,43 +67,155 @@ from hindsight_integrations.ports.memory_graph import Edges, Mentions
 from hindsight_integrations.ports.watermark import IndexMark, Watermark
 
 BLOCK = 65_536  # links in one text: 2 MB, whatever the bank
+VECTORS_AT_ONCE = 8_192  # 12 MB at 384 dimensions
 
 _CODE_SHIFT = 54
 _WEIGHT_STEPS = 2.0**53  # a weight in [0, 1] is a whole number of these, so it comes back as it was
 
-_LINKS = (
-    "SELECT group_concat(source), group_concat(target), "
-    "group_concat(code << 54 | CAST(weight * 9007199254740992.0 AS INTEGER)), max(revision) FROM "
-    "(SELECT * FROM links WHERE bank = ? AND (revision, source, target, code) > (?, ?, ?, ?) "
-    "ORDER BY revision, source, target, code LIMIT ?)"
+_BANK: BindParameter[int] = bindparam("bank")
+_SINCE: BindParameter[int] = bindparam("since")
+
+_HEADER = (
+    select(banks.c.id, banks.c.revision, ledger.c.id, commits.c.token)
+    .select_from(
+        banks.join(ledger, literal(True)).outerjoin(
+            commits, (commits.c.bank == banks.c.id) & (commits.c.revision == banks.c.revision)
+        )
+    )
+    .where(banks.c.name == _BANK)
 )
-
-
-# Packed reads: whole columns of integers as one text each, which numpy reads three times as fast as rows. A
-# row costs Python a tuple and an integer for each of its columns. SQLite's `group_concat` costs it one string
-# a column.
-def integers(text: str | None) -> IntArray:
-    """The integers of a comma-separated text, (n,); none for the NULL that no row gives."""
-    if not text:
-        return np.empty(0, np.int64)
-    found: IntArray = np.fromstring(text, np.int64, sep=",")
-    return found
-
-
-def integer_columns(
-    connection: Connection, columns: Sequence[str], where: str, parameters: Sequence[object]
-) -> list[IntArray]:
-    """Expressions over the units a condition selects, each as an (n,) array, in no order.
-
-    Raises:
-        IntegrityError: one is not an integer for some unit.
-    """
-    picked = ", ".join(f"group_concat({column})" for column in columns)
-    row = raw(connection).execute(f"SELECT {picked} FROM units WHERE {where}", tuple(parameters)).fetchone()
-    found = [integers(text) for text in row]
-    if len({len(array) for array in found}) > 1:
-        raise IntegrityError(f"not every {' and '.join(columns)} is an integer")
-    return found
+_CHANGED = (units.c.bank == _BANK) & (units.c.changed > _SINCE)
+_UNDAMAGED = units.c.id.not_in(select(numbers("damaged").c.value))
+_COLUMNS: tuple[ColumnElement[Any], ...] = (
+    units.c.id,
+    case({each.value: code for code, each in enumerate(FactType)}, value=units.c.fact_type)
+    + case(
+        {
+            UnitKind.TURN.value: WAITING,
+            UnitKind.ITEM.value: STORED,
+            UnitKind.DOCUMENT_ITEM.value: IN_DOCUMENT,
+        },
+        value=units.c.kind,
+        else_=0,
+    ),
+    func.coalesce(units.c.occurred_start, UNDATED),
+    func.coalesce(units.c.occurred_end, UNDATED),
+    units.c.mentioned_at,
+    func.coalesce(units.c.closed_at, NEVER),
+    units.c.tokens,
+    case((units.c.compact_tokens < units.c.tokens, units.c.compact_tokens), else_=units.c.tokens),
+    func.coalesce(units.c.head, 0),
+    units.c.lasting,
+)
+_PACKED_COLUMNS = select(*map(packed, _COLUMNS)).where(_CHANGED)
+_WORDS = select(
+    units.c.id,
+    units.c.tags,
+    case((units.c.speaker == "", ""), else_=units.c.thread),
+    units.c.speaker,
+    units.c.metadata,
+).where(_CHANGED, or_(units.c.tags != "[]", units.c.speaker != "", units.c.metadata != "{}"))
+_restored = validity_events.alias("restored")
+_GAPS = (
+    select(validity_events.c.unit, validity_events.c.kind, validity_events.c.effective_at)
+    .where(
+        validity_events.c.unit.in_(
+            select(_restored.c.unit)
+            .join(units, units.c.id == _restored.c.unit)
+            .where(_CHANGED, _restored.c.kind == ValidityKind.RESTORED.value)
+        )
+    )
+    .order_by(validity_events.c.id)
+)
+_block = (
+    select(links)
+    .where(
+        links.c.bank == _BANK,
+        tuple_(links.c.revision, links.c.source, links.c.target, links.c.code)
+        > tuple_(*(bindparam(name) for name in ("since", "after_source", "after_target", "after_code"))),
+    )
+    .order_by(links.c.revision, links.c.source, links.c.target, links.c.code)
+    .limit(bindparam("block"))
+    .subquery("block")
+)
+_LINKS = select(
+    packed(_block.c.source),
+    packed(_block.c.target),
+    packed(_block.c.code.op("<<")(_CODE_SHIFT).op("|")(cast(_block.c.weight * _WEIGHT_STEPS, BigInteger))),
+    func.max(_block.c.revision),
+)
+_GRAPH_EPOCH = select(graph_epochs.c.revision).where(graph_epochs.c.bank == _BANK)
+_WAITING = select(func.count()).where(
+    units.c.bank == _BANK, units.c.kind == literal(UnitKind.TURN.value, literal_execute=True)
+)
+_UNITS = select(func.count()).where(units.c.bank == _BANK)
+_VECTOR_COUNT = select(func.count()).where(vectors.c.bank == _BANK)
+_EMBEDDED = select(packed(vectors.c.unit)).where(vectors.c.bank == _BANK, vectors.c.revision > _SINCE)
+_VECTORS = select(vectors.c.unit, vectors.c.vector).where(
+    vectors.c.bank == _BANK, vectors.c.revision > _SINCE
+)
+_VECTORS_OF = select(vectors.c.unit, vectors.c.vector).where(
+    vectors.c.bank == _BANK, among(vectors.c.unit, "ids")
+)
+_TEXTS = union(
+    select(units.c.id, units.c["text"]).where(units.c.bank == _BANK, units.c.created > _SINCE),
+    *(
+        select(units.c.id, units.c["text"])
+        .join(table, table.c.unit == units.c.id)
+        .where(table.c.bank == _BANK, table.c.revision > _SINCE)
+        for table in (unit_edits, retold)
+    ),
+)
+# A unit that is a message word for word was told in its own words alone.
+_said = units.alias("said")
+_TOLD = (
+    select(
+        units.c.id,
+        units.c["text"],
+        case((_said.c.id.is_(None), turns.c.speaker + ": " + turns.c["text"]), else_=_said.c["text"]),
+    )
+    .select_from(units)
+    .join(unit_sources, unit_sources.c.unit == units.c.id)
+    .join(
+        turns,
+        (turns.c.bank == unit_sources.c.bank)
+        & (turns.c.thread == unit_sources.c.thread)
+        & (turns.c.message == unit_sources.c.message),
+    )
+    .outerjoin(_said, _said.c.id == turns.c.unit)
+    .where(
+        among(units.c.id, "ids"),
+        unit_sources.c.bank == _BANK,
+        units.c.kind == UnitKind.MEMORY.value,
+        units.c.speaker == "",
+    )
+    .order_by(units.c.id, func.coalesce(_said.c.mentioned_at, turns.c.said_at), turns.c.message)
+)
+_MEMORIES = select(packed(units.c.id)).where(
+    units.c.bank == _BANK, units.c.created > _SINCE, units.c.kind == UnitKind.MEMORY.value
+)
+_MENTIONS = select(packed(mentions.c.unit), packed(mentions.c.entity)).where(
+    mentions.c.bank == _BANK, mentions.c.revision > _SINCE
+)
+_MENTIONED = select(packed(entities.c.id), packed(entities.c.mentions)).where(
+    entities.c.bank == _BANK, entities.c.mentions > bindparam("more_than")
+)
+_ROLES = select(packed(entities.c.id)).where(
+    entities.c.bank == _BANK, entities.c.role != literal("", literal_execute=True)
+)
+_ITEM_UNITS = (
+    select(units.c.id, items.c.id, items.c.namespace)
+    .join(item_units, item_units.c.unit == units.c.id)
+    .join(items, items.c.id == item_units.c.item)
+    .where(
+        units.c.bank == _BANK,
+        units.c.kind == literal(UnitKind.ITEM.value, literal_execute=True),
+        units.c.created > _SINCE,
+    )
+    .order_by(units.c.id)
+)
+_REMOVED = select(packed(removed.c.unit)).where(removed.c.bank == _BANK, removed.c.revision > _SINCE)
+_ERASED = select(erasures.c.bank).where(erasures.c.bank == _BANK, erasures.c.revision > _SINCE)
 
 
 def links_since(connection: Connection, bank: int, since: int) -> Edges:
@@ -95,56 +240,34 @@ def _link_blocks(
     connection: Connection, bank: int, since: int
 ) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
     """Sources, targets, codes and weights of links, BLOCK at a time, by revision, source, target and code."""
-    after = (since, np.iinfo(np.int64).max, 0, 0)
+    after = {"since": since, "after_source": np.iinfo(np.int64).max, "after_target": 0, "after_code": 0}
     while True:
-        first, second, rest, revision = raw(connection).execute(_LINKS, (bank, *after, BLOCK)).fetchone()
-        sources, targets, weighed = integers(first), integers(second), integers(rest)
+        row = connection.execute(_LINKS, {"bank": bank, "block": BLOCK, **after}).one()
+        sources, targets, weighed = map(integers, row[:3])
         codes, steps = weighed >> _CODE_SHIFT, weighed & ((1 << _CODE_SHIFT) - 1)
         yield sources, targets, codes, (steps / _WEIGHT_STEPS).astype(np.float32)
         if len(sources) < BLOCK:
             return
-        after = (revision, int(sources[-1]), int(targets[-1]), int(codes[-1]))
-
-
-_TYPE_CODE = " ".join(f"WHEN '{fact_type.value}' THEN {code}" for code, fact_type in enumerate(FactType))
-_KIND_CODE = (
-    f"CASE kind WHEN '{UnitKind.TURN.value}' THEN {WAITING} WHEN '{UnitKind.ITEM.value}' THEN {STORED} "
-    f"WHEN '{UnitKind.DOCUMENT_ITEM.value}' THEN {IN_DOCUMENT} ELSE 0 END"
-)
-_COLUMNS = (
-    "id",
-    f"CASE fact_type {_TYPE_CODE} END + {_KIND_CODE}",
-    f"coalesce(occurred_start, {UNDATED})",
-    f"coalesce(occurred_end, {UNDATED})",
-    "mentioned_at",
-    f"coalesce(closed_at, {NEVER})",
-    "tokens",
-    "coalesce(min(compact_tokens, tokens), tokens)",
-    "coalesce(head, 0)",
-    "lasting",
-)
-# A unit that is a message word for word was told in its own words alone.
-_TOLD = f"""
-SELECT units.id, units.text, iif(said.id IS NULL, turns.speaker || ': ' || turns.text, said.text)
-FROM json_each(?) CROSS JOIN units ON units.id = json_each.value
-CROSS JOIN unit_sources AS source ON source.unit = units.id
-JOIN turns ON turns.bank = source.bank AND turns.thread = source.thread AND turns.message = source.message
-LEFT JOIN units AS said ON said.id = turns.unit
-WHERE source.bank = ? AND units.kind = '{UnitKind.MEMORY.value}' AND units.speaker = ''
-ORDER BY units.id, coalesce(said.mentioned_at, turns.said_at), turns.message
-"""
-VECTORS_AT_ONCE = 8_192  # 12 MB at 384 dimensions
-
-_MENTION = np.dtype([("unit", "i8"), ("entity", "i8")])
+        ends = (int(column[-1]) for column in (sources, targets, codes))
+        after = {
+            "since": row[3],
+            **dict(zip(("after_source", "after_target", "after_code"), ends, strict=True)),
+        }
 
 
 class SqliteFeed:
     """A bank at the revision its connection sees; see the port."""
 
     def __init__(self, connection: Connection, bank: str, database: SqliteDatabase) -> None:
-        self._connection, found = connection, find_bank(connection, bank)
+        header = connection.execute(_HEADER, {"bank": bank}).one_or_none()
+        if header is None:
+            raise missing_bank(connection, bank)
+        self._bank, self._revision = int(header[0]), int(header[1])
+        own, token = header[2:]
+        self._mark = Watermark(own, self._bank, self._revision, (token or b"").hex())
+        self._connection, self._name = connection, bank
         self._path, self._accept_loss = database.path, database.accept_loss
-        self._name, self._bank, self._revision = bank, found.id, found.revision
+        self._removed: dict[int, IntArray] = {}
 
     @property
     def revision(self) -> int:
@@ -154,16 +277,14 @@ class SqliteFeed:
     @property
     def mark(self) -> Watermark:
         """The commit everything here stands at."""
-        (ledger,) = raw(self._connection).execute("SELECT id FROM ledger").fetchone()
-        return Watermark(
-            ledger, self._bank, self._revision, token_of(self._connection, self._bank, self._revision)
-        )
+        return self._mark
 
     def knows(self, mark: Watermark) -> bool:
         """Whether a mark is of this bank's history; see the port."""
-        (ledger,) = raw(self._connection).execute("SELECT id FROM ledger").fetchone()
-        token = token_of(self._connection, self._bank, mark.revision)
-        if (mark.ledger, mark.generation, mark.token) == (ledger, self._bank, token):
+        token = self._mark.token
+        if mark.revision != self._revision:
+            token = token_of(self._connection, self._bank, mark.revision)
+        if (mark.ledger, mark.generation, mark.token) == (self._mark.ledger, self._bank, token):
             return True
         loss = found_loss(self._connection, (), [IndexMark("index", bank_key(self._name), mark)])
         if loss and not self._accept_loss:
@@ -173,194 +294,154 @@ class SqliteFeed:
     @property
     def graph_epoch(self) -> int:
         """The last revision that changed links or mentions in place; 0 if none did."""
-        query = "SELECT revision FROM graph_epochs WHERE bank = ?"
-        row = raw(self._connection).execute(query, (self._bank,)).fetchone()
-        return int(row[0]) if row else 0
+        return self._number(_GRAPH_EPOCH)
 
     def count(self) -> int:
         """How many units the bank holds, turns that wait included."""
-        return count_units(self._connection, self._bank)
+        return self._number(_UNITS)
 
     def waiting(self) -> int:
         """How many of them are turns that wait for extraction."""
-        query = f"SELECT count(*) FROM units WHERE bank = ? AND kind = '{UnitKind.TURN.value}'"
-        return int(raw(self._connection).execute(query, (self._bank,)).fetchone()[0])
+        return self._number(_WAITING)
 
     def vector_count(self) -> int:
         """How many of them have a vector."""
-        query = "SELECT count(*) FROM vectors WHERE bank = ?"
-        return int(raw(self._connection).execute(query, (self._bank,)).fetchone()[0])
+        return self._number(_VECTOR_COUNT)
 
     def columns(self, since: int) -> UnitColumns:
         """The filterable columns of units changed after `since`."""
         return well_formed(partial(self._columns, since), self._connection, self._bank)
 
-    def _columns(self, since: int, without: Collection[int]) -> UnitColumns:
-        """The columns of all units changed after `since` but those of some row ids."""
-        where, parameters = "bank = ? AND changed > ?", (self._bank, since)
-        if without:
-            where += f" AND id NOT IN ({', '.join(map(str, without))})"
-        ids, types, starts, ends, mentioned, closed, tokens, compact, heads, lasting = integer_columns(
-            self._connection, _COLUMNS, where, parameters
-        )
-        order = np.argsort(ids, kind="stable")
-        tags, turns, metadata = self._words(ids[order], where, parameters)
-        return UnitColumns(
-            ids=ids[order],
-            types=types[order],
-            starts=starts[order],
-            ends=ends[order],
-            mentioned=mentioned[order],
-            closed=closed[order],
-            tokens=tokens[order],
-            compact=compact[order],
-            heads=heads[order],
-            lasting=lasting[order],
-            tags=tags,
-            turns=turns,
-            metadata=metadata,
-            gaps=self._gaps(since),
-        )
+    def _columns(self, since: int, damaged: Collection[int]) -> UnitColumns:
+        """The columns of all units changed after `since` but the damaged ones.
 
-    def _words(
-        self, ids: IntArray, where: str, parameters: tuple[int, int]
-    ) -> tuple[list[tuple[str, ...]], list[tuple[str, str]], list[str]]:
-        """Tags, thread and speaker of turns, and metadata of the units a condition selects (`ids`, ascending). Most have none of them."""
-        tags: list[tuple[str, ...]] = [()] * len(ids)
-        turns, metadata = [("", "")] * len(ids), [""] * len(ids)
-        rows = (
-            raw(self._connection)
-            .execute(
-                "SELECT id, tags, CASE speaker WHEN '' THEN '' ELSE thread END, speaker, metadata FROM units "
-                f"WHERE {where} AND (tags <> '[]' OR speaker <> '' OR metadata <> '{{}}')",
-                parameters,
-            )
-            .fetchall()
+        Raises:
+            ValueError: a column is not a whole number for some unit.
+        """
+        wanted = (_PACKED_COLUMNS, _WORDS)
+        if damaged:
+            wanted = (_PACKED_COLUMNS.where(_UNDAMAGED), _WORDS.where(_UNDAMAGED))
+        values = {"bank": self._bank, "since": since, "damaged": list(damaged)}
+        columns = [integers(text) for text in self._connection.execute(wanted[0], values).one()]
+        if len({len(column) for column in columns}) > 1:
+            raise ValueError("not every column of the units is a whole number")
+        order = np.argsort(columns[0], kind="stable")
+        ids, types, starts, ends, mentioned, closed, tokens, compact, heads, lasting = (
+            column[order] for column in columns
         )
-        places = np.searchsorted(ids, np.fromiter((row[0] for row in rows), np.int64, len(rows)))
-        parsed = {text: tuple(json.loads(text)) for text in {row[1] for row in rows}}
-        for place, (_, written, thread, speaker, own) in zip(places.tolist(), rows, strict=True):
-            tags[place], turns[place] = parsed[written], (thread, speaker)
-            metadata[place] = "" if own == "{}" else own
-        return tags, turns, metadata
+        tags, speakers, metadata = _words(ids, self._connection.execute(wanted[1], values).all())
+        return UnitColumns(
+            ids=ids,
+            types=types,
+            starts=starts,
+            ends=ends,
+            mentioned=mentioned,
+            closed=closed,
+            tokens=tokens,
+            compact=compact,
+            heads=heads,
+            lasting=lasting,
+            tags=tags,
+            turns=speakers,
+            metadata=metadata,
+            gaps=past_gaps(
+                (row, ValidityKind(kind), moment)
+                for row, kind, moment in self._connection.execute(_GAPS, values)
+            ),
+        )
 
     def embedded(self, since: int) -> IntArray:
         """Row ids whose vectors were written after `since`, ascending."""
-        return self._ids("SELECT unit FROM vectors WHERE bank = ? AND revision > ?", since)
+        return self._ids(_EMBEDDED, since)
 
     def vectors(self, since: int) -> Iterator[tuple[IntArray, Matrix]]:
         """Row ids and vectors written after `since`, VECTORS_AT_ONCE at a time."""
-        query = "SELECT unit, vector FROM vectors WHERE bank = ? AND revision > ?"
-        found = raw(self._connection).execute(query, (self._bank, since))
-        while rows := found.fetchmany(VECTORS_AT_ONCE):
+        result = self._connection.execute(_VECTORS, {"bank": self._bank, "since": since})
+        while rows := result.fetchmany(VECTORS_AT_ONCE):
             yield _with_vectors(rows)
 
     def vectors_of(self, ids: IntArray) -> Matrix:
         """The vectors of these row ids, in row order."""
-        query = "SELECT unit, vector FROM vectors WHERE bank = ? AND unit IN (SELECT value FROM json_each(?))"
-        rows = raw(self._connection).execute(query, (self._bank, json.dumps(ids.tolist()))).fetchall()
+        rows = self._connection.execute(_VECTORS_OF, {"bank": self._bank, "ids": ids.tolist()}).all()
         return _with_vectors(rows)[1] if rows else np.empty((0, 0), np.float32)
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:
         """Row ids and texts of units created, edited, or made of turns that were erased, after `since`."""
-        again = " ".join(
-            f"UNION SELECT units.id, units.text FROM {table} JOIN units ON units.id = unit "
-            f"WHERE {table}.bank = :bank AND {table}.revision > :since"
-            for table in ("unit_edits", "retold")
-        )
-        rows = fetched(
-            self._connection,
-            f"SELECT id, text FROM units WHERE bank = :bank AND created > :since {again}",
-            {"bank": self._bank, "since": since},
-        )
+        rows = fetched(self._connection, _TEXTS, {"bank": self._bank, "since": since})
         rows.sort(key=lambda row: int(row[0]))
-        return np.fromiter((row[0] for row in rows), np.int64, len(rows)), [
-            row[1] if isinstance(row[1], str) else "" for row in rows
-        ]
+        ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        return ids, [row[1] if isinstance(row[1], str) else "" for row in rows]
 
     def told(self, ids: IntArray) -> list[str]:
         """The texts of these units with the turns they were made from; empty for those without any beside themselves."""
         lines: dict[int, list[str]] = {}
-        for unit, text, line in fetched(self._connection, _TOLD, (json.dumps(ids.tolist()), self._bank)):
+        for unit, text, line in fetched(self._connection, _TOLD, {"bank": self._bank, "ids": ids.tolist()}):
             lines.setdefault(unit, [text]).append(line)
         return ["\n".join(lines.get(row, ())) for row in ids.tolist()]
 
     def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
         """Units by row, links by (source, target, code) and mentions by (unit, entity) created after `since`."""
-        memories = f"SELECT id FROM units WHERE bank = ? AND created > ? AND kind = '{UnitKind.MEMORY.value}'"
-        units = self._ids(memories, since)
         edges = links_since(self._connection, self._bank, since)
-        found = raw(self._connection).execute(
-            "SELECT unit, entity FROM mentions WHERE bank = ? AND revision > ?", (self._bank, since)
-        )
-        pairs = np.fromiter(found, _MENTION)
-        pairs = pairs[np.lexsort((pairs["entity"], pairs["unit"]))]
-        mentions = Mentions(*(np.ascontiguousarray(pairs[name]) for name in ("unit", "entity")))
-        return units, edges, mentions
+        row = self._connection.execute(_MENTIONS, {"bank": self._bank, "since": since}).one()
+        of_unit, of_entity = map(integers, row)
+        order = np.lexsort((of_entity, of_unit))
+        return self._ids(_MEMORIES, since), edges, Mentions(of_unit[order], of_entity[order])
 
     def mentioned(self, more_than: float) -> tuple[IntArray, IntArray]:
         """Row ids and degrees of entities that more than so many units mention, ascending."""
-        rows = (
-            raw(self._connection)
-            .execute(
-                "SELECT id, mentions FROM entities WHERE bank = ? AND mentions > ? ORDER BY id",
-                (self._bank, more_than),
-            )
-            .fetchall()
-        )
-        entities, degrees = np.array(rows, np.int64).reshape(-1, 2).T
-        return entities, degrees
+        row = self._connection.execute(_MENTIONED, {"bank": self._bank, "more_than": int(more_than)}).one()
+        ids, degrees = map(integers, row)
+        order = np.argsort(ids)
+        return ids[order], degrees[order]
 
     def item_units(self, since: int) -> ItemUnits:
         """Texts of items that came after `since`."""
-        rows = (
-            raw(self._connection)
-            .execute(
-                "SELECT units.id, items.id, namespace FROM units CROSS JOIN item_units ON unit = units.id "
-                f"JOIN items ON items.id = item WHERE units.bank = ? AND kind = '{UnitKind.ITEM.value}' AND created > ? "
-                "ORDER BY units.id",
-                (self._bank, since),
-            )
-            .fetchall()
-        )
-        units, items = (np.fromiter((row[at] for row in rows), np.int64, len(rows)) for at in (0, 1))
-        return ItemUnits(units, items, [namespace_from(row[2]) for row in rows])
+        rows = self._connection.execute(_ITEM_UNITS, {"bank": self._bank, "since": since}).all()
+        texts, of_items = (np.fromiter((row[at] for row in rows), np.int64, len(rows)) for at in (0, 1))
+        return ItemUnits(texts, of_items, [namespace_from(row[2]) for row in rows])
 
     def removed(self, since: int) -> IntArray:
         """Row ids of units forgotten or, being turns, extracted, or, being texts of items, replaced or deleted after `since`, ascending."""
-        return self._ids("SELECT unit FROM removed WHERE bank = ? AND revision > ?", since)
+        if since not in self._removed:
+            self._removed[since] = self._ids(_REMOVED, since)
+        return self._removed[since]
 
     def erased(self, since: int) -> bool:
         """Whether anything was erased after `since`."""
-        query = "SELECT 1 FROM erasures WHERE bank = ? AND revision > ?"
-        return raw(self._connection).execute(query, (self._bank, since)).fetchone() is not None
+        return self._connection.execute(_ERASED, {"bank": self._bank, "since": since}).first() is not None
 
     def roles(self) -> IntArray:
         """Row ids of entities that have a role, ascending."""
-        query = "SELECT id FROM entities WHERE bank = ? AND role <> '' ORDER BY id"
-        return np.array([row[0] for row in raw(self._connection).execute(query, (self._bank,))], np.int64)
+        return self._ids(_ROLES, 0)
 
-    def _gaps(self, since: int) -> IntArray:
-        """Past gaps in the validity of units changed after `since`, from the logs of those ever restored."""
-        log = raw(self._connection).execute(
-            "SELECT unit, kind, effective_at FROM validity_events WHERE unit IN "
-            "(SELECT back.unit FROM units CROSS JOIN validity_events AS back ON back.unit = units.id AND back.kind = ? "
-            "WHERE units.bank = ? AND units.changed > ?) ORDER BY id",
-            (ValidityKind.RESTORED.value, self._bank, since),
-        )
-        return past_gaps((row, ValidityKind(kind), moment) for row, kind, moment in log)
+    def _number(self, statement: Select[Any]) -> int:
+        """The one number a statement selects; 0 if it selects none."""
+        return int(self._connection.execute(statement, {"bank": self._bank}).scalar() or 0)
 
-    def _ids(self, query: str, since: int) -> IntArray:
-        ids = np.fromiter(
-            (row[0] for row in raw(self._connection).execute(query, (self._bank, since))), np.int64
-        )
+    def _ids(self, statement: Select[Any], since: int) -> IntArray:
+        """The numbers of the packed column a statement selects, ascending."""
+        ids = integers(self._connection.execute(statement, {"bank": self._bank, "since": since}).scalar())
         ids.sort()
         return ids
 
 
-def _with_vectors(rows: list[tuple[int, bytes]]) -> tuple[IntArray, Matrix]:
+def _words(
+    ids: IntArray, rows: Sequence[Any]
+) -> tuple[list[tuple[str, ...]], list[tuple[str, str]], list[str]]:
+    """Tags, thread and speaker of turns, and metadata of units (`ids`, ascending); `rows` are those that have any."""
+    tags: list[tuple[str, ...]] = [()] * len(ids)
+    speakers, metadata = [("", "")] * len(ids), [""] * len(ids)
+    places = np.searchsorted(ids, np.fromiter((row[0] for row in rows), np.int64, len(rows)))
+    parsed = {text: tuple(json.loads(text)) for text in {row[1] for row in rows}}
+    for place, (_, written, thread, speaker, own) in zip(places.tolist(), rows, strict=True):
+        tags[place], speakers[place] = parsed[written], (thread, speaker)
+        metadata[place] = "" if own == "{}" else own
+    return tags, speakers, metadata
+
+
+def _with_vectors(rows: Sequence[Any]) -> tuple[IntArray, Matrix]:
     """Row ids (n,), ascending, and their vectors (n, dimension)."""
-    rows.sort(key=lambda row: int(row[0]))
+    rows = sorted(rows, key=lambda row: int(row[0]))
     ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
     # A bytearray, so that the caller gets an array it may write to without a second copy.
     matrix = np.frombuffer(bytearray().join(row[1] for row in rows), "<f4").reshape(len(rows), -1)
