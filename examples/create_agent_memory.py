@@ -1,14 +1,13 @@
-"""An agent of LangChain's create_agent that remembers its users across conversations. Runs without a key and without a network.
+"""An agent built with LangChain's create_agent that remembers its users across conversations. Runs without a key and without a network.
 
     pip install "hindsight-integrations[langchain,openai,offline]"
     python examples/create_agent_memory.py
 
-A script stands in for the model. To talk to a real one, name it in HINDSIGHT_MODEL ("openai:gpt-5-mini", with OPENAI_API_KEY
-set): it answers then. Memory is the messages word for word either way; open Hindsight with `model=` to have facts extracted.
+Without HINDSIGHT_MODEL the model is scripted: it knows only the memories in its prompt. Set it ("openai:gpt-5-mini", with
+OPENAI_API_KEY), and a real model answers. Memories are verbatim messages either way; open Hindsight with `model=` to extract facts.
 """
 
 import os
-import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,31 +22,36 @@ from hindsight_integrations import Hindsight
 from hindsight_integrations.langgraph import HindsightMiddleware
 from hindsight_integrations.testing import ScriptedModel
 
-HOURS = {"lisbon": "13:00", "porto": "13:00", "vienna": "14:00"}
+HOURS = {"Lisbon": "13:00", "Porto": "13:00", "Vienna": "14:00"}
 
 
 @tool
 def local_time(city: str) -> str:
-    """What time it is in a city."""
-    return f"It is {HOURS[city.casefold()]} in {city}."
+    """Tell the time in a city."""
+    return f"It is {HOURS[city.title()]} in {city}."
 
 
-def answer(messages: list[BaseMessage]) -> AIMessage:
-    """Stands in for a language model: it asks the tool about a city that it remembers, and says what it learned."""
+QUESTION = "What time is it where my sister lives?"
+
+
+def scripted_reply(messages: list[BaseMessage]) -> AIMessage:
+    """Answer the question with the tool if the memories in the prompt name the sister's city."""
     if isinstance(messages[-1], ToolMessage):
         return AIMessage(str(messages[-1].text))
-    memories = re.findall(r"^- (.*)$", str(messages[-1].text), re.MULTILINE)
-    cities = re.findall(r"moved to (\w+)", " ".join(memories))
-    if cities:
-        return AIMessage("", tool_calls=[{"name": "local_time", "args": {"city": cities[0]}, "id": "call-1"}])
-    return AIMessage("Tell me more.")
+    memories, _, message = str(messages[-1].text).rpartition("\n\n")
+    if message != QUESTION:
+        return AIMessage("Noted.")
+    city = next((city for city in HOURS if f"sister Ana moved to {city}" in memories), None)
+    if city is None:
+        return AIMessage("I don't know yet where your sister lives.")
+    return AIMessage("", tool_calls=[{"name": "local_time", "args": {"city": city}, "id": "call-1"}])
 
 
 def build(hindsight: Hindsight) -> Any:  # noqa: ANN401 - what create_agent returns has six type parameters
-    """An agent with a tool and a memory. The bank is the user's: `user_id` of the config, as `talk` passes it."""
+    """Build an agent with a tool and a memory. The `user_id` of the config, which `talk` passes, selects the bank."""
     name = os.environ.get("HINDSIGHT_MODEL")
-    model = ChatOpenAI(model=name.removeprefix("openai:")) if name else ScriptedModel(answer)
-    # This stand-in only repeats what it reads, so its own words are not worth keeping; leave `roles` out with a real one.
+    model = ChatOpenAI(model=name.removeprefix("openai:")) if name else ScriptedModel(scripted_reply)
+    # Scripted replies only repeat what users said, so they are not retained. Leave `roles` out with a real model.
     memory = HindsightMiddleware(hindsight, roles=("user",))
     return create_agent(
         model,
@@ -59,7 +63,7 @@ def build(hindsight: Hindsight) -> Any:  # noqa: ANN401 - what create_agent retu
 
 
 def talk(agent: Any, user: str, thread: str, text: str) -> None:  # noqa: ANN401 - see build
-    """One turn."""
+    """Run one turn."""
     config = {"configurable": {"user_id": user, "thread_id": thread}}
     state = agent.invoke({"messages": [HumanMessage(text)]}, config)
     print(f"[{thread}] {user}: {text}")
@@ -67,16 +71,16 @@ def talk(agent: Any, user: str, thread: str, text: str) -> None:  # noqa: ANN401
 
 
 def main() -> None:
-    """Alice talks in two conversations; Bob has memories of his own."""
+    """Talk to Alice in two conversations, and to Bob, who has his own bank."""
     with TemporaryDirectory() as folder, Hindsight.open(Path(folder) / "memory") as hindsight:
         agent = build(hindsight)
         talk(agent, "alice", "monday", "My sister Ana moved to Lisbon.")
-        talk(agent, "alice", "friday", "What time is it where my sister lives?")
-        talk(agent, "bob", "saturday", "What time is it where my sister lives?")
+        talk(agent, "alice", "friday", QUESTION)
+        talk(agent, "bob", "saturday", QUESTION)
         thread = agent.get_state({"configurable": {"thread_id": "friday"}}).values["messages"]
-        print("in Friday's thread:", [message.type for message in thread])
+        print("messages in Friday's thread:", [message.type for message in thread])
         print(
-            "Lisbon stands in its user messages:",
+            "its user messages contain Lisbon:",
             any("Lisbon" in m.text for m in thread if m.type == "human"),
         )
         for user in hindsight.banks():

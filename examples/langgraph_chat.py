@@ -3,12 +3,11 @@
     pip install "hindsight-integrations[langgraph,openai,offline]"
     python examples/langgraph_chat.py
 
-A script stands in for the model. To talk to a real one, name it in HINDSIGHT_MODEL ("openai:gpt-5-mini", with OPENAI_API_KEY
-set): it answers then, and memory is narrative facts that it extracts from the conversation instead of the messages word for word.
+Without HINDSIGHT_MODEL the replies are scripted: a reply is given only if the memories in the prompt contain its words. Set it
+("openai:gpt-5-mini", with OPENAI_API_KEY), and a real model answers and extracts narrative facts; otherwise memories are verbatim messages.
 """
 
 import os
-import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,16 +31,29 @@ from hindsight_integrations.testing import ScriptedModel
 PROMPT = "You are a helpful assistant."
 
 
-def answer_from_memory(messages: list[BaseMessage]) -> str:
-    """Stands in for a language model: it quotes the best of the memories it is shown."""
-    memories = re.findall(r"^- (.*)$", messages[-1].text, re.MULTILINE)
-    return f"I remember: {memories[0]}" if memories else "Nice to meet you! I will remember that."
+SCRIPT = [  # message, words that the memories in the prompt must contain, reply
+    ("My sister Ana moved to Lisbon last month.", [], "Lovely! What does she do there?"),
+    (
+        "Where does my sister live?",
+        ["sister Ana", "Lisbon", "May 2024"],
+        "Your sister Ana lives in Lisbon; she moved there in May.",
+    ),
+]
+
+
+def scripted_reply(messages: list[BaseMessage]) -> str:
+    """Return the reply of the first row whose message and memories match."""
+    memories, _, message = messages[-1].text.rpartition("\n\n")
+    for expected, words, reply in SCRIPT:
+        if message == expected and all(word in memories for word in words):
+            return reply
+    return "I don't know yet." if message.endswith("?") else "Noted."
 
 
 def build(hindsight: Hindsight) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """recall -> answer -> retain. The bank is the user's: `user_id` of the config, as `talk` passes it."""
+    """Build the graph recall -> answer -> retain. The `user_id` of the config, which `talk` passes, selects the bank."""
     name = os.environ.get("HINDSIGHT_MODEL")
-    model = ChatOpenAI(model=name.removeprefix("openai:")) if name else ScriptedModel(answer_from_memory)
+    model = ChatOpenAI(model=name.removeprefix("openai:")) if name else ScriptedModel(scripted_reply)
 
     def answer(state: MemoryState) -> dict[str, list[BaseMessage]]:
         # Memories go into the prompt of this turn only; the conversation itself stays clean.
@@ -51,8 +63,7 @@ def build(hindsight: Hindsight) -> CompiledStateGraph[Any, Any, Any, Any]:
     graph = StateGraph(MemoryState)
     graph.add_node("recall", create_recall_node(hindsight))
     graph.add_node("answer", answer)
-    # This stand-in for a model only repeats what users say, so its own words are not worth keeping; leave `roles` out
-    # with a real one.
+    # Scripted replies only repeat what users said, so they are not retained. Leave `roles` out with a real model.
     graph.add_node("retain", create_retain_node(hindsight, roles=("user",)))
     graph.add_edge(START, "recall")
     graph.add_edge("recall", "answer")
@@ -61,7 +72,7 @@ def build(hindsight: Hindsight) -> CompiledStateGraph[Any, Any, Any, Any]:
 
 
 def talk(graph: CompiledStateGraph[Any, Any, Any, Any], user: str, thread: str, text: str, day: str) -> None:
-    """One turn. Messages carry the day they were said; without it that is now."""
+    """Run one turn. A message may carry the time it was said; the default is now."""
     config: RunnableConfig = {"configurable": {"user_id": user, "thread_id": thread}}
     message = HumanMessage(text, additional_kwargs={"timestamp": day})
     state = graph.invoke({"messages": [message]}, config)
@@ -70,7 +81,7 @@ def talk(graph: CompiledStateGraph[Any, Any, Any, Any], user: str, thread: str, 
 
 
 def main() -> None:
-    """Alice talks in two conversations; Bob has memories of his own."""
+    """Talk to Alice in two conversations, and to Bob, who has his own bank."""
     with TemporaryDirectory() as folder, Hindsight.open(Path(folder) / "memory") as hindsight:
         graph = build(hindsight)
         talk(graph, "alice", "monday", "My sister Ana moved to Lisbon last month.", "2024-06-10T09:00")

@@ -1,12 +1,13 @@
-"""A LangGraph agent that survives being killed: its steps are checkpointed, and what it learns is remembered, each once.
+"""A LangGraph agent that survives a kill: its steps are checkpointed, and each thing it learns is remembered once.
 
     pip install "hindsight-integrations[cookbooks]"
     python examples/langgraph_checkpointed_agent.py inspection
 
-It inspects the boats of a rowing club, one after the other, and reports. Press Ctrl-C, or `kill -9` it, while it is at work;
-run it again with the same folder, and it goes on where it was. Run it once more when it is done, and it reports from memory.
+It inspects the boats of a rowing club, one after the other, and reports. Press Ctrl-C or `kill -9` it while it runs; run it again with
+the same folder, and it continues where it stopped. Run it once more after it has finished, and it reports from memory.
 
-A script stands in for the model. To use a real one, name it in HINDSIGHT_MODEL ("openai:gpt-5-mini", with OPENAI_API_KEY set).
+Without HINDSIGHT_MODEL the report is scripted: it lists the boats whose repairs are in the memories in the prompt. Set it
+("openai:gpt-5-mini", with OPENAI_API_KEY) to use a real model.
 """
 
 import argparse
@@ -35,7 +36,7 @@ from hindsight_integrations.testing import ScriptedModel
 BANK = "rowing club"
 THREAD: RunnableConfig = {"configurable": {"thread_id": "spring inspection", "user_id": BANK}}
 TASK = "Inspect our boats. Which of them need a repair?"
-# What it finds at each boat; a real agent would call a tool there.
+# The result of each inspection; a real agent would call a tool.
 FINDINGS = {
     "Thunder": "The hull of Thunder has a crack below the bow and needs a repair.",
     "Heron": "Heron was revarnished in April and is fit for the season.",
@@ -48,21 +49,22 @@ PROMPT = "Answer from what you remember, and name each boat."
 
 
 class State(MemoryState):
-    """What was said, which boats are left, and what is remembered for the report."""
+    """The messages, the recalled memories and the boats that are left."""
 
     boats: list[str]
 
 
-def name_the_repairs(messages: list[BaseMessage]) -> str:
-    """Stands in for a language model: it names the boats of which a memory speaks of a repair."""
-    broken = [boat for boat, found in FINDINGS.items() if "repair" in found and found in messages[-1].text]
-    return f"These need a repair: {', '.join(broken) or 'none that I know of'}."
+def scripted_reply(messages: list[BaseMessage]) -> str:
+    """List the boats whose repairs are in the memories in the prompt."""
+    memories = messages[-1].text
+    boats = [boat for boat, finding in FINDINGS.items() if "repair" in finding and finding in memories]
+    return f"These need a repair: {', '.join(boats)}." if boats else "I don't know yet."
 
 
 def build(
     hindsight: Hindsight, saver: SqliteSaver, model: BaseChatModel, pause_s: float
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Inspect and retain, boat by boat; then recall and report. Whose memory it is, `user_id` of the config says."""
+    """Inspect and retain, boat by boat; then recall and report. The `user_id` of the config selects the bank."""
 
     def inspect(state: State) -> dict[str, list[str] | list[AIMessage]]:
         time.sleep(pause_s)
@@ -70,7 +72,7 @@ def build(
         return {"messages": [AIMessage(FINDINGS[boat])], "boats": left}
 
     def report(state: State) -> dict[str, list[BaseMessage]]:
-        # The report is made from memory, not from the messages: these may be trimmed long before it is due.
+        # The report uses the memories, not the messages, because long threads are trimmed.
         question = with_memories([HumanMessage(TASK)], state["memories"])
         return {"messages": [model.invoke([SystemMessage(PROMPT), *question])]}
 
@@ -91,45 +93,46 @@ def build(
 
 
 def next_input(agent: CompiledStateGraph[Any, Any, Any, Any]) -> dict[str, object] | None:
-    """What to invoke the agent with: its task, or None where a checkpoint says how far it had come."""
+    """Return the input of the graph: the task, or None to continue from a checkpoint."""
     checkpoint = agent.get_state(THREAD)
     messages, boats = (checkpoint.values.get(key) for key in ("messages", "boats"))
     if checkpoint.next:
         print(
-            f"going on with {checkpoint.next[0]}; boats left: {', '.join(boats or ()) or 'none'}", flush=True
+            f"continuing with {checkpoint.next[0]}; boats left: {', '.join(boats or ()) or 'none'}",
+            flush=True,
         )
         return None
     if messages and isinstance(
         messages[-1], HumanMessage
     ):  # killed before its first step: the same task again
         return {"messages": messages[-1:], "boats": boats}
-    # Once all boats are inspected none is left: asked again, it answers from memory.
+    # After a finished run no boat is left, so the agent answers from memory.
     return {"messages": [HumanMessage(TASK)], "boats": [] if messages else list(FINDINGS)}
 
 
 def main() -> None:
-    """Begin, go on, or report again, whatever the folder says."""
-    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("folder", type=Path, help="where checkpoints and memory are kept")
-    arguments.add_argument(
-        "--pause", type=float, default=1.0, help="seconds at each boat; time to kill it in"
+    """Start, continue or report again, depending on the state in the folder."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path, help="folder of the checkpoints and the memory")
+    parser.add_argument(
+        "--pause", type=float, default=1.0, help="seconds per boat, so that there is time to kill it"
     )
-    given = arguments.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
 
     name = os.environ.get("HINDSIGHT_MODEL")
-    model = ChatOpenAI(model=name.removeprefix("openai:")) if name else ScriptedModel(name_the_repairs)
+    model = ChatOpenAI(model=name.removeprefix("openai:")) if name else ScriptedModel(scripted_reply)
     with (
-        Hindsight.open(given.folder / "memory") as hindsight,
-        SqliteSaver.from_conn_string(str(given.folder / "checkpoints.sqlite")) as saver,
+        Hindsight.open(arguments.folder / "memory") as hindsight,
+        SqliteSaver.from_conn_string(str(arguments.folder / "checkpoints.sqlite")) as saver,
     ):
-        agent = build(hindsight, saver, model, given.pause)
+        agent = build(hindsight, saver, model, arguments.pause)
         # "sync": a step's checkpoint is on disk before the next step begins, so that a kill costs at most one step.
         steps = agent.stream(next_input(agent), THREAD, stream_mode="updates", durability="sync")
         for step in steps:
             for node, update in step.items():
-                said = ((update or {}).get("messages") or [None])[-1]
-                print(f"{node}: {said.text}" if said else node, flush=True)
+                message = ((update or {}).get("messages") or [None])[-1]
+                print(f"{node}: {message.text}" if message else node, flush=True)
         print(f"{hindsight.bank(BANK).count()} memories")
 
 

@@ -81,11 +81,11 @@ def build(hindsight: Hindsight) -> CompiledStateGraph[Any, Any, Any, Any]:
 
 
 def run(
-    agent: CompiledStateGraph[Any, Any, Any, Any], given: dict[str, Any] | Command[Any]
+    agent: CompiledStateGraph[Any, Any, Any, Any], graph_input: dict[str, Any] | Command[Any]
 ) -> list[dict[str, Any]]:
     """Run the agent and say which nodes it passes; the changes it asks about, if it does."""
     passed, changes = [], []
-    steps: Any = agent.stream(given, RUN, stream_mode="updates", subgraphs=True)
+    steps: Any = agent.stream(graph_input, RUN, stream_mode="updates", subgraphs=True)
     for place, step in steps:
         for node, update in step.items():
             if node == "__interrupt__":

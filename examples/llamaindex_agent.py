@@ -1,10 +1,10 @@
-"""A LlamaIndex agent that remembers what it was told, over sessions and restarts. Runs without a key and without a network.
+"""A LlamaIndex agent that remembers its user across sessions and restarts. Runs without a key and without a network.
 
     pip install "hindsight-integrations[llamaindex,offline]"
     python examples/llamaindex_agent.py
 
-A script stands in for the model. To use a real one, name one of OpenAI's in HINDSIGHT_MODEL ("gpt-5-mini"; with
-OPENAI_API_KEY set and llama-index-llms-openai installed).
+Without HINDSIGHT_MODEL the replies are scripted: a reply is given only if the memories in the prompt contain its words. To use a real
+model, set it to one of OpenAI's ("gpt-5-mini"; with OPENAI_API_KEY set and llama-index-llms-openai installed).
 """
 
 import asyncio
@@ -28,35 +28,48 @@ SESSIONS = {
 }
 
 
-def stand_in(messages: list[ChatMessage]) -> ChatMessage | str:
-    """Stands in for a language model: it notes what it is asked to note, and says what it reads in its prompt."""
-    asked = next(str(message.content) for message in reversed(messages) if message.role == "user")
+SCRIPT = [  # message, words that the memories in the prompt must contain, reply
+    ("My name is Alice and I keep bees in Porto.", [], "Nice to meet you, Alice!"),
+    (
+        "Please note for later that the hive by the river is called Thunder.",
+        [],
+        calling("retain_memory", content="The hive by the river is called Thunder."),
+    ),
+    (
+        "What is the hive by the river called?",
+        ["hive", "Thunder"],
+        "Your hive by the river is called Thunder.",
+    ),
+    ("And where do I keep my bees?", ["bees in Porto"], "You keep your bees in Porto."),
+]
+
+
+def scripted_reply(messages: list[ChatMessage]) -> ChatMessage | str:
+    """Return the reply of the first row whose message and memories match."""
     if messages[-1].role == "tool":
-        return "I noted it."
-    question = asked.splitlines()[-1]  # after what is remembered
-    if "note for later" in question:
-        return calling("retain_memory", content="The hive by the river is called Thunder.")
-    if not question.endswith("?"):
-        return "Nice to meet you!"
-    word = "Thunder" if "called" in question else "Porto"
-    remembered = [line for line in asked.splitlines()[:-1] if word in line]
-    return f"I remember: {remembered[0].lstrip('- ')}" if remembered else "I do not know."
+        return "Noted."
+    memories, _, message = str(messages[-1].content).rpartition("\n")
+    for expected, words, reply in SCRIPT:
+        if message == expected and all(word in memories for word in words):
+            return reply
+    return "I don't know yet." if message.endswith("?") else "Noted."
 
 
 def model() -> LLM:
-    """The model that HINDSIGHT_MODEL names, or the script."""
+    """Return the model that HINDSIGHT_MODEL names, or the script."""
     if name := os.environ.get("HINDSIGHT_MODEL"):
         from llama_index.llms.openai import OpenAI
 
         return OpenAI(model=name.removeprefix("openai:"))
-    return ScriptedLLM(stand_in)
+    return ScriptedLLM(scripted_reply)
 
 
 async def session(folder: Path, name: str, messages: list[str]) -> None:
-    """One session, in a process that may well be another one: only the folder is the same."""
+    """Run one session. It shares only the folder with other sessions, so it could be another process."""
     async with AsyncHindsight.open(folder) as hindsight:
         bank = await hindsight.bank("alice")
-        memory = HindsightMemory(bank, session_id=name)
+        # Scripted replies only repeat what the user said, so they are not retained. Leave `roles` out with a real model.
+        memory = HindsightMemory(bank, session_id=name, roles=("user",))
         tools = HindsightToolSpec(bank).to_tool_list(["retain_memory"])
         agent = FunctionAgent(llm=model(), tools=tools, system_prompt="You are a helpful assistant.")
         for message in messages:
@@ -66,7 +79,7 @@ async def session(folder: Path, name: str, messages: list[str]) -> None:
 
 
 async def main() -> None:
-    """On Friday the agent is asked what it was told on Monday."""
+    """Tell the agent something on Monday and ask for it on Friday."""
     with TemporaryDirectory() as folder:
         for name, messages in SESSIONS.items():
             await session(Path(folder), name, messages)

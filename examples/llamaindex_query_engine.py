@@ -58,16 +58,16 @@ def main() -> None:
         response = engine.query(question)
 
         print(f"question: {question}")
-        for found in response.source_nodes:
-            print(f"  {found.score:.2f}  {found.text}  [{found.node.metadata['date']}]")
+        for source in response.source_nodes:
+            print(f"  {source.score:.2f}  {source.text}  [{source.node.metadata['date']}]")
         print(f"\nwhat the model is asked:\n{response}\n")
 
         bank.retain(INVOICES)
-        lately = MetadataFilters(
+        since_2025 = MetadataFilters(
             filters=[MetadataFilter(key="year", value=2025, operator=FilterOperator.GTE)]
         )
-        for found in HindsightRetriever(bank, filters=lately).retrieve("What did the vet charge?"):
-            print(f"since 2025: {found.text}")
+        for match in HindsightRetriever(bank, filters=since_2025).retrieve("What did the vet charge?"):
+            print(f"since 2025: {match.text}")
 
         answer = HindsightQueryEngine(bank).query(
             "What does Miso eat?"

@@ -27,9 +27,9 @@ def test_the_langgraph_example_remembers_across_threads_and_keeps_users_apart() 
     """On Friday the chatbot still knows what Alice said on Monday, with its date; it knows nothing of Bob's sister."""
     turns = [line for line in output_of(str(EXAMPLES / "langgraph_chat.py")).splitlines() if "agent:" in line]
     assert [line.split("agent: ")[1] for line in turns] == [
-        "Nice to meet you! I will remember that.",
-        "I remember: user: My sister Ana moved to Lisbon last month. (happened in May 2024)",
-        "Nice to meet you! I will remember that.",
+        "Lovely! What does she do there?",
+        "Your sister Ana lives in Lisbon; she moved there in May.",
+        "I don't know yet.",
     ]
 
 
@@ -38,13 +38,13 @@ def test_the_agent_of_create_agent_uses_what_it_remembers_and_keeps_it_out_of_th
     """On Friday its tool is asked about the city that Alice named on Monday; Bob's agent knows no city."""
     printed = output_of(str(EXAMPLES / "create_agent_memory.py")).splitlines()
     assert [line.split("agent: ")[1] for line in printed if "agent:" in line] == [
-        "Tell me more.",
+        "Noted.",
         "It is 13:00 in Lisbon.",
-        "Tell me more.",
+        "I don't know yet where your sister lives.",
     ]
     assert printed[6:] == [
-        "in Friday's thread: ['human', 'ai', 'tool', 'ai']",
-        "Lisbon stands in its user messages: False",
+        "messages in Friday's thread: ['human', 'ai', 'tool', 'ai']",
+        "its user messages contain Lisbon: False",
         "alice: ['user: My sister Ana moved to Lisbon.']",
         "bob: []",
     ]
@@ -73,12 +73,11 @@ def test_the_llamaindex_agent_remembers_over_a_restart() -> None:
     turns = [
         line for line in output_of(str(EXAMPLES / "llamaindex_agent.py")).splitlines() if "agent:" in line
     ]
-    answers = [line.split("agent: ")[1].split(" (mentioned")[0] for line in turns]
-    assert answers == [
-        "Nice to meet you!",
-        "I noted it.",
-        "I remember: The hive by the river is called Thunder.",
-        "I remember: user: My name is Alice and I keep bees in Porto.",
+    assert [line.split("agent: ")[1] for line in turns] == [
+        "Nice to meet you, Alice!",
+        "Noted.",
+        "Your hive by the river is called Thunder.",
+        "You keep your bees in Porto.",
     ]
 
 
@@ -145,9 +144,9 @@ def test_the_checkpointed_agent_goes_on_after_each_kill_and_remembers_each_findi
     second = killed_at("inspect: The rudder cable of Marten", tmp_path)
     script = str(EXAMPLES / "langgraph_checkpointed_agent.py")
     third = output_of(script, str(tmp_path), "--pause", "0").splitlines()
-    assert second[0].startswith("going on with ")
+    assert second[0].startswith("continuing with ")
     assert second[0].endswith("Heron, Marten, Curlew, Otter, Swift")
-    assert third[0].startswith("going on with ")
+    assert third[0].startswith("continuing with ")
     assert third[0].endswith("Curlew, Otter, Swift")
     assert third[-2] == "report: These need a repair: Thunder, Marten, Otter."
     found = {
@@ -185,8 +184,8 @@ def test_the_checkpointed_agent_begins_anew_where_it_was_killed_before_its_first
         "with example['Hindsight'].open(folder / 'memory') as hindsight, "
         "example['SqliteSaver'].from_conn_string(str(folder / 'checkpoints.sqlite')) as saver:\n"
         "    agent = example['build'](hindsight, saver, None, 0)\n"
-        "    given = example['next_input'](agent)\n"
-        "    agent.update_state(example['THREAD'], given, as_node='report')\n"
+        "    graph_input = example['next_input'](agent)\n"
+        "    agent.update_state(example['THREAD'], graph_input, as_node='report')\n"
         "    assert agent.get_state(example['THREAD']).next == ()\n"
     )
     output_of("-c", cut_short)
