@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, case, func, or_, select, update
 
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.ledger import tasks
@@ -24,10 +24,10 @@ from hindsight_integrations.ledger.records import categories_of, write_categorie
 from hindsight_integrations.ledger.rows import (
     OWN_COLUMNS,
     SEALED,
+    Row,
     Target,
     find_bank,
     mapping_text,
-    marks,
     unit_row,
     unit_rows,
 )
@@ -39,35 +39,85 @@ from hindsight_integrations.ledger.rules import (
     merged_entities,
     unit_references,
 )
-from hindsight_integrations.ledger.sql import changes, raw
+from hindsight_integrations.ledger.sql import Values, changes, insert, run_many
+from hindsight_integrations.ledger.tables import (
+    banks,
+    chunks,
+    documents,
+    links,
+    message_keys,
+    unit_sources,
+    units,
+    validity_events,
+    vectors,
+)
 from hindsight_integrations.ledger.turns import write_thread, write_turns
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.time import to_micros
-from hindsight_integrations.model.units import UnitKind, ValidityEvent, ValidityKind
+from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import Receipt
 
 FLOAT_BYTES = 4
 
 # Each upsert touches a row only where something differs: a write set retained twice must not raise the revision.
-_DOCUMENT = """
-INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
-    content_hash = excluded.content_hash, context = excluded.context, mentioned_at = excluded.mentioned_at,
-    metadata = excluded.metadata, tags = excluded.tags
-WHERE (content_hash, context, mentioned_at, metadata, tags) IS NOT
-    (excluded.content_hash, excluded.context, excluded.mentioned_at, excluded.metadata, excluded.tags)
-"""
-_CHUNK = """
-INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position
-WHERE position <> excluded.position
-"""
-_MESSAGE = """
-INSERT INTO message_keys VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision
-WHERE revision < (
-    SELECT max(version.revision) FROM message_keys AS version
-    WHERE version.bank = excluded.bank AND version.thread = excluded.thread AND version.message = excluded.message
+_document = insert(documents)
+_DOCUMENT_FIELDS = ("content_hash", "context", "mentioned_at", "metadata", "tags")
+_PUT_DOCUMENT = _document.on_conflict_do_update(
+    index_elements=["bank", "id"],
+    set_={name: _document.excluded[name] for name in _DOCUMENT_FIELDS},
+    where=or_(*(documents.c[name] != _document.excluded[name] for name in _DOCUMENT_FIELDS)),
 )
-"""
+_chunk = insert(chunks)
+_PUT_CHUNK = _chunk.on_conflict_do_update(
+    index_elements=["bank", "document", "ordinal"],
+    set_={"position": _chunk.excluded.position},
+    where=chunks.c.position != _chunk.excluded.position,
+)
+_key, _version = insert(message_keys), message_keys.alias("version")
+_PUT_MESSAGE = _key.on_conflict_do_update(
+    index_elements=["bank", "thread", "message", "content_hash"],
+    set_={"revision": _key.excluded.revision},
+    where=message_keys.c.revision
+    < select(func.max(_version.c.revision))
+    .where(*(_version.c[name] == message_keys.c[name] for name in ("bank", "thread", "message")))
+    .correlate(message_keys)
+    .scalar_subquery(),
+)
+_ADD_UNIT = insert(units).on_conflict_do_nothing()
+_CREATED = (
+    select(units.c.unit_id, units.c.id)
+    .where(units.c.bank == bindparam("bank"), units.c.created == bindparam("revision"))
+    .order_by(units.c.id)
+)
+_SET_HEAD = update(units).where(units.c.id == bindparam("item")).values(head=bindparam("of_document"))
+_RAISE_NUMBER = (
+    update(units)
+    .where(units.c.id == bindparam("of_document"), units.c.number < bindparam("highest"))
+    .values(number=bindparam("highest"))
+)
+_ADD_VECTOR = insert(vectors).on_conflict_do_nothing()
+_ADD_SOURCE = insert(unit_sources).on_conflict_do_nothing()
+_ADD_LINK = insert(links).on_conflict_do_nothing()
+_ADD_EVENT = insert(validity_events).on_conflict_do_nothing()
+_CLOSE = (
+    update(units)
+    .where(units.c.id == bindparam("unit"))
+    .values(
+        closed_at=case(
+            (units.c.closed_at < bindparam("moment"), units.c.closed_at), else_=bindparam("moment")
+        ),
+        changed=bindparam("now"),
+    )
+)
+_REOPEN = (
+    update(units).where(units.c.id == bindparam("unit")).values(closed_at=None, changed=bindparam("now"))
+)
+_RAISE_REVISION = (
+    update(banks)
+    .where(banks.c.id == bindparam("row"))
+    .values(revision=bindparam("to"), dimension=bindparam("length"))
+)
 
 
 def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
@@ -92,11 +142,9 @@ def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
     enqueued = tasks.enqueue(connection, bank.id, writes.tasks, now)
     if changes(connection) == before:
         return Receipt(bank.revision, ())
-    given = next((write.vector for write in writes.units if write.vector), b"")
-    dimension = len(given) // FLOAT_BYTES if given else bank.dimension
-    raw(connection).execute(
-        "UPDATE banks SET revision = ?, dimension = ? WHERE id = ?", (target.revision, dimension, bank.id)
-    )
+    vector = next((write.vector for write in writes.units if write.vector), b"")
+    dimension = len(vector) // FLOAT_BYTES if vector else bank.dimension
+    connection.execute(_RAISE_REVISION, {"to": target.revision, "length": dimension, "row": bank.id})
     return Receipt(target.revision, created, enqueued)
 
 
@@ -104,109 +152,136 @@ def _write_all(target: Target, writes: WriteSet, now: int) -> tuple[str, ...]:
     _write_sources(target, writes)
     created = write_units(target, writes)
     write_turns(target, writes)
-    units = _unit_rows(target, writes)
+    rows = _unit_rows(target, writes)
     write_entities(target, merged_entities(writes.entities))
-    write_mentions(target, writes, units)
-    write_links(target, writes.links, units)
-    written = [event for event in writes.events if _write_event(target, event, units)]
-    ended = [units[event.unit_id] for event in written]
-    documents = _changed_documents(target, ended)
-    for document in documents:  # what was judged by a document was judged by its items
+    write_mentions(target, writes, rows)
+    write_links(target, writes.links, rows)
+    ended = [rows[event.unit_id] for event in writes.events if _write_event(target, event, rows)]
+    items = [
+        created[write.unit.id]
+        for write in writes.units
+        if write.unit.kind is UnitKind.DOCUMENT_ITEM and write.unit.id in created
+    ]
+    changed_documents = move_documents(target, {*ended, *items})
+    for document in changed_documents:  # what was judged by a document was judged by its items
         judge_corrected(target.connection, document)
-    changed = [*ended, *documents]
+    changed = [*ended, *changed_documents]
     change_facts(target, changed)
     write_observed(target, writes)
     write_opinions(target, writes, now)
     follow_grounds(target, changed)
-    return created
+    return tuple(created)
 
 
-def write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
-    """Insert the units that are not there yet, with all that hangs on them; their ids, in row order."""
+def write_units(target: Target, writes: WriteSet) -> dict[str, int]:
+    """Insert the units that are not there yet, with all that hangs on them; their row ids by id, in row order."""
+    connection, bank, revision = target.connection, target.bank, target.revision
     if not writes.units:
-        write_categories(target.connection, target.bank, writes.categories)
-        return ()
-    raw(target.connection).executemany(
-        f"INSERT INTO units ({OWN_COLUMNS}, bank, created, changed, checksum) "
-        f"VALUES ({marks(27)}) ON CONFLICT DO NOTHING",
-        [
-            (*row, unit_checksum(row[:SEALED]))
-            for row in (unit_row(write, target.bank, target.revision) for write in writes.units)
-        ],
-    )
-    created = dict(
-        raw(target.connection)
-        .execute(
-            "SELECT unit_id, id FROM units WHERE bank = ? AND created = ? ORDER BY id",
-            (target.bank, target.revision),
-        )
-        .fetchall()
-    )
+        write_categories(connection, bank, writes.categories)
+        return {}
+    run_many(connection, _ADD_UNIT, [_sealed(unit_row(write, bank, revision)) for write in writes.units])
+    created = dict(connection.execute(_CREATED, {"bank": bank, "revision": revision}).all())
     new = [(created[write.unit.id], write) for write in writes.units if write.unit.id in created]
-    raw(target.connection).executemany(
-        "UPDATE units SET head = (SELECT id FROM units AS document WHERE bank = ? AND unit_id = ?) WHERE id = ?",
-        [(target.bank, write.unit.part_of, row) for row, write in new if write.unit.part_of],
-    )
-    raw(target.connection).executemany(
-        "UPDATE units SET number = max(number, ?) WHERE id = (SELECT head FROM units WHERE id = ?)",
-        [(write.unit.number, row) for row, write in new if write.unit.part_of],
-    )
-    raw(target.connection).executemany(
-        "INSERT INTO vectors (unit, bank, revision, vector, checksum) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    _join_documents(target, [(row, write.unit) for row, write in new if write.unit.part_of])
+    run_many(
+        connection,
+        _ADD_VECTOR,
         [
-            (row, target.bank, target.revision, write.vector, vector_checksum(write.vector))
+            {
+                "unit": row,
+                "bank": bank,
+                "revision": revision,
+                "vector": write.vector,
+                "checksum": vector_checksum(write.vector),
+            }
             for row, write in new
             if write.vector
         ],
     )
     named = (*writes.categories, *categories_of(record for _, write in new for record in write.unit.records))
-    categories = write_categories(target.connection, target.bank, named)
-    held = ((row, write.unit.records) for row, write in new)
-    write_records(target.connection, target.bank, held, categories)
-    sources = [
-        (target.bank, write.unit.thread, message, row) for row, write in new for message in write.unit.sources
-    ]
-    raw(target.connection).executemany(
-        "INSERT INTO unit_sources (bank, thread, message, unit) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        sources,
+    categories = write_categories(connection, bank, named)
+    write_records(connection, bank, ((row, write.unit.records) for row, write in new), categories)
+    run_many(
+        connection,
+        _ADD_SOURCE,
+        [
+            {"bank": bank, "thread": write.unit.thread, "message": message, "unit": row}
+            for row, write in new
+            for message in write.unit.sources
+        ],
     )
-    return tuple(created)
+    return created
 
 
-def _changed_documents(target: Target, units: Sequence[int]) -> list[int]:
-    """Row ids of the documents whose items are among these units, or came with this commit; their rows say that they changed."""
-    came = raw(target.connection).execute(
-        f"SELECT id FROM units WHERE bank = ? AND created = ? AND kind = '{UnitKind.DOCUMENT_ITEM.value}'",
-        (target.bank, target.revision),
+def _sealed(row: Row) -> Values:
+    """A unit's row by column, with its checksum."""
+    return dict(zip(_UNIT_COLUMNS, (*row, unit_checksum(row[:SEALED])), strict=True))
+
+
+_UNIT_COLUMNS = (*OWN_COLUMNS.split(", "), "bank", "created", "changed", "checksum")
+
+
+def _join_documents(target: Target, items: Sequence[tuple[int, MemoryUnit]]) -> None:
+    """Make items parts of their documents, and raise the highest number given in each document."""
+    if not items:
+        return
+    heads = unit_rows(
+        target.connection, target.bank, sorted({unit.part_of for _, unit in items if unit.part_of})
     )
-    return move_documents(target, {*units, *(row for (row,) in came)})
+    of_items = [(row, heads.get(unit.part_of or ""), unit.number) for row, unit in items]
+    run_many(target.connection, _SET_HEAD, [{"item": row, "of_document": head} for row, head, _ in of_items])
+    run_many(
+        target.connection,
+        _RAISE_NUMBER,
+        [{"of_document": head, "highest": number} for _, head, number in of_items if head is not None],
+    )
 
 
 def _write_sources(target: Target, writes: WriteSet) -> None:
     """Store documents, chunks and message keys; known ones are brought up to date."""
-    raw(target.connection).executemany(
-        _DOCUMENT,
+    connection, bank = target.connection, target.bank
+    run_many(
+        connection,
+        _PUT_DOCUMENT,
         [
-            (
-                target.bank,
-                d.id,
-                d.content_hash,
-                d.context,
-                to_micros(d.mentioned_at),
-                mapping_text(d.metadata),
-                json.dumps(d.tags),
-            )
-            for d in writes.documents
+            {
+                "bank": bank,
+                "id": document.id,
+                "content_hash": document.content_hash,
+                "context": document.context,
+                "mentioned_at": to_micros(document.mentioned_at),
+                "metadata": mapping_text(document.metadata),
+                "tags": json.dumps(document.tags),
+            }
+            for document in writes.documents
         ],
     )
-    raw(target.connection).executemany(
-        _CHUNK,
-        [(target.bank, c.document_id, c.ordinal, c.text, c.content_hash, c.position) for c in writes.chunks],
-    )
-    raw(target.connection).executemany(
-        _MESSAGE,
+    run_many(
+        connection,
+        _PUT_CHUNK,
         [
-            (target.bank, key.thread, key.message_id, key.content_hash, target.revision)
+            {
+                "bank": bank,
+                "document": chunk.document_id,
+                "ordinal": chunk.ordinal,
+                "text": chunk.text,
+                "content_hash": chunk.content_hash,
+                "position": chunk.position,
+            }
+            for chunk in writes.chunks
+        ],
+    )
+    run_many(
+        connection,
+        _PUT_MESSAGE,
+        [
+            {
+                "bank": bank,
+                "thread": key.thread,
+                "message": key.message_id,
+                "content_hash": key.content_hash,
+                "revision": target.revision,
+            }
             for key in writes.messages
         ],
     )
@@ -216,46 +291,45 @@ def _unit_rows(target: Target, writes: WriteSet) -> dict[str, int]:
     """Row ids of the units mentions, links, events and items speak of; raises InvalidRequest for unknown ones."""
     references = unit_references(writes)
     wanted = sorted(set().union(*references.values()))
+    if not wanted:
+        return {}
     rows = unit_rows(target.connection, target.bank, wanted)
     for field, ids in references.items():
         check_known(field, ids, rows, writes.bank)
     return rows
 
 
-def write_links(target: Target, links: Iterable[Link], units: Mapping[str, int]) -> None:
-    """Insert links that are not there yet; `units` are the row ids of their ends."""
-    raw(target.connection).executemany(
-        "INSERT INTO links (source, target, code, weight, bank, revision) VALUES (?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT DO NOTHING",
-        [
-            (
-                units[link.source],
-                units[link.target],
-                link_code(link),
-                link.weight,
-                target.bank,
-                target.revision,
-            )
-            for link in links
-        ],
-    )
+def write_links(target: Target, new: Iterable[Link], rows: Mapping[str, int]) -> None:
+    """Insert links that are not there yet; `rows` are the row ids of their ends."""
+    values = [
+        {
+            "source": rows[link.source],
+            "target": rows[link.target],
+            "code": link_code(link),
+            "weight": link.weight,
+            "bank": target.bank,
+            "revision": target.revision,
+        }
+        for link in new
+    ]
+    run_many(target.connection, _ADD_LINK, values)
 
 
-def _write_event(target: Target, event: ValidityEvent, units: Mapping[str, int]) -> bool:
+def _write_event(target: Target, event: ValidityEvent, rows: Mapping[str, int]) -> bool:
     """Append an event, and bring `closed_at` of the unit in line; False if it is in the log already."""
-    unit, effective_at = units[event.unit_id], to_micros(event.effective_at)
-    by_unit = None if event.by_unit is None else units[event.by_unit]
-    appended = raw(target.connection).execute(
-        "INSERT INTO validity_events (unit, kind, effective_at, revision, by_unit, reason) "
-        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (unit, event.kind.value, effective_at, target.revision, by_unit, event.reason),
-    )
-    if appended.rowcount == 0:
+    unit, moment = rows[event.unit_id], to_micros(event.effective_at)
+    values = {
+        "unit": unit,
+        "kind": event.kind.value,
+        "effective_at": moment,
+        "revision": target.revision,
+        "by_unit": None if event.by_unit is None else rows[event.by_unit],
+        "reason": event.reason,
+    }
+    if not target.connection.execute(_ADD_EVENT, values).rowcount:
         return False
-    closed = None if event.kind is ValidityKind.RESTORED else effective_at
-    raw(target.connection).execute(
-        "UPDATE units SET closed_at = CASE WHEN :closed IS NULL THEN NULL "
-        "ELSE min(coalesce(closed_at, :closed), :closed) END, changed = :now WHERE id = :unit",
-        {"closed": closed, "now": target.revision, "unit": unit},
-    )
+    if event.kind is ValidityKind.RESTORED:
+        target.connection.execute(_REOPEN, {"unit": unit, "now": target.revision})
+    else:
+        target.connection.execute(_CLOSE, {"unit": unit, "moment": moment, "now": target.revision})
     return True
