@@ -24,9 +24,9 @@ from hindsight_integrations.ledger.records import categories_of, write_categorie
 from hindsight_integrations.ledger.rows import (
     OWN_COLUMNS,
     SEALED,
+    BankRow,
     Row,
     Target,
-    find_bank,
     mapping_text,
     unit_row,
     unit_rows,
@@ -120,13 +120,12 @@ _RAISE_REVISION = (
 )
 
 
-def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
+def commit(connection: Connection, bank: BankRow, writes: WriteSet, now: datetime) -> Receipt:
     """Write everything into the open transaction; see the port.
 
     A write set whose rows are all there already leaves the revision as it is; so do a profile,
     the answer of a mental model and the log of a thread, which no index holds.
     """
-    bank = find_bank(connection, writes.bank)
     if bank.revision != writes.expected_revision:
         raise RevisionConflict(writes.bank, writes.expected_revision, bank.revision)
     if changes_nothing(writes):

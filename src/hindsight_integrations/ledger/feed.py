@@ -27,7 +27,7 @@ from sqlalchemy.sql.elements import BindParameter, ColumnElement
 from hindsight_integrations.ledger.checksums import well_formed
 from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.losses import found_loss, token_of
-from hindsight_integrations.ledger.rows import fetched, missing_bank
+from hindsight_integrations.ledger.rows import BankRow, fetched, missing_bank
 from hindsight_integrations.ledger.rules import bank_key, past_gaps
 from hindsight_integrations.ledger.sql import among, integers, numbers, packed
 from hindsight_integrations.ledger.tables import (
@@ -76,7 +76,7 @@ _BANK: BindParameter[int] = bindparam("bank")
 _SINCE: BindParameter[int] = bindparam("since")
 
 _HEADER = (
-    select(banks.c.id, banks.c.revision, ledger.c.id, commits.c.token)
+    select(banks.c.id, banks.c.revision, banks.c.dimension, ledger.c.id, commits.c.token)
     .select_from(
         banks.join(ledger, literal(True)).outerjoin(
             commits, (commits.c.bank == banks.c.id) & (commits.c.revision == banks.c.revision)
@@ -256,14 +256,19 @@ def _link_blocks(
 
 
 class SqliteFeed:
-    """A bank at the revision its connection sees; see the port."""
+    """A bank at the revision its connection sees; see the port.
+
+    Attributes:
+        bank: the bank's row.
+    """
 
     def __init__(self, connection: Connection, bank: str, database: SqliteDatabase) -> None:
         header = connection.execute(_HEADER, {"bank": bank}).one_or_none()
         if header is None:
             raise missing_bank(connection, bank)
-        self._bank, self._revision = int(header[0]), int(header[1])
-        own, token = header[2:]
+        self.bank = BankRow(*header[:3])
+        self._bank, self._revision = self.bank.id, self.bank.revision
+        own, token = header[3:]
         self._mark = Watermark(own, self._bank, self._revision, (token or b"").hex())
         self._connection, self._name = connection, bank
         self._path, self._accept_loss = database.path, database.accept_loss

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, select, update
 
 from hindsight_integrations.errors import InvalidRequest, LedgerFailed
 from hindsight_integrations.ledger.archive import SqliteArchive
@@ -44,14 +44,15 @@ from hindsight_integrations.ledger.opinions import (
 from hindsight_integrations.ledger.profile_changes import ProfileReads, SqliteProfiles
 from hindsight_integrations.ledger.records import RecordReader, SqliteCategoryChanges
 from hindsight_integrations.ledger.rows import (
-    BANK_COLUMNS,
+    BankRow,
     fields_text,
     find_bank,
     header_from,
     missing_bank,
 )
 from hindsight_integrations.ledger.rules import bank_key, check_vectors
-from hindsight_integrations.ledger.sql import changes, raw
+from hindsight_integrations.ledger.sql import insert, raw, run_many
+from hindsight_integrations.ledger.tables import banks, units, vectors
 from hindsight_integrations.ledger.tasks import SqliteTasks
 from hindsight_integrations.ledger.turns import SqliteTurns, ThreadReads
 from hindsight_integrations.ledger.units import UnitReader
@@ -79,20 +80,22 @@ class SqliteSnapshot(
 ):
     """Reads on a connection that stands at one state of the ledger."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, row: BankRow, bank: str) -> None:
+        self._connection, self._rows = connection, {bank: row.id}
 
     def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
-        return nullcontext((self._connection, find_bank(self._connection, bank).id))
+        if bank not in self._rows:
+            self._rows[bank] = find_bank(self._connection, bank).id
+        return nullcontext((self._connection, self._rows[bank]))
 
 
 class SqliteTransaction(SqliteSnapshot):
     """Reads and a commit on the writer's connection; see the port."""
 
     def __init__(self, database: SqliteDatabase, connection: Connection, bank: str) -> None:
-        super().__init__(connection)
-        self._database, self._bank, self._done = database, bank, False
         self._feed = SqliteFeed(connection, bank, database)
+        super().__init__(connection, self._feed.bank, bank)
+        self._database, self._bank, self._done = database, bank, False
 
     @property
     def feed(self) -> SqliteFeed:
@@ -111,9 +114,9 @@ class SqliteTransaction(SqliteSnapshot):
             reason = f"it is of bank {writes.bank!r}, the transaction of {self._bank!r}"
             raise InvalidRequest("writes", reason, "Open a transaction of that bank.")
         with self._database.committing() as connection:
-            receipt = commit(connection, writes, self._database.clock.now())
+            receipt = commit(connection, self._feed.bank, writes, self._database.clock.now())
             if receipt.revision > writes.expected_revision:
-                bank = find_bank(connection, writes.bank).id
+                bank = self._feed.bank.id
                 observe_changed(self._database, connection, bank, receipt.revision)
                 if changes_facts(writes):
                     enqueue_refreshes(self._database, connection, bank)
@@ -222,8 +225,7 @@ class SqliteLedger(
     def banks(self) -> list[BankHeader]:
         """All banks, by name."""
         with self._database.reading() as connection:
-            rows = raw(connection).execute(f"SELECT {BANK_COLUMNS} FROM banks ORDER BY name")
-            return [header_from(row) for row in rows]
+            return [header_from(row) for row in connection.execute(_BANKS)]
 
     def bank(self, name: str) -> BankHeader:
         """One bank."""
@@ -239,34 +241,40 @@ class SqliteLedger(
             if header := _header(connection, name):
                 return header
         with self._database.writing() as connection:
-            raw(connection).execute(
-                "INSERT INTO banks (name, key, profile) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                (name, key, fields_text(BankProfile())),
-            )
+            new = {"name": name, "key": key, "profile": fields_text(BankProfile())}
+            connection.execute(insert(banks).on_conflict_do_nothing(), new)
         return self.bank(name)
 
-    def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:
+    def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, matrix: Matrix) -> int:
         """Record who makes the bank's vectors and replace those of `ids`; returns the revision. See the port."""
         with self._database.writing() as connection:
-            found, given = find_bank(connection, bank), ids.tolist()
-            covers = found.dimension in {None, embedder.dimension} or _all_of(connection, found.id, given)
-            check_vectors(ids, vectors, embedder.dimension, covers_bank=covers)
-            blobs = (vector.tobytes() for vector in np.asarray(vectors, "<f4"))
-            before = changes(connection)
-            raw(connection).executemany(
-                "INSERT INTO vectors (unit, bank, revision, vector, checksum) SELECT id, bank, ?, ?, ? FROM units "
-                "WHERE id = ? AND bank = ? ON CONFLICT DO UPDATE SET vector = excluded.vector, "
-                "revision = excluded.revision, checksum = excluded.checksum",
+            row = find_bank(connection, bank)
+            own = set(connection.scalars(_UNITS, {"bank": row.id}))
+            covers = row.dimension in {None, embedder.dimension} or own <= set(ids.tolist())
+            check_vectors(ids, matrix, embedder.dimension, covers_bank=covers)
+            blobs = (vector.tobytes() for vector in np.asarray(matrix, "<f4"))
+            replaced = run_many(
+                connection,
+                _PUT_VECTOR,
                 [
-                    (found.revision + 1, blob, vector_checksum(blob), unit, found.id)
-                    for blob, unit in zip(blobs, given, strict=False)
+                    {
+                        "unit": unit,
+                        "bank": row.id,
+                        "revision": row.revision + 1,
+                        "vector": blob,
+                        "checksum": vector_checksum(blob),
+                    }
+                    for blob, unit in zip(blobs, ids.tolist(), strict=False)
+                    if unit in own
                 ],
             )
-            revision = found.revision + (changes(connection) > before)
-            raw(connection).execute(
-                "UPDATE banks SET embedder = ?, dimension = ?, revision = ? WHERE id = ?",
-                (fields_text(embedder), embedder.dimension, revision, found.id),
-            )
+            revision = row.revision + bool(replaced)
+            fields = {
+                "embedder": fields_text(embedder),
+                "dimension": embedder.dimension,
+                "revision": revision,
+            }
+            connection.execute(update(banks).where(banks.c.id == row.id).values(fields))
         return revision
 
     def revision(self, bank: str) -> int:
@@ -287,8 +295,7 @@ class SqliteLedger(
     def snapshot(self, bank: str) -> Iterator[SqliteSnapshot]:
         """Several reads of one state of the bank."""
         with self._database.reading() as connection:
-            find_bank(connection, bank)
-            yield SqliteSnapshot(connection)
+            yield SqliteSnapshot(connection, find_bank(connection, bank), bank)
 
     @contextmanager
     def feed(self, bank: str) -> Iterator[SqliteFeed]:
@@ -309,11 +316,17 @@ class SqliteLedger(
 
 
 def _header(connection: Connection, name: str) -> BankHeader | None:
-    row = raw(connection).execute(f"SELECT {BANK_COLUMNS} FROM banks WHERE name = ?", (name,)).fetchone()
+    row = connection.execute(_BANK, {"name": name}).one_or_none()
     return header_from(row) if row else None
 
 
-def _all_of(connection: Connection, bank: int, ids: list[int]) -> bool:
-    """Whether the bank has no other units than these."""
-    rows = raw(connection).execute("SELECT id FROM units WHERE bank = ?", (bank,))
-    return {row[0] for row in rows} <= set(ids)
+_BANKS = select(
+    banks.c.name, banks.c.key, banks.c.id, banks.c.revision, banks.c.embedder, banks.c.profile
+).order_by(banks.c.name)
+_BANK = _BANKS.where(banks.c.name == bindparam("name"))
+_UNITS = select(units.c.id).where(units.c.bank == bindparam("bank"))
+_vector = insert(vectors)
+_PUT_VECTOR = _vector.on_conflict_do_update(
+    index_elements=["unit"],
+    set_={name: _vector.excluded[name] for name in ("vector", "revision", "checksum")},
+)
