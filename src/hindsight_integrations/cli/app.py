@@ -743,7 +743,7 @@ def _open(path: Path, *, model: str | None = None, read_only: bool = False) -> I
     try:
         yield hindsight
     except KeyboardInterrupt:
-        hindsight.asynchronous.close_now()  # `close` would also wait for a model's call
+        hindsight.close()
         _leave(INTERRUPTED)
     finally:
         hindsight.close()
