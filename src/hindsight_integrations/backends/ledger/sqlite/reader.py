@@ -36,6 +36,11 @@ from hindsight_integrations.ports.ledger import StoredDocument
 
 RECORDS = UNIT_COLUMNS.split(", ").index("records") + 2  # of what `units` selects
 
+LATEST_MENTION = """
+SELECT max(mentioned_at) FROM units
+WHERE bank = :bank AND created = (SELECT max(created) FROM units WHERE bank = :bank)
+"""
+
 
 class BankReads:
     """What the reads of a ledger stand on; whoever inherits them says which connection they run on."""
@@ -52,6 +57,12 @@ class UnitReader(BankReads):
         """How many memories the bank holds, closed ones included."""
         with self._at(bank) as (connection, row):
             return count_memories(connection, row)
+
+    def latest_mention(self, bank: str) -> datetime | None:
+        """The mention time of what was written last; one query by the index on `created`."""
+        with self._at(bank) as (connection, row):
+            (micros,) = connection.execute(LATEST_MENTION, {"bank": row}).fetchone()
+            return None if micros is None else from_micros(micros)
 
     def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
         """Units by row id; unknown ids, those of other banks and damaged ones are left out."""
