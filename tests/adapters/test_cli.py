@@ -319,6 +319,13 @@ def test_what_a_bank_holds_is_listed(kept: str) -> None:
         ["default", "4"],
         ["other", "1"],
     ]
+    (unit,) = document("show", kept, "units", "--bank", "other")["units"]
+    latest = [
+        "memory",
+        "2024-06-04",
+        unit["mentioned_at"][:10],
+    ]  # of content that was said earlier than it was retained, too
+    assert [line.split()[-1] for line in banks.splitlines()] == latest
     units = run("show", kept, "units", "--limit", "2").stdout
     assert "1 more of 3 memories; see them with --limit" in units
     assert max(map(len, run("show", kept, "units").stdout.splitlines())) <= 100

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from builders import (
     DIMENSION,
+    at,
     make_unit,
     make_units,
     make_vector,
@@ -66,6 +67,14 @@ class TestBanks:
         for name in ("b", "a", "c", "a"):
             ledger.create_bank(name)
         assert [header.name for header in ledger.banks()] == ["a", "b", "c"]
+
+    def test_the_latest_mention_is_of_the_last_commit(self, ledger: Ledger, bank: str) -> None:
+        """Of what was written last, even if something written earlier was said later; None for an empty bank."""
+        assert ledger.latest_mention(bank) is None
+        for revision, hours in enumerate([(9, 4), (7, 2)]):
+            units = [with_vector(make_unit(f"u{hour}", hours=hour)) for hour in hours]
+            commit(ledger, make_write_set(revision, units=units))
+        assert ledger.latest_mention(bank) == at(7)
 
     def test_banks_do_not_mix(self, ledger: Ledger) -> None:
         """Two banks with the same unit, entity and message ids know nothing of each other."""

@@ -32,6 +32,7 @@ from hindsight_integrations import (
     bank_at,
 )
 from hindsight_integrations.ports.arrays import Matrix
+from hindsight_integrations.testing import ScriptedModel
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 
@@ -87,6 +88,79 @@ def test_options_of_retain_are_checked(light: Hindsight, options: dict[str, Any]
     with pytest.raises(InvalidRequest, match=message):
         bank.retain("Alice likes plums.", **options)
     assert bank.count() == 0
+
+
+RECORD_KEYS = "Allowed keys: kind, category, value, unit."
+
+
+@every_row(
+    ("part", "where", "keys", "allowed"),
+    [
+        ({"texts": "x"}, "", "unknown key 'texts'.", "Allowed keys: what, when, where, who, why, fact_type,"),
+        (
+            {"entitys": []},
+            "",
+            "unknown key 'entitys' (did you mean 'entities'?).",
+            "entities, causal_relations",
+        ),
+        ({"date": "2024"}, "", "unknown key 'date' (did you mean 'occurred_start'?).", "occurred_start"),
+        ({7: "x"}, "", "unknown key 7.", "Allowed keys: what"),
+        (
+            {"records": [{"kind": "expense", "amount": 5, "currency": "EUR"}]},
+            ".records[0]",
+            "unknown keys 'amount' (did you mean 'value'?), 'currency' (did you mean 'unit'?).",
+            RECORD_KEYS,
+        ),
+        (
+            {"record": {"kind": "expense", "value": 5, "Unit": "EUR"}},
+            ".record[0]",
+            "unknown key 'Unit' (did you mean 'unit'?).",
+            RECORD_KEYS,
+        ),
+        (
+            {"entities": ["Ann", {"text": "Bob", "name": "Bob"}]},
+            ".entities[1]",
+            "unknown key 'name' (did you mean 'text'?).",
+            "Allowed keys: text, type.",
+        ),
+        (
+            {"changes": [{"sources": ["p1"], "change": "ends", "item": [2]}]},
+            ".changes[0]",
+            "unknown key 'item' (did you mean 'items'?).",
+            "Allowed keys: memory, unit_id, sources, change, items, removed.",
+        ),
+        (
+            {"adds_to": {"unit_id": "u1", "x": 1}},
+            ".adds_to",
+            "unknown key 'x'.",
+            "Allowed keys: memory, unit_id, sources.",
+        ),
+    ],
+)
+def test_unknown_keys_of_a_callers_fact_are_refused(
+    light: Hindsight, part: dict[Any, Any], where: str, keys: str, allowed: str
+) -> None:
+    """A misspelt key of a fact or its record is named with its path and the allowed keys, and nothing is stored."""
+    bank = light.bank("alice")
+    with pytest.raises(InvalidRequest) as refused:
+        bank.retain("Hi. A coffee.", facts=[{"what": "Hi."}, {"what": "A coffee."} | part])
+    assert refused.value.field == f"facts[1]{where}"
+    assert str(refused.value).startswith(f"facts[1]{where}: {keys} Allowed keys: ")
+    assert allowed in str(refused.value)
+    assert bank.count() == 0
+
+
+def test_unknown_keys_of_a_models_fact_cost_nothing() -> None:
+    """A key that a model adds to a fact or its record is ignored; the fact and its other values are stored."""
+    record = {"kind": "expense", "category": "coffee", "value": 5, "unit": "EUR", "currency": "EUR"}
+    answer = {"facts": [{"what": "Alice bought a coffee.", "mood": "good", "records": [record]}]}
+    with Hindsight.open(
+        ":memory:", model=ScriptedModel([answer]), embeddings=HashEmbedder(), reranker=None
+    ) as engine:
+        bank = engine.bank("alice")
+        result = bank.retain("A coffee, 5 euros.")
+        assert (result.created, result.dropped) == (1, ())
+        assert bank.records.aggregate("sum", kind="expense").value == 5
 
 
 @every_row(

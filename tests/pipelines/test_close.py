@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import anyio.to_thread
 import pytest
 
 from hindsight_integrations import EngineClosed, Hindsight, HindsightConfig
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.errors import LedgerFailed
+from hindsight_integrations.ports.language_model import Completion, Prompt
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5))
@@ -83,6 +88,36 @@ go_on.set()
 print("the end")
 """
 
+THINKING = """
+import sys, threading
+import anyio.to_thread
+from hindsight_integrations import Hindsight
+from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+class Thinking:
+    name = "thinking"
+
+    async def complete(self, prompt):
+        return await anyio.to_thread.run_sync(self.think, abandon_on_cancel=True)
+
+    def think(self):
+        print("thinking", flush=True)
+        threading.Event().wait()
+
+config = HindsightConfig(storage=StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5))
+options = {"embeddings": HashEmbedder(), "reranker": None, "config": config}
+try:
+    with Hindsight.open(sys.argv[1], model=Thinking(), **options) as engine:
+        bank = engine.bank("alice")
+        bank.retain("Alice likes plums.", facts=[{"what": "Alice likes plums."}])
+        bank.retain("Alice likes pears.")
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+with Hindsight.open(sys.argv[1], **options) as again:
+    print([found.text for found in again.bank("alice").recall("plums").units])
+"""
+
 SIGNALS = """
 import signal, sys
 from hindsight_integrations import Hindsight, HindsightConfig
@@ -122,11 +157,11 @@ def started(script: str, folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def interrupted(script: str, folder: Path) -> list[str]:
-    """What a process prints after Ctrl-C while its engine's close waited for work under way; it must end by itself."""
+def interrupted(script: str, folder: Path, when: str = "closing") -> list[str]:
+    """What a process prints after Ctrl-C, sent once it has printed `when`; it must end by itself."""
     with started(script, folder) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "closing\n"
+        assert process.stdout.readline() == f"{when}\n"
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "interrupted\n"
         printed = process.stdout.read().splitlines()
@@ -137,6 +172,72 @@ def interrupted(script: str, folder: Path) -> list[str]:
 def test_an_interrupted_close_is_finished_by_a_second(tmp_path: Path) -> None:
     """Ctrl-C while close waits ends the waiting; a second close waits to the end, and the directory opens again."""
     assert interrupted(OPEN + CLOSE_AGAIN, tmp_path) == ["refused", "1"]
+
+
+def test_ctrl_c_while_a_model_thinks(tmp_path: Path) -> None:
+    """Ctrl-C ends a retain whose model never answers, the `with` block closes the engine, and what was acknowledged is kept."""
+    assert interrupted(THINKING, tmp_path, "thinking") == ["['Alice likes plums.']"]
+    assert not {"ledger.pid", "ledger.sqlite-wal"} & {path.name for path in tmp_path.iterdir()}
+
+
+class Hanging:
+    """A model whose call blocks until `answer` is set, in one of four ways; then it answers."""
+
+    name = "hanging"
+
+    def __init__(self, way: str) -> None:
+        self._way = way
+        self.asked, self.answer = threading.Event(), threading.Event()
+
+    async def complete(self, prompt: Prompt[Any]) -> Completion[Any]:
+        if self._way == "in a thread that is abandoned":
+            await anyio.to_thread.run_sync(self._hang, abandon_on_cancel=True)
+        elif self._way == "in a thread that cannot be cancelled":
+            await anyio.to_thread.run_sync(self._hang)
+        elif self._way == "in a thread of the loop":
+            await asyncio.to_thread(self._hang)
+        else:
+            self._hang()
+        return Completion(prompt.schema.model_validate({"facts": [{"what": "Alice likes pears."}]}), 0, 0)
+
+    def _hang(self) -> None:
+        self.asked.set()
+        assert self.answer.wait(60)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "in a thread that is abandoned",
+        "in a thread that cannot be cancelled",
+        "in a thread of the loop",
+        "in the loop itself",
+    ],
+)
+def test_close_does_not_wait_for_a_model(tmp_path: Path, way: str) -> None:
+    """However a model's call hangs, close returns, the call raises EngineClosed, and the directory opens at once."""
+    model = Hanging(way)
+    engine = Hindsight.open(
+        tmp_path, model=model, embeddings=HashEmbedder(), reranker=None, config=LIGHT, worker=False
+    )
+    bank = engine.bank("alice")
+    bank.retain("Alice likes plums.", facts=[{"what": "Alice likes plums."}])
+    with ThreadPoolExecutor(1) as threads:
+        retaining = threads.submit(bank.retain, "Alice likes pears.")
+        assert model.asked.wait(30)
+        engine.close()
+        try:
+            assert not model.answer.is_set()
+            with Hindsight.open(tmp_path, embeddings=HashEmbedder(), reranker=None, config=LIGHT) as again:
+                assert [found.text for found in again.bank("alice").recall("plums").units] == [
+                    "Alice likes plums."
+                ]
+        finally:
+            model.answer.set()
+        with pytest.raises(EngineClosed):
+            retaining.result(timeout=30)
+    with Hindsight.open(tmp_path, embeddings=HashEmbedder(), reranker=None, config=LIGHT) as again:
+        assert again.bank("alice").count() == 1  # the late answer was not written
 
 
 @pytest.mark.slow

@@ -94,7 +94,7 @@ class WritingVerbs(BankVerbs):
                 left out, anything else is kept as its text; 16 kB at most.
             facts: facts somebody else extracted from the content; None means extract them here. Under `changes` a fact names the
                 memories it ends or changes, by `unit_id` or by `sources`, the ids of the messages they were made from. Records of
-                kind `document_item` make the fact a document, or go to the one that `adds_to` names.
+                kind `document_item` make the fact a document, or go to the one that `adds_to` names. An unknown key is an error.
             append: add the text to the document of that id instead of replacing it; the same text with the same
                 timestamp is added once.
             about_agent: the text or document says who the agent behind the bank is, or of a conversation its system

@@ -53,7 +53,7 @@ from hindsight_integrations.errors import (
     PromptTooLong,
 )
 from hindsight_integrations.model.aggregates import record_row
-from hindsight_integrations.model.display import count
+from hindsight_integrations.model.display import count, day
 from hindsight_integrations.model.rows import unit_row
 from hindsight_integrations.model.units import FactType
 
@@ -375,13 +375,20 @@ def reflect(
 def banks(path: PathArgument) -> None:
     """List the banks of a memory and what each holds."""
     with _open(path, read_only=True) as hindsight:
-        shown = table(
-            "bank", "memories", "entities", "opinions", "revision", right=["memories", "entities", "opinions"]
-        )
-        for name, (units, revision) in hindsight.doctor().banks.items():
+        numbers = ["memories", "entities", "opinions", "revision"]
+        shown = table("bank", *numbers, "latest memory", right=numbers)
+        health = hindsight.doctor()
+        for name, (units, revision) in health.banks.items():
             bank = hindsight.bank(name, create=False)
             entities, opinions = len(bank.entities.list(limit=ALL)), len(bank.opinions.list())
-            shown.add_row(plain(name), f"{units:,}", f"{entities:,}", f"{opinions:,}", f"{revision:,}")
+            shown.add_row(
+                plain(name),
+                f"{units:,}",
+                f"{entities:,}",
+                f"{opinions:,}",
+                f"{revision:,}",
+                day(health.latest[name]) or "none",
+            )
     output().print(shown)
 
 
@@ -743,7 +750,7 @@ def _open(path: Path, *, model: str | None = None, read_only: bool = False) -> I
     try:
         yield hindsight
     except KeyboardInterrupt:
-        hindsight.asynchronous.close_now()  # `close` would also wait for a model's call
+        hindsight.close()
         _leave(INTERRUPTED)
     finally:
         hindsight.close()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TypeVar
 
 import anyio
@@ -15,6 +17,32 @@ from anyio.from_thread import BlockingPortal
 from hindsight_integrations.errors import InvalidRequest
 
 R = TypeVar("R")
+
+GRACE = 0.2
+"""Seconds that running calls get at `stop` before they are cancelled: what needs no model ends by itself."""
+
+LONGEST_STOP = 1.0
+"""Seconds that `stop` waits in all; a model's call that cannot be cancelled is left behind on its daemon thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Serving:
+    """A loop that serves callers.
+
+    Attributes:
+        portal: runs calls on it.
+        loop: the event loop.
+        stopping: set on the loop to end it.
+    """
+
+    portal: BlockingPortal
+    loop: asyncio.AbstractEventLoop
+    stopping: asyncio.Event
+
+    def stop(self) -> None:
+        """Let the loop end; from any thread, and without waiting for a loop that is blocked."""
+        with suppress(RuntimeError):  # it has ended already
+            self.loop.call_soon_threadsafe(self.stopping.set)
 
 
 class OwnLoop:
@@ -26,12 +54,12 @@ class OwnLoop:
 
     def __init__(self, check_open: Callable[[], object]) -> None:
         self._check_open = check_open
-        ready: Future[BlockingPortal] = Future()
+        ready: Future[_Serving] = Future()
         self._thread = threading.Thread(
             target=anyio.run, args=(_serve, ready), name="hindsight-loop", daemon=True
         )
         self._thread.start()
-        self._portal = ready.result()
+        self._serving = ready.result()
 
     def run(self, call: Callable[[], Awaitable[R]]) -> R:
         """Wait for a coroutine.
@@ -40,7 +68,7 @@ class OwnLoop:
             call: makes it.
 
         Raises:
-            EngineClosed: the engine was closed, or belongs to the parent of this forked process.
+            EngineClosed: the engine was closed, now or while the call ran, or belongs to the parent of this forked process.
             InvalidRequest: called from the loop's own thread, where waiting would never end.
         """
         self._check_open()
@@ -50,20 +78,37 @@ class OwnLoop:
                 "it was made inside the engine's own event loop",
                 "Use the async face there and await it.",
             )
-        return self._portal.call(call)
+        try:
+            running = self._serving.portal.start_task_soon(call)
+        except RuntimeError:  # the portal's only complaint: it stopped after the check
+            self._check_open()
+            raise
+        try:
+            return running.result()
+        except CancelledError:
+            self._check_open()
+            raise
 
     def stop(self) -> None:
-        """Stop the loop and its thread. Does nothing where it has stopped; interrupted, it can be called again."""
+        """Cancel running calls, and stop the loop and its thread, in about a second at most.
+
+        Does nothing where it has stopped; interrupted, it can be called again. Call it after the engine is closed, so that a
+        call that is left behind can write nothing.
+        """
         if self._thread.is_alive():  # in a forked child it is not
-            with suppress(RuntimeError):  # an interrupted stop has told it already
-                self._portal.call(self._portal.stop)
-            self._thread.join()
+            self._serving.stop()
+            self._thread.join(LONGEST_STOP)
 
 
-async def _serve(ready: Future[BlockingPortal]) -> None:
+async def _serve(ready: Future[_Serving]) -> None:
+    stopping = asyncio.Event()
     async with BlockingPortal() as portal:
-        ready.set_result(portal)
-        await portal.sleep_until_stopped()
+        ready.set_result(_Serving(portal, asyncio.get_running_loop(), stopping))
+        await stopping.wait()
+        await portal.stop()
+        if running := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(running, timeout=GRACE)
+        await portal.stop(cancel_remaining=True)
 
 
 class SharedLoop:

@@ -222,7 +222,10 @@ class Engine:
         self._workers.check_open()
 
     async def close(self) -> None:
-        """Finish what was started, then close every bank and backend. Closing twice is fine.
+        """Finish reads and writes that run, then close every bank and backend. Closing twice is fine.
+
+        Calls that wait for a model write nothing afterwards and raise EngineClosed. Without `await`, `close` cancels them and
+        returns within about a second, even if the model never answers.
 
         An interrupt ends the waiting alone: the closing goes on, a second `close` waits for it, and so does the end of
         the process.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from hindsight_integrations.bank import OpenBanks, Tools
 from hindsight_integrations.bank.handlers import able_kinds
@@ -49,6 +49,7 @@ class Health(Displayed):
         damaged: bank to the ids of memories whose text, times or vector, and to the items whose value, are not what was written; a deep look alone
             finds them.
         ledger: what is wrong with the ledger's file; likewise.
+        latest: bank to the mention time of its latest memory, that is the one retained last; None for an empty bank.
     """
 
     backends: dict[str, str]
@@ -58,6 +59,7 @@ class Health(Displayed):
     tasks: TaskHealth
     damaged: dict[str, tuple[str, ...]] = field(default_factory=dict)
     ledger: tuple[str, ...] = ()
+    latest: dict[str, datetime | None] = field(default_factory=dict)
 
     def _display_facts(self) -> tuple[str, ...]:
         damaged = sum(map(len, self.damaged.values()))
@@ -99,6 +101,7 @@ def bank_health(tools: Tools, names: Mapping[str, str], banks: OpenBanks, tasks:
         tasks: what waits.
     """
     ledger, opened = tools.ledger, banks.projections()
+    headers = ledger.banks()
     return Health(
         backends={
             **names,
@@ -107,10 +110,11 @@ def bank_health(tools: Tools, names: Mapping[str, str], banks: OpenBanks, tasks:
             "model": tools.model.name if tools.model else "none",
             "tokens": tools.tokens.name,
         },
-        banks={header.name: (ledger.count(header.name), header.revision) for header in ledger.banks()},
+        banks={header.name: (ledger.count(header.name), header.revision) for header in headers},
         failures=_told({name: projection.problems() for name, projection in opened.items()}),
         rebuilt=_told({name: projection.rebuilt for name, projection in opened.items()}),
         tasks=tasks,
+        latest={header.name: ledger.latest_mention(header.name) for header in headers},
     )
 
 

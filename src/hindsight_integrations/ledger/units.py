@@ -37,6 +37,11 @@ from hindsight_integrations.ports.ledger import StoredDocument
 
 RECORDS = UNIT_COLUMNS.split(", ").index("records") + 2  # of what `units` selects
 
+LATEST_MENTION = """
+SELECT max(mentioned_at) FROM units
+WHERE bank = :bank AND created = (SELECT max(created) FROM units WHERE bank = :bank)
+"""
+
 
 class UnitReader(BankReads):
     """The part of `LedgerReader` about units and what they stand on."""
@@ -45,6 +50,12 @@ class UnitReader(BankReads):
         """How many memories the bank holds, closed ones included."""
         with self._at(bank) as (connection, row):
             return count_memories(connection, row)
+
+    def latest_mention(self, bank: str) -> datetime | None:
+        """The mention time of what was written last; one query by the index on `created`."""
+        with self._at(bank) as (connection, row):
+            (micros,) = connection.execute(LATEST_MENTION, {"bank": row}).fetchone()
+            return None if micros is None else from_micros(micros)
 
     def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
         """Units by row id; unknown ids, those of other banks and damaged ones are left out."""

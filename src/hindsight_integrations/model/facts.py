@@ -7,10 +7,11 @@ where a mistake would become a false memory (fact type, relation, strengths).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Final, Self
 
 from pydantic import (
     AliasChoices,
@@ -18,11 +19,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationInfo,
     WithJsonSchema,
     model_validator,
 )
 from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
 
+from hindsight_integrations.errors import shown
 from hindsight_integrations.model.answer_schemas import bare, one_of
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.links import CausalRelation
@@ -72,14 +76,65 @@ def _number_if_numeric(value: object) -> object:
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 
 
+REFUSE_UNKNOWN_KEYS: Final = "refuse unknown keys"
+"""Validation context of facts that a caller gives; unknown keys of a model's facts are ignored."""
+
+UNKNOWN_KEYS: Final = "unknown_keys"
+"""Type of the validation error that a caller's unknown keys raise; its context has `keys` and `allowed`."""
+
+MOST_KEYS_SHOWN = 5
+
+
 class FactPart(BaseModel):
     """What facts and their parts have in common: read leniently, and shown to models without what is meant for us."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True, json_schema_extra=bare)
 
+    OTHER_NAMES: ClassVar[Mapping[str, str]] = {}
+    """Keys that callers write for a field under another name, for the error's suggestion."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, value: object, info: ValidationInfo) -> object:
+        if info.context != REFUSE_UNKNOWN_KEYS or not isinstance(value, Mapping):
+            return value
+        allowed = list(cls.model_fields)
+        accepted = {*allowed, *cls._aliases()}
+        unknown = [key for key in value if key not in accepted]
+        if not unknown:
+            return value
+        keys = ", ".join(cls._with_suggestion(key, allowed) for key in unknown[:MOST_KEYS_SHOWN])
+        plural = "" if len(unknown) == 1 else "s"
+        more = ", ..." if len(unknown) > MOST_KEYS_SHOWN else ""
+        raise PydanticCustomError(
+            UNKNOWN_KEYS,
+            "{keys}",
+            {"keys": f"unknown key{plural} {keys}{more}", "allowed": ", ".join(allowed)},
+        )
+
+    @classmethod
+    def _aliases(cls) -> set[str]:
+        aliases = (field.validation_alias for field in cls.model_fields.values())
+        return {
+            name
+            for alias in aliases
+            if isinstance(alias, AliasChoices)
+            for name in alias.choices
+            if isinstance(name, str)
+        }
+
+    @classmethod
+    def _with_suggestion(cls, key: object, allowed: Sequence[str]) -> str:
+        """The key as the error shows it, with the field that was probably meant."""
+        lowered = key.strip().lower() if isinstance(key, str) else ""
+        likely = cls.OTHER_NAMES.get(lowered) or next(iter(get_close_matches(lowered, allowed, 1, 0.7)), "")
+        return f"{shown(key)} (did you mean {likely!r}?)" if likely else shown(key)
+
 
 class ExtractedEntity(FactPart):
     """A named entity as it appears in the text."""
+
+    OTHER_NAMES = {"name": "text", "entity": "text", "kind": "type"}
 
     text: str = Field(description="the name as written, without titles or articles")
     type: Annotated[EntityType, one_of(EntityType)] = EntityType.OTHER
@@ -170,6 +225,15 @@ EXTRACTED_TYPES = (FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION)
 class ExtractedRecord(FactPart):
     """A value worth adding up or listing: an expense, a step count, a to-do, a preference."""
 
+    OTHER_NAMES = {
+        "amount": "value",
+        "currency": "unit",
+        "measure": "unit",
+        "number": "value",
+        "quantity": "value",
+        "type": "kind",
+    }
+
     # Any kind is read, and made one of the set (`model/record_kinds.py`); a model is shown the set.
     kind: str = Field(json_schema_extra={"enum": [kind.value for kind in RecordKind]})
     category: Text = ""
@@ -179,6 +243,16 @@ class ExtractedRecord(FactPart):
 
 class ExtractedFact(FactPart):
     """One narrative fact with its five dimensions, time, entities and provenance (paper A.1, A.5.1)."""
+
+    OTHER_NAMES = {
+        "content": "what",
+        "date": "occurred_start",
+        "fact": "what",
+        "source": "sources",
+        "text": "what",
+        "timestamp": "occurred_start",
+        "type": "fact_type",
+    }
 
     what: str = Field(min_length=1, description="complete account; of a document its head, without the items")
     when: Text = ""

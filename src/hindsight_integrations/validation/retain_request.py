@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.entities import EntityMention
-from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.facts import REFUSE_UNKNOWN_KEYS, UNKNOWN_KEYS, ExtractedFact
 from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.text import clean_text
@@ -121,12 +121,19 @@ def checked_fact(fact: ExtractedFact | Mapping[str, Any], position: int) -> Extr
     """A fact somebody else extracted, with cleaned text.
 
     Raises:
-        InvalidRequest: it does not fit the schema.
+        InvalidRequest: it does not fit the schema, or it or a part of it has an unknown key.
     """
     try:
-        parsed = ExtractedFact.model_validate(fact)
+        parsed = ExtractedFact.model_validate(fact, context=REFUSE_UNKNOWN_KEYS)
     except ValidationError as error:
         problem = error.errors()[0]
+        if problem["type"] == UNKNOWN_KEYS:
+            path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
+            raise InvalidRequest(
+                f"facts[{position}]{path}",
+                problem["ctx"]["keys"],
+                f"Allowed keys: {problem['ctx']['allowed']}.",
+            ) from error
         where = ".".join(str(part) for part in problem["loc"]) or "fact"
         raise InvalidRequest(
             f"facts[{position}]", f"{where}: {problem['msg']}", "Use the ExtractedFact schema."

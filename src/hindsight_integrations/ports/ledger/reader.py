@@ -358,6 +358,10 @@ class LedgerReader(
         """How many memories the bank holds, closed ones included; turns that wait are none."""
         ...
 
+    def latest_mention(self, bank: str) -> datetime | None:
+        """The mention time of what was written last, the latest of one commit; None if the bank holds nothing."""
+        ...
+
     def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
         """The units of these row ids; unknown ids and damaged units are left out. Two queries."""
         ...
