@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, func, select
 
+from hindsight_integrations.ledger import tables
 from hindsight_integrations.ledger.checksums import (
     CHECKSUM,
     damaged_units,
@@ -37,10 +38,12 @@ from hindsight_integrations.ports.ledger import StoredDocument
 
 RECORDS = UNIT_COLUMNS.split(", ").index("records") + 2  # of what `units` selects
 
-LATEST_MENTION = """
-SELECT max(mentioned_at) FROM units
-WHERE bank = :bank AND created = (SELECT max(created) FROM units WHERE bank = :bank)
-"""
+_newest = tables.units.alias("newest")
+_LATEST_MENTION = select(func.max(tables.units.c.mentioned_at)).where(
+    tables.units.c.bank == bindparam("bank"),
+    tables.units.c.created
+    == select(func.max(_newest.c.created)).where(_newest.c.bank == bindparam("bank")).scalar_subquery(),
+)
 
 
 class UnitReader(BankReads):
@@ -54,7 +57,7 @@ class UnitReader(BankReads):
     def latest_mention(self, bank: str) -> datetime | None:
         """The mention time of what was written last; one query by the index on `created`."""
         with self._at(bank) as (connection, row):
-            (micros,) = connection.execute(LATEST_MENTION, {"bank": row}).fetchone()
+            micros = connection.scalar(_LATEST_MENTION, {"bank": row})
             return None if micros is None else from_micros(micros)
 
     def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
