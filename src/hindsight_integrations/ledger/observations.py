@@ -15,6 +15,7 @@ from contextlib import suppress
 import numpy as np
 from sqlalchemy import (
     Connection,
+    Executable,
     Row,
     Select,
     and_,
@@ -171,7 +172,7 @@ class ObservationReads(BankReads):
         with self._at(bank) as (connection, row):
             known = connection.execute(_ENTITIES, {"bank": row, "ids": entity_ids}).all()
             rows = {"rows": [entity for entity, *_ in known]}
-            made = _grouped(connection.execute(_MADE, rows))
+            made = grouped(connection.execute(_MADE, rows))
             texts = dict(connection.execute(_LEFT_OUT, rows).all())
             facts = unit_lists(connection, _OPEN_UNITS, texts.values())
         return {
@@ -189,10 +190,10 @@ class ObservationReads(BankReads):
     def grounds_of(self, bank: str, ids: IntArray) -> dict[int, tuple[str, ...]]:
         """Ids of the facts each of these observations was made from."""
         with self._at(bank) as (connection, row):
-            return dict(_grouped(connection.execute(_FACTS_UNDER, {"rows": ids.tolist(), "bank": row})))
+            return dict(grouped(connection.execute(_FACTS_UNDER, {"rows": ids.tolist(), "bank": row})))
 
 
-def _grouped(pairs: Iterable[Row[int, str]]) -> defaultdict[int, tuple[str, ...]]:
+def grouped(pairs: Iterable[Row[int, str]]) -> defaultdict[int, tuple[str, ...]]:
     """The second column of a select, by the first."""
     groups: dict[int, list[str]] = defaultdict(list)
     for key, value in pairs:
@@ -219,7 +220,7 @@ def unit_lists(
     return {text: tuple(names[row] for row in rows if row in names) for text, rows in lists.items()}
 
 
-def select_ids(connection: Connection, statement: Select[int], rows: Collection[int]) -> list[int]:
+def select_ids(connection: Connection, statement: Executable, rows: Collection[int]) -> list[int]:
     """Row ids that a select finds for the bound list `rows`, each once, ascending."""
     return sorted(set(connection.scalars(statement, {"rows": rows}))) if rows else []
 
