@@ -10,34 +10,70 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import (
+    Connection,
+    Executable,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    literal,
+    or_,
+    select,
+    update,
+)
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.databases import SqliteDatabase
-from hindsight_integrations.ledger.rows import IS_FACT, BankReads, Target, entity_rows, unit_rows
+from hindsight_integrations.ledger.rows import BankReads, Target, entity_rows, unit_rows
 from hindsight_integrations.ledger.rules import check_known
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
+from hindsight_integrations.ledger.tables import (
+    entities,
+    mentions,
+    observation_facts,
+    observations,
+    observed_left_out,
+    removed,
+    tasks,
+    units,
+    unobserved,
+    validity_events,
+)
 from hindsight_integrations.ledger.tasks import enqueue_keys
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
-from hindsight_integrations.model.units import FactType
+from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, UnitKind
 from hindsight_integrations.model.writes import ObservedWrite, WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Observed
 
 NO_PAYLOAD = "{}"  # all there is to know of it is the entity, its key
 
-# By the index of those that wait alone: a hub that is touched by every turn is one row.
-_CHANGED = (
-    "SELECT entity_id FROM entities WHERE bank = ? AND facts_changed = ? AND facts_changed > observed_at"
+IS_FACT = and_(
+    units.c.kind == UnitKind.MEMORY.value,
+    units.c.fact_type.in_([literal(network.value) for network in OBSERVED_NETWORKS]),
 )
-_WITHOUT_TASK = f"""
-SELECT entity_id FROM entities WHERE bank = ? AND facts_changed > observed_at AND NOT EXISTS (
-    SELECT 1 FROM tasks WHERE tasks.bank = entities.bank AND kind = '{TaskKind.OBSERVE.value}' AND key <> ''
-    AND key = entity_id AND state <> '{TaskState.DONE.value}'
+"""Condition on a unit: it is a fact."""
+
+# The partial index of those that wait, alone: a hub that is touched by every turn is one row.
+_WAITING = select(entities.c.entity_id).where(
+    entities.c.bank == bindparam("bank"), entities.c.facts_changed > entities.c.observed_at
 )
-"""
+_CHANGED = _WAITING.where(entities.c.facts_changed == bindparam("revision"))
+_WITHOUT_TASK = _WAITING.where(
+    ~exists().where(
+        tasks.c.bank == entities.c.bank,
+        tasks.c.kind == TaskKind.OBSERVE.value,
+        tasks.c.key != literal("", literal_execute=True),  # as the partial index says
+        tasks.c.key == entities.c.entity_id,
+        tasks.c.state != TaskState.DONE.value,
+    )
+)
 
 
 def observe_changed(database: SqliteDatabase, connection: Connection, bank: int, revision: int) -> None:
@@ -49,14 +85,13 @@ def observe_changed(database: SqliteDatabase, connection: Connection, bank: int,
         bank: row id of the bank.
         revision: the one being made.
     """
-    keys = [entity for (entity,) in raw(connection).execute(_CHANGED, (bank, revision))]
+    keys = connection.scalars(_CHANGED, {"bank": bank, "revision": revision}).all()
     _enqueue(database, connection, bank, keys)
 
 
 def observe_bank(database: SqliteDatabase, connection: Connection, bank: int) -> None:
     """Enqueue the entities of a bank that wait and have no task, as after an archive came in."""
-    keys = [entity for (entity,) in raw(connection).execute(_WITHOUT_TASK, (bank,))]
-    _enqueue(database, connection, bank, keys)
+    _enqueue(database, connection, bank, connection.scalars(_WITHOUT_TASK, {"bank": bank}).all())
 
 
 def observe_unobserved(database: SqliteDatabase) -> None:
@@ -64,20 +99,20 @@ def observe_unobserved(database: SqliteDatabase) -> None:
     if database.observing is None:
         return
     with database.reading() as connection:
-        banks = raw(connection).execute("SELECT bank FROM unobserved").fetchall()
+        banks = connection.scalars(select(unobserved.c.bank)).all()
     if not banks:
         return
     with database.writing() as connection:
-        for (bank,) in banks:
+        for bank in banks:
             observe_bank(database, connection, bank)
-        raw(connection).execute("DELETE FROM unobserved")
+        connection.execute(delete(unobserved))
 
 
-def _enqueue(database: SqliteDatabase, connection: Connection, bank: int, keys: list[str]) -> None:
+def _enqueue(database: SqliteDatabase, connection: Connection, bank: int, keys: Sequence[str]) -> None:
     if not keys:
         return
     if database.observing is None:
-        raw(connection).execute("INSERT INTO unobserved VALUES (?) ON CONFLICT DO NOTHING", (bank,))
+        connection.execute(insert(unobserved).on_conflict_do_nothing(), {"bank": bank})
         return
     now, delay = database.clock.now(), database.observing
     writes = [TaskWrite(TaskKind.OBSERVE, NO_PAYLOAD, delay, key=key) for key in keys]
@@ -85,8 +120,41 @@ def _enqueue(database: SqliteDatabase, connection: Connection, bank: int, keys: 
 
 
 _FACTS_OF = (
-    "SELECT unit FROM mentions CROSS JOIN units ON units.id = unit "
-    f"WHERE entity = ? AND closed_at IS NULL AND {IS_FACT} ORDER BY unit"
+    select(mentions.c.unit)
+    .join(entities, entities.c.id == mentions.c.entity)
+    .join(units, units.c.id == mentions.c.unit)
+    .where(
+        entities.c.bank == bindparam("bank"),
+        entities.c.entity_id == bindparam("entity"),
+        units.c.closed_at.is_(None),
+        IS_FACT,
+    )
+    .order_by(mentions.c.unit)
+)
+_ENTITIES = select(
+    entities.c.id,
+    entities.c.entity_id,
+    entities.c.observed_at,
+    entities.c.facts_changed > entities.c.observed_at,
+).where(entities.c.bank == bindparam("bank"), among(entities.c.entity_id, "ids"))
+_MADE = (
+    select(observations.c.entity, units.c.unit_id)
+    .join(units, units.c.id == observations.c.unit)
+    .where(among(observations.c.entity, "rows"))
+    .order_by(observations.c.entity, observations.c.unit)
+)
+_LEFT_OUT = select(observed_left_out.c.entity, observed_left_out.c.facts).where(
+    among(observed_left_out.c.entity, "rows")
+)
+_OPEN_UNITS = select(units.c.id, units.c.unit_id).where(
+    among(units.c.id, "rows"), units.c.closed_at.is_(None)
+)
+_WAITING_AMONG = _WAITING.where(among(entities.c.entity_id, "ids"))
+_FACTS_UNDER = (
+    select(observation_facts.c.observation, units.c.unit_id)
+    .join(units, units.c.id == observation_facts.c.fact)
+    .where(among(observation_facts.c.observation, "rows"), unindexed(units.c.bank) == bindparam("bank"))
+    .order_by(observation_facts.c.observation, observation_facts.c.fact)
 )
 
 
@@ -96,80 +164,103 @@ class ObservationReads(BankReads):
     def entity_facts(self, bank: str, entity_id: str) -> IntArray:
         """Row ids of an entity's valid facts, ascending."""
         with self._at(bank) as (connection, row):
-            entity = entity_rows(connection, row, [entity_id]).get(entity_id)
-            return np.fromiter((fact for (fact,) in raw(connection).execute(_FACTS_OF, (entity,))), np.int64)
+            facts = connection.scalars(_FACTS_OF, {"bank": row, "entity": entity_id})
+            return np.fromiter(facts, np.int64)
 
     def observed(self, bank: str, entity_ids: Sequence[str]) -> dict[str, Observed]:
-        """What was made of these entities."""
+        """What was made of these entities. A list of facts left out that damage made unreadable counts as empty."""
         with self._at(bank) as (connection, row):
-            entities = (
-                raw(connection)
-                .execute(
-                    "SELECT entities.id, entity_id, observed_at, facts_changed > observed_at FROM json_each(?) AS given "
-                    "CROSS JOIN entities ON entity_id = given.value WHERE bank = ?",
-                    (json.dumps(list(dict.fromkeys(entity_ids))), row),
-                )
-                .fetchall()
-            )
-            rows = json.dumps([entity for entity, *_ in entities])
-            units = _grouped(
-                connection,
-                "SELECT entity, unit_id FROM json_each(?) AS given CROSS JOIN observations ON entity = given.value "
-                "JOIN units ON units.id = unit ORDER BY entity, unit",
-                rows,
-            )
-            left_out = _grouped(
-                connection,
-                "SELECT entity, unit_id FROM json_each(?) AS given CROSS JOIN observed_left_out ON entity = given.value "
-                "CROSS JOIN json_each(facts) AS fact CROSS JOIN units ON units.id = fact.value "
-                "WHERE closed_at IS NULL ORDER BY entity, units.id",
-                rows,
-            )
+            known = connection.execute(_ENTITIES, {"bank": row, "ids": entity_ids}).all()
+            rows = {"rows": [entity for entity, *_ in known]}
+            made = grouped(connection.execute(_MADE, rows))
+            texts = dict(connection.execute(_LEFT_OUT, rows).all())
+            facts = unit_lists(connection, _OPEN_UNITS, texts.values())
         return {
-            entity_id: Observed(entity_id, revision, bool(stale), left_out[entity], units[entity])
-            for entity, entity_id, revision, stale in entities
+            entity_id: Observed(
+                entity_id, revision, bool(stale), facts.get(texts.get(entity, ""), ()), made[entity]
+            )
+            for entity, entity_id, revision, stale in known
         }
 
     def facts_changed(self, bank: str, entity_ids: Sequence[str]) -> frozenset[str]:
         """Those of these entities that wait for observations."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(
-                "SELECT entity_id FROM json_each(?) AS given CROSS JOIN entities ON entity_id = given.value "
-                "WHERE bank = ? AND facts_changed > observed_at",
-                (json.dumps(list(entity_ids)), row),
-            )
-            return frozenset(entity for (entity,) in found)
+            return frozenset(connection.scalars(_WAITING_AMONG, {"bank": row, "ids": entity_ids}))
 
     def grounds_of(self, bank: str, ids: IntArray) -> dict[int, tuple[str, ...]]:
         """Ids of the facts each of these observations was made from."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(
-                "SELECT observation, unit_id FROM json_each(?) AS given CROSS JOIN observation_facts "
-                "ON observation = given.value JOIN units ON units.id = fact WHERE bank = ? ORDER BY observation, fact",
-                (json.dumps(ids.tolist()), row),
-            )
-            grounds: dict[int, list[str]] = {}
-            for observation, fact in found:
-                grounds.setdefault(observation, []).append(fact)
-        return {observation: tuple(facts) for observation, facts in grounds.items()}
+            return dict(grouped(connection.execute(_FACTS_UNDER, {"rows": ids.tolist(), "bank": row})))
 
 
-def observations_on(connection: Connection, facts: Collection[int]) -> list[int]:
-    """Row ids of the observations made from any of these facts, ascending."""
-    found = raw(connection).execute(
-        "SELECT DISTINCT observation FROM json_each(?) AS given CROSS JOIN observation_facts ON fact = given.value "
-        "ORDER BY observation",
-        (json.dumps(list(facts)),),
-    )
-    return [observation for (observation,) in found]
-
-
-def _grouped(connection: Connection, query: str, parameter: str) -> defaultdict[int, tuple[str, ...]]:
+def grouped(pairs: Iterable[Row[int, str]]) -> defaultdict[int, tuple[str, ...]]:
     """The second column of a select, by the first."""
-    found: dict[int, list[str]] = defaultdict(list)
-    for key, value in raw(connection).execute(query, (parameter,)):
-        found[key].append(value)
-    return defaultdict(tuple, {key: tuple(values) for key, values in found.items()})
+    groups: dict[int, list[str]] = defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return defaultdict(tuple, {key: tuple(values) for key, values in groups.items()})
+
+
+def unit_lists(
+    connection: Connection, statement: Select[int, str], texts: Iterable[str]
+) -> dict[str, tuple[str, ...]]:
+    """The unit ids that JSON lists of row ids stand for, in the order of row ids, by the list's text.
+
+    Args:
+        connection: any.
+        statement: row ids and unit ids of the units in the bound list `rows`; it leaves out those that do not count.
+        texts: the lists. Those that damage made unreadable are missing from the result.
+    """
+    lists: dict[str, list[int]] = {}
+    for text in texts:
+        with suppress(ValueError, TypeError, OverflowError):
+            lists[text] = sorted(map(int, json.loads(text)))
+    rows = sorted(set().union(*lists.values()))
+    names = dict(connection.execute(statement, {"rows": rows}).all()) if rows else {}
+    return {text: tuple(names[row] for row in rows if row in names) for text, rows in lists.items()}
+
+
+def select_ids(connection: Connection, statement: Executable, rows: Collection[int]) -> list[int]:
+    """Row ids that a select finds for the bound list `rows`, each once, ascending."""
+    return sorted(set(connection.scalars(statement, {"rows": rows}))) if rows else []
+
+
+_MADE_OF = select(observations.c.unit).where(among(observations.c.entity, "rows"))
+_UNCHANGED = (
+    select(units.c.id)
+    .join(mentions, mentions.c.unit == units.c.id)
+    .where(
+        among(units.c.id, "rows"),
+        mentions.c.entity == bindparam("entity"),
+        units.c.closed_at.is_(None),
+        units.c.changed <= bindparam("revision"),
+        IS_FACT,
+        ~exists().where(
+            validity_events.c.unit == units.c.id, validity_events.c.revision > bindparam("revision")
+        ),
+    )
+)
+_NO_OBSERVATIONS = select(units.c.unit_id).where(
+    among(units.c.id, "rows"),
+    or_(units.c.fact_type != FactType.OBSERVATION.value, units.c.created != bindparam("revision")),
+)
+_OBSERVE = (
+    update(entities)
+    .where(entities.c.id == bindparam("entity"), entities.c.observed_at != bindparam("revision"))
+    .values(observed_at=bindparam("revision"))
+)
+_GROUNDS = select(observation_facts.c.observation, observation_facts.c.fact).where(
+    among(observation_facts.c.observation, "rows")
+)
+_DROP_GROUND = delete(observation_facts).where(
+    observation_facts.c.observation == bindparam("row"), observation_facts.c.fact == bindparam("ground")
+)
+_LEAVE_OUT = insert(observed_left_out)
+_LEAVE_OUT = _LEAVE_OUT.on_conflict_do_update(
+    index_elements=["entity"],
+    set_={"facts": _LEAVE_OUT.excluded.facts},
+    where=observed_left_out.c.facts != _LEAVE_OUT.excluded.facts,
+)
 
 
 def write_observed(target: Target, writes: WriteSet) -> None:
@@ -182,75 +273,45 @@ def write_observed(target: Target, writes: WriteSet) -> None:
     if (observed := writes.observed) is None:
         return
     connection = target.connection
-    entities = entity_rows(connection, target.bank, [observed.entity_id])
-    check_known("observed", [observed.entity_id], entities, writes.bank)
-    entity = entities[observed.entity_id]
+    entity_ids = entity_rows(connection, target.bank, [observed.entity_id])
+    check_known("observed", [observed.entity_id], entity_ids, writes.bank)
+    entity = entity_ids[observed.entity_id]
     facts = _grounds(target, writes.bank, entity, observed)
-    made = {
-        row for (row,) in raw(connection).execute("SELECT unit FROM observations WHERE entity = ?", (entity,))
-    }
-    _check_observations(target, facts.keys() - made)
+    made = set(observations_of(connection, [entity]))
+    new = sorted(facts.keys() - made)
+    _check_observations(target, new)
     remove_units(target, made - facts.keys())
-    raw(connection).executemany(
-        "INSERT INTO observations (unit, entity) VALUES (?, ?)",
-        [(row, entity) for row in sorted(facts.keys() - made)],
-    )
+    run_many(connection, insert(observations), [{"unit": row, "entity": entity} for row in new])
     _write_grounds(connection, facts)
-    _write_left_out(target, entity, observed.left_out)
-    raw(connection).execute(
-        "UPDATE entities SET observed_at = :revision WHERE id = :entity AND observed_at <> :revision",
-        {"revision": observed.at_revision, "entity": entity},
-    )
+    # Facts that are gone since they were looked at are left out of it.
+    left_out = sorted(unit_rows(connection, target.bank, observed.left_out).values())
+    connection.execute(_LEAVE_OUT, {"entity": entity, "facts": json.dumps(left_out)})
+    connection.execute(_OBSERVE, {"revision": observed.at_revision, "entity": entity})
 
 
 def _grounds(target: Target, bank: str, entity: int, observed: ObservedWrite) -> dict[int, frozenset[int]]:
     """Row ids of the facts, by the row id of the observation that stands on them."""
     connection, wanted = target.connection, {fact for facts in observed.facts.values() for fact in facts}
-    observations = unit_rows(connection, target.bank, list(observed.facts))
-    check_known("observed", observed.facts, observations, bank)
+    made = unit_rows(connection, target.bank, list(observed.facts))
+    check_known("observed", observed.facts, made, bank)
     if groundless := [unit for unit, facts in observed.facts.items() if not facts]:
         raise _unfit(f"observation {groundless[0]!r} stands on nothing", "Name the facts it was made from.")
     rows = unit_rows(connection, target.bank, sorted(wanted))
-    sound = _unchanged(connection, entity, rows.values(), observed.at_revision)
-    if bad := sorted(fact for fact in wanted if rows.get(fact) not in sound):
-        if _changed_at(connection, entity) > observed.at_revision:
+    values = {"rows": sorted(rows.values()), "entity": entity, "revision": observed.at_revision}
+    unchanged = set(connection.scalars(_UNCHANGED, values)) if rows else set()
+    if bad := sorted(fact for fact in wanted if rows.get(fact) not in unchanged):
+        if connection.scalars(_FACTS_CHANGED, {"entity": entity}).one() > observed.at_revision:
             raise RevisionConflict(bank, observed.at_revision, target.revision - 1)
         raise _unfit(f"{bad[0]!r} is no valid fact of the entity", "Make observations from entity_facts.")
-    return {
-        observations[unit]: frozenset(rows[fact] for fact in facts) for unit, facts in observed.facts.items()
-    }
-
-
-def _unchanged(connection: Connection, entity: int, facts: Iterable[int], revision: int) -> set[int]:
-    """Those of the units that are valid facts of the entity, and say what they said at a revision."""
-    found = raw(connection).execute(
-        "SELECT units.id FROM json_each(:facts) AS given CROSS JOIN mentions ON unit = given.value AND entity = :entity "
-        f"CROSS JOIN units ON units.id = given.value WHERE closed_at IS NULL AND changed <= :revision AND {IS_FACT} "
-        "AND NOT EXISTS (SELECT 1 FROM validity_events WHERE unit = given.value AND revision > :revision)",
-        {"facts": json.dumps(list(facts)), "entity": entity, "revision": revision},
-    )
-    return {row for (row,) in found}
-
-
-def _changed_at(connection: Connection, entity: int) -> int:
-    query = "SELECT facts_changed FROM entities WHERE id = ?"
-    return int(raw(connection).execute(query, (entity,)).fetchone()[0])
+    return {made[unit]: frozenset(rows[fact] for fact in facts) for unit, facts in observed.facts.items()}
 
 
 def _check_observations(target: Target, new: Collection[int]) -> None:
     """Refuse to take for an observation made here what is none, or was there before."""
-    given = (
-        raw(target.connection)
-        .execute(
-            "SELECT unit_id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
-            "WHERE fact_type <> ? OR created <> ?",
-            (json.dumps(sorted(new)), FactType.OBSERVATION, target.revision),
-        )
-        .fetchone()
-    )
-    if given:
+    unit = new and target.connection.scalar(_NO_OBSERVATIONS, {"rows": new, "revision": target.revision})
+    if unit:
         raise _unfit(
-            f"{given[0]!r} is no observation made of this entity", "Write its unit in the same write set."
+            f"{unit!r} is no observation made of this entity", "Write its unit in the same write set."
         )
 
 
@@ -260,117 +321,102 @@ def _unfit(reason: str, remedy: str) -> InvalidRequest:
 
 def _write_grounds(connection: Connection, facts: Mapping[int, frozenset[int]]) -> None:
     """Make the observations stand on exactly these facts; rows are touched only where something differs."""
-    known: dict[int, set[int]] = defaultdict(set)
-    query = "SELECT observation, fact FROM json_each(?) AS given CROSS JOIN observation_facts ON observation = given.value"
-    for observation, fact in raw(connection).execute(query, (json.dumps(sorted(facts)),)):
-        known[observation].add(fact)
-    raw(connection).executemany(
-        "DELETE FROM observation_facts WHERE observation = ? AND fact = ?",
-        [(row, fact) for row, before in known.items() for fact in sorted(before - facts[row])],
-    )
-    raw(connection).executemany(
-        "INSERT INTO observation_facts (observation, fact) VALUES (?, ?)",
-        [(row, fact) for row, after in facts.items() for fact in sorted(after - known[row])],
+    before = {(row, fact) for row, fact in connection.execute(_GROUNDS, {"rows": sorted(facts)})}
+    after = {(row, fact) for row, grounds in facts.items() for fact in grounds}
+    run_many(connection, _DROP_GROUND, [{"row": row, "ground": fact} for row, fact in sorted(before - after)])
+    run_many(
+        connection,
+        insert(observation_facts),
+        [{"observation": row, "fact": fact} for row, fact in sorted(after - before)],
     )
 
 
-def _write_left_out(target: Target, entity: int, left_out: Sequence[str]) -> None:
-    """Facts that are gone since they were looked at are left out of it."""
-    rows = unit_rows(target.connection, target.bank, left_out)
-    raw(target.connection).execute(
-        "INSERT INTO observed_left_out (entity, facts) VALUES (?, ?) "
-        "ON CONFLICT DO UPDATE SET facts = excluded.facts WHERE facts <> excluded.facts",
-        (entity, json.dumps(sorted(rows.values()))),
-    )
+_FACTS_AMONG = select(units.c.id).where(among(units.c.id, "rows"), IS_FACT)
+_FACTS_CHANGED = select(entities.c.facts_changed).where(entities.c.id == bindparam("entity"))
+_OBSERVATIONS_ON = select(observation_facts.c.observation).where(among(observation_facts.c.fact, "rows"))
+_DOCUMENTS = select(units.c.head).where(among(units.c.id, "rows"), units.c.head.is_not(None))
+_MENTIONED = (
+    select(mentions.c.entity)
+    .join(units, units.c.id == mentions.c.unit)
+    .where(among(mentions.c.unit, "rows"), IS_FACT)
+)
+_OBSERVED = select(observations.c.entity).where(among(observations.c.unit, "rows"))
+_MOVE_UNITS = update(units).where(among(units.c.id, "rows")).values(changed=bindparam("revision"))
+_MOVE_ENTITIES = (
+    update(entities).where(among(entities.c.id, "rows")).values(facts_changed=bindparam("revision"))
+)
+_DELETE_UNITS = delete(units).where(among(units.c.id, "rows"))
 
 
-def change_facts(target: Target, units: Collection[int]) -> None:
+def facts_among(connection: Connection, rows: Collection[int]) -> list[int]:
+    """Those of these units that are facts, ascending."""
+    return select_ids(connection, _FACTS_AMONG, rows)
+
+
+def observations_on(connection: Connection, facts: Collection[int]) -> list[int]:
+    """Row ids of the observations made from any of these facts, ascending."""
+    return select_ids(connection, _OBSERVATIONS_ON, facts)
+
+
+def observations_of(connection: Connection, entity_rows: Collection[int]) -> list[int]:
+    """Row ids of the observations made of these entities, ascending."""
+    return select_ids(connection, _MADE_OF, entity_rows)
+
+
+def change_facts(target: Target, rows: Collection[int]) -> None:
     """Some facts no longer say what they said: what was made of them ends, and their entities wait for observations.
 
     Args:
         target: the commit that closed, restored or corrected them, or items of theirs, under way.
-        units: row ids of the units concerned; those that are no facts change nothing.
+        rows: row ids of the units concerned; those that are no facts change nothing.
     """
-    if not units:
-        return
-    found = raw(target.connection).execute(
-        f"SELECT units.id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value WHERE {IS_FACT}",
-        (json.dumps(sorted(units)),),
-    )
-    facts = [row for (row,) in found]
+    facts = facts_among(target.connection, rows)
     remove_units(target, observations_on(target.connection, facts))
     note_changed(target, entities_of_facts(target.connection, facts))
 
 
-def documents_of(connection: Connection, units: Collection[int]) -> list[int]:
+def documents_of(connection: Connection, rows: Collection[int]) -> list[int]:
     """Row ids of the documents whose items are among these units, ascending; documents among the units are left out."""
-    found = raw(connection).execute(
-        "SELECT DISTINCT head FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
-        "WHERE head IS NOT NULL ORDER BY head",
-        (json.dumps(sorted(units)),),
-    )
-    given = frozenset(units)
-    return [head for (head,) in found if head not in given]
+    return sorted({*select_ids(connection, _DOCUMENTS, rows)}.difference(rows))
 
 
-def move_documents(target: Target, units: Collection[int]) -> list[int]:
+def move_documents(target: Target, rows: Collection[int]) -> list[int]:
     """Row ids of the documents whose items are among these units; their rows say that they changed."""
-    documents = documents_of(target.connection, units)
-    raw(target.connection).executemany(
-        "UPDATE units SET changed = ? WHERE id = ?", [(target.revision, row) for row in documents]
-    )
+    documents = documents_of(target.connection, rows)
+    if documents:
+        target.connection.execute(_MOVE_UNITS, {"rows": documents, "revision": target.revision})
     return documents
 
 
-def entities_of_facts(connection: Connection, units: Collection[int]) -> list[int]:
+def entities_of_facts(connection: Connection, rows: Collection[int]) -> list[int]:
     """Row ids of the entities mentioned by those of the units that are facts, ascending."""
-    found = raw(connection).execute(
-        "SELECT DISTINCT entity FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
-        f"CROSS JOIN mentions ON unit = given.value WHERE {IS_FACT} ORDER BY entity",
-        (json.dumps(sorted(units)),),
-    )
-    return [entity for (entity,) in found]
+    return select_ids(connection, _MENTIONED, rows)
 
 
-def with_observations(connection: Connection, units: Collection[int]) -> list[int]:
+def with_observations(connection: Connection, rows: Collection[int]) -> list[int]:
     """The units to be erased, and all that was made of an entity which one of them tells of, ascending.
 
     Not only what stands on them: whoever made the others was shown these facts too, and may have used a word of them.
     """
-    entities = entities_of_facts(connection, units)
-    return sorted({*units, *observations_on(connection, units), *observations_of(connection, entities)})
+    mentioned = entities_of_facts(connection, rows)
+    return sorted({*rows, *observations_on(connection, rows), *observations_of(connection, mentioned)})
 
 
-def entities_to_sum_up(connection: Connection, units: Collection[int]) -> list[int]:
+def entities_to_sum_up(connection: Connection, rows: Collection[int]) -> list[int]:
     """Row ids of the entities that wait for observations once these units are erased, ascending."""
-    found = raw(connection).execute(
-        "SELECT DISTINCT entity FROM json_each(?) AS given CROSS JOIN observations ON unit = given.value",
-        (json.dumps(sorted(units)),),
-    )
-    return sorted({*entities_of_facts(connection, units), *(entity for (entity,) in found)})
+    return sorted({*entities_of_facts(connection, rows), *select_ids(connection, _OBSERVED, rows)})
 
 
-def observations_of(connection: Connection, entities: Collection[int]) -> list[int]:
-    """Row ids of the observations made of these entities, ascending."""
-    found = raw(connection).execute(
-        "SELECT unit FROM json_each(?) AS given CROSS JOIN observations ON entity = given.value ORDER BY unit",
-        (json.dumps(sorted(entities)),),
-    )
-    return [unit for (unit,) in found]
-
-
-def note_changed(target: Target, entities: Collection[int]) -> None:
+def note_changed(target: Target, rows: Collection[int]) -> None:
     """The facts of these entities (by row id) are others from this revision on."""
-    raw(target.connection).executemany(
-        "UPDATE entities SET facts_changed = ? WHERE id = ?", [(target.revision, row) for row in entities]
-    )
+    if rows:
+        target.connection.execute(_MOVE_ENTITIES, {"rows": rows, "revision": target.revision})
 
 
 def remove_units(target: Target, rows: Collection[int]) -> None:
     """Remove units that were derived, or waited, as no erasure: what they were made of lives on."""
-    gone = sorted(rows)
-    raw(target.connection).executemany(
-        "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
-        [(row, target.bank, target.revision) for row in gone],
-    )
-    raw(target.connection).executemany("DELETE FROM units WHERE id = ?", [(row,) for row in gone])
+    if not rows:
+        return
+    gone = [{"unit": row, "bank": target.bank, "revision": target.revision} for row in sorted(rows)]
+    run_many(target.connection, insert(removed), gone)
+    target.connection.execute(_DELETE_UNITS, {"rows": rows})

@@ -8,28 +8,43 @@ from __future__ import annotations
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 
 import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import (
+    Connection,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    union,
+    update,
+)
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger.databases import SqliteDatabase
-from hindsight_integrations.ledger.rows import (
-    IS_FACT,
-    IS_OPINION,
-    BankReads,
-    Row,
-    Target,
-    batches,
-    fetched,
-    marks,
-    unit_rows,
-)
+from hindsight_integrations.ledger.observations import IS_FACT, facts_among, grouped, select_ids, unit_lists
+from hindsight_integrations.ledger.rows import BankReads, Row, Target, fetched, unit_rows
 from hindsight_integrations.ledger.rules import check_known
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.sql import Values, among, insert, numbers, run_many, unindexed
+from hindsight_integrations.ledger.tables import (
+    entities,
+    evidence,
+    mentions,
+    observation_facts,
+    opinion_grounds,
+    opinion_operations,
+    opinion_wordings,
+    opinions,
+    units,
+    validity_events,
+)
 from hindsight_integrations.ledger.tasks import enqueue_keys
 from hindsight_integrations.ledger.units import sound_units
 from hindsight_integrations.model.opinions import (
@@ -49,20 +64,48 @@ from hindsight_integrations.model.opinions import (
 )
 from hindsight_integrations.model.tasks import REINFORCED, TaskKind, TaskWrite
 from hindsight_integrations.model.time import from_micros, to_micros
-from hindsight_integrations.model.units import OBSERVED_NETWORKS, MemoryUnit, ValidityKind
+from hindsight_integrations.model.units import (
+    OBSERVED_NETWORKS,
+    FactType,
+    MemoryUnit,
+    UnitKind,
+    ValidityKind,
+)
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 
 NO_PAYLOAD = "{}"  # what is to be assessed, the opinions themselves say
 
-_UNSEEN = f"""
-SELECT EXISTS (SELECT 1 FROM units WHERE bank = :bank AND closed_at IS NULL AND {IS_FACT} AND changed > (
-    SELECT min(assessed_to) FROM opinions WHERE bank = :bank AND EXISTS (
-        SELECT 1 FROM opinion_wordings JOIN units AS wording ON wording.id = opinion_wordings.unit
-        WHERE opinion = opinions.unit AND wording.closed_at IS NULL
+logger = logging.getLogger("hindsight_integrations")
+
+_own, _fact, _judged = units.alias("own"), units.alias("fact_unit"), units.alias("judged")
+_later, _gone = opinion_wordings.alias("later"), opinion_wordings.alias("gone")
+_standing = opinion_grounds.alias("standing")
+
+_FACTS_SINCE = (
+    select(units.c.id)
+    .where(
+        units.c.bank == bindparam("bank"),
+        units.c.changed > bindparam("revision"),
+        units.c.closed_at.is_(None),
+        IS_FACT,
     )
-))
-"""
+    .order_by(units.c.id)
+)
+_ASSESSED = (
+    select(func.min(opinions.c.assessed_to))
+    .join(opinion_wordings, opinion_wordings.c.opinion == opinions.c.unit)
+    .join(_own, _own.c.id == opinion_wordings.c.unit)
+    .where(opinions.c.bank == bindparam("bank"), _own.c.closed_at.is_(None))
+)
+_UNSEEN = select(
+    exists().where(
+        units.c.bank == bindparam("bank"),
+        units.c.changed > _ASSESSED.scalar_subquery(),
+        units.c.closed_at.is_(None),
+        IS_FACT,
+    )
+)
 
 
 def brings_evidence(writes: WriteSet) -> bool:
@@ -80,44 +123,86 @@ def enqueue_reinforcement(database: SqliteDatabase, connection: Connection, bank
         connection: the writer, inside the transaction that brings the facts.
         bank: row id of the bank.
     """
-    (unseen,) = raw(connection).execute(_UNSEEN, {"bank": bank}).fetchone()
-    if unseen:
+    if connection.scalar(_UNSEEN, {"bank": bank}):
         write = TaskWrite(TaskKind.REINFORCE, NO_PAYLOAD, database.reinforcing, key=REINFORCED)
         enqueue_keys(connection, bank, [write], database.clock.now())
 
 
-logger = logging.getLogger("hindsight_integrations")
-
 _OPINIONS = (
-    "SELECT opinions.unit, unit_id, opinions.confidence, formed_at, recorded_at, revision, origin, operation, profile, "
-    "reasoning, assessed_to FROM opinions CROSS JOIN units ON units.id = unit"
+    select(
+        opinions.c.unit,
+        units.c.unit_id,
+        *opinions.c["confidence", "formed_at", "recorded_at", "revision", "origin"],
+        *opinions.c["operation", "profile", "reasoning", "assessed_to"],
+    )
+    .join(units, units.c.id == opinions.c.unit)
+    .order_by(opinions.c.formed_at, opinions.c.unit)
+)
+_ALL_OPINIONS = _OPINIONS.where(opinions.c.bank == bindparam("bank"))
+_OPINIONS_BY_ID = _OPINIONS.where(units.c.bank == bindparam("bank"), among(units.c.unit_id, "ids"))
+_OPINIONS_OF = (
+    select(opinion_wordings.c.unit, units.c.unit_id)
+    .join(units, units.c.id == opinion_wordings.c.opinion)
+    .where(among(opinion_wordings.c.unit, "rows"), unindexed(units.c.bank) == bindparam("bank"))
+)
+_FORMED_BY = (
+    select(units.c.unit_id)
+    .select_from(opinion_operations)
+    .outerjoin(
+        opinions,
+        and_(
+            opinions.c.bank == opinion_operations.c.bank,
+            opinions.c.operation == opinion_operations.c.key,
+            opinions.c.operation != literal("", literal_execute=True),  # as the partial index says
+        ),
+    )
+    .outerjoin(units, units.c.id == opinions.c.unit)
+    .where(opinion_operations.c.bank == bindparam("bank"), opinion_operations.c.key == bindparam("operation"))
+    .order_by(opinions.c.unit)
 )
 _WORDINGS = (
-    "SELECT opinion, unit, reason, revision FROM json_each(?) AS given "
-    "CROSS JOIN opinion_wordings ON opinion = given.value ORDER BY opinion, number"
+    select(*opinion_wordings.c["opinion", "unit", "reason", "revision"])
+    .where(among(opinion_wordings.c.opinion, "rows"))
+    .order_by(opinion_wordings.c.opinion, opinion_wordings.c.number)
 )
 _GROUNDS = (
-    "SELECT wording, unit_id FROM json_each(?) AS given CROSS JOIN opinion_grounds ON wording = given.value "
-    "CROSS JOIN units ON units.id = fact ORDER BY wording, fact"
+    select(opinion_grounds.c.wording, units.c.unit_id)
+    .join(units, units.c.id == opinion_grounds.c.fact)
+    .where(among(opinion_grounds.c.wording, "rows"))
+    .order_by(opinion_grounds.c.wording, opinion_grounds.c.fact)
 )
 _ENTITIES = (
-    "SELECT DISTINCT opinion, name FROM json_each(?) AS given CROSS JOIN opinion_wordings ON opinion = given.value "
-    "CROSS JOIN mentions ON mentions.unit = opinion_wordings.unit CROSS JOIN entities ON entities.id = entity "
-    "ORDER BY opinion, name"
+    select(opinion_wordings.c.opinion, entities.c.name)
+    .join(mentions, mentions.c.unit == opinion_wordings.c.unit)
+    .join(entities, entities.c.id == mentions.c.entity)
+    .where(among(opinion_wordings.c.opinion, "rows"))
+    .distinct()
+    .order_by(opinion_wordings.c.opinion, entities.c.name)
 )
 _EVIDENCE = (
-    "SELECT opinion, fact, told.unit_id, evidence.sources, assessment, strength, rule, step, reason, judged.unit_id, effective_at, "
-    "recorded_at, revision, (SELECT json_group_array(unit_id) FROM (SELECT unit_id FROM json_each(restates) AS other "
-    "CROSS JOIN units ON units.id = other.value ORDER BY units.id)) "
-    "FROM json_each(?) AS given CROSS JOIN evidence ON opinion = given.value "
-    "CROSS JOIN units AS told ON told.id = fact CROSS JOIN units AS judged ON judged.id = version "
-    "ORDER BY opinion, effective_at, told.unit_id"
+    select(
+        evidence.c.opinion,
+        evidence.c.fact,
+        evidence.c.restates,
+        _fact.c.unit_id,
+        *evidence.c["sources", "assessment", "strength", "rule", "step", "reason"],
+        _judged.c.unit_id,
+        *evidence.c["effective_at", "recorded_at", "revision"],
+    )
+    .join(_fact, _fact.c.id == evidence.c.fact)
+    .join(_judged, _judged.c.id == evidence.c.version)
+    .where(among(evidence.c.opinion, "rows"))
+    .order_by(evidence.c.opinion, evidence.c.effective_at, _fact.c.unit_id)
 )
 _VALIDITY = (
-    "SELECT event.unit, kind, effective_at, revision FROM json_each(?) AS given "
-    "CROSS JOIN validity_events AS event ON event.unit = given.value "
-    f"WHERE kind IN ('{ValidityKind.CLOSED.value}', '{ValidityKind.RESTORED.value}') ORDER BY event.id"
+    select(*validity_events.c["unit", "kind", "effective_at", "revision"])
+    .where(
+        among(validity_events.c.unit, "rows"),
+        or_(*(validity_events.c.kind == kind.value for kind in (ValidityKind.CLOSED, ValidityKind.RESTORED))),
+    )
+    .order_by(validity_events.c.id)
 )
+_UNIT_IDS = select(units.c.id, units.c.unit_id).where(among(units.c.id, "rows"))
 
 
 class OpinionReads(BankReads):
@@ -126,134 +211,88 @@ class OpinionReads(BankReads):
     def opinions(self, bank: str, opinion_ids: Sequence[str] | None = None) -> list[OpinionLog]:
         """These opinions, or all, in the order they were formed."""
         with self._at(bank) as (connection, row):
-            where, given = "", None
-            if opinion_ids is not None:
-                where, given = (
-                    "AND unit_id IN (SELECT value FROM json_each(?))",
-                    json.dumps(list(opinion_ids)),
-                )
-            found = fetched(
-                connection,
-                f"{_OPINIONS} WHERE opinions.bank = ? {where} ORDER BY formed_at, unit",
-                (row,) if given is None else (row, given),
-            )
-            return _logs(connection, bank, row, found)
+            if opinion_ids is None:
+                rows = fetched(connection, _ALL_OPINIONS, {"bank": row})
+            else:
+                rows = fetched(connection, _OPINIONS_BY_ID, {"bank": row, "ids": opinion_ids})
+            return _logs(connection, bank, row, rows) if rows else []
 
     def opinions_of(self, bank: str, ids: IntArray) -> dict[int, str]:
         """Opinion id of each of these units that is a wording of one."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(
-                "SELECT wording.unit, unit_id FROM json_each(?) AS given CROSS JOIN opinion_wordings AS wording "
-                "ON wording.unit = given.value CROSS JOIN units ON units.id = opinion WHERE bank = ?",
-                (json.dumps(ids.tolist()), row),
-            )
-            return dict(found.fetchall())
+            return dict(connection.execute(_OPINIONS_OF, {"rows": ids.tolist(), "bank": row}).all())
 
     def formed_by(self, bank: str, operation: str) -> tuple[str, ...] | None:
         """Ids of the opinions a reflection formed; None if none of that key was recorded."""
         with self._at(bank) as (connection, row):
-            known = (
-                raw(connection)
-                .execute("SELECT 1 FROM opinion_operations WHERE bank = ? AND key = ?", (row, operation))
-                .fetchone()
-            )
-            if not known:
-                return None
-            found = raw(connection).execute(
-                "SELECT unit_id FROM opinions CROSS JOIN units ON units.id = unit "
-                "WHERE opinions.bank = ? AND operation = ? ORDER BY unit",
-                (row, operation),
-            )
-            return tuple(opinion for (opinion,) in found)
+            ids = connection.scalars(_FORMED_BY, {"bank": row, "operation": operation}).all()
+            return tuple(opinion for opinion in ids if opinion is not None) if ids else None
 
     def facts_since(self, bank: str, revision: int) -> IntArray:
         """Row ids of the valid facts that came, or were corrected, after a revision."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(
-                f"SELECT id FROM units WHERE bank = ? AND changed > ? AND closed_at IS NULL AND {IS_FACT} ORDER BY id",
-                (row, revision),
-            )
-            return np.fromiter((fact for (fact,) in found), np.int64)
+            facts = connection.scalars(_FACTS_SINCE, {"bank": row, "revision": revision})
+            return np.fromiter(facts, np.int64)
 
 
-def _logs(connection: Connection, bank: str, row: int, found: Sequence[Row]) -> list[OpinionLog]:
+def _logs(connection: Connection, bank: str, row: int, rows: Sequence[Row]) -> list[OpinionLog]:
     """The opinions of these rows with all that hangs on them; those that damage made unreadable are left out, and named."""
-    opinions = json.dumps([opinion for opinion, *_ in found])
-    worded = fetched(connection, _WORDINGS, (opinions,))
-    units = sound_units(connection, bank, row, np.array([unit for _, unit, *_ in worded], np.int64))
-    versions = _versions(connection, worded, units)
-    evidence: dict[int, list[Row]] = defaultdict(list)
-    for opinion, *rest in fetched(connection, _EVIDENCE, (opinions,)):
-        evidence[opinion].append(tuple(rest))
-    validity = _validity(connection, {fact for rows in evidence.values() for fact, *_ in rows})
-    names: dict[int, list[str]] = defaultdict(list)
-    for opinion, name in raw(connection).execute(_ENTITIES, (opinions,)):
-        names[opinion].append(name)
-    newest = {opinion: units[unit] for opinion, unit, *_ in worded if unit in units}
+    values = {"rows": [opinion for opinion, *_ in rows]}
+    wordings, log = fetched(connection, _WORDINGS, values), fetched(connection, _EVIDENCE, values)
+    sound = sound_units(connection, bank, row, np.array([unit for _, unit, *_ in wordings], np.int64))
+    validity = _validity(connection, {*sound, *(fact for _, fact, *_ in log)})
+    versions = _versions(connection, wordings, sound, validity)
+    restated = unit_lists(connection, _UNIT_IDS, {restates for _, _, restates, *_ in log})
+    assessed: dict[int, list[Row]] = defaultdict(list)
+    for opinion, *rest in log:
+        assessed[opinion].append(tuple(rest))
+    names = grouped(connection.execute(_ENTITIES, values))
+    newest = {opinion: sound[unit] for opinion, unit, *_ in wordings if unit in sound}
     logs = []
-    for opinion, *fields in found:
+    for opinion, unit_id, confidence, formed_at, recorded_at, revision, origin, *rest in rows:
+        operation, profile, reasoning, assessed_to = rest
         try:
             logs.append(
-                replace(
-                    _formed(tuple(fields), tuple(versions[opinion]), newest[opinion].tags),
-                    entities=tuple(names[opinion]),
-                    evidence=tuple(_evidence_from(each, validity) for each in evidence[opinion]),
+                OpinionLog(
+                    id=unit_id,
+                    confidence=confidence,
+                    formed_at=from_micros(formed_at),
+                    recorded_at=from_micros(recorded_at),
+                    revision=revision,
+                    origin=OpinionOrigin(origin),
+                    operation=operation,
+                    profile=profile,
+                    reasoning=reasoning,
+                    tags=newest[opinion].tags,
+                    entities=names[opinion],
+                    versions=tuple(versions[opinion]),
+                    evidence=tuple(_evidence_from(each, restated, validity) for each in assessed[opinion]),
+                    assessed_to=assessed_to,
                 )
             )
         except (ValueError, TypeError, KeyError, OverflowError):
-            logger.warning("an opinion that cannot be read is left out: %s", fields[0])
+            logger.warning("an opinion that cannot be read is left out: %s", unit_id)
     return logs
 
 
-def _formed(fields: Row, versions: tuple[OpinionVersion, ...], tags: tuple[str, ...]) -> OpinionLog:
-    """An opinion without its evidence, of what `_OPINIONS` selects."""
-    (
-        unit_id,
-        confidence,
-        formed_at,
-        recorded_at,
-        revision,
-        origin,
-        operation,
-        profile,
-        reasoning,
-        assessed_to,
-    ) = fields
-    return OpinionLog(
-        id=unit_id,
-        confidence=confidence,
-        formed_at=from_micros(formed_at),
-        recorded_at=from_micros(recorded_at),
-        revision=revision,
-        origin=OpinionOrigin(origin),
-        operation=operation,
-        profile=profile,
-        reasoning=reasoning,
-        tags=tags,
-        entities=(),
-        versions=versions,
-        assessed_to=assessed_to,
-    )
-
-
 def _versions(
-    connection: Connection, worded: Sequence[Row], units: dict[int, MemoryUnit]
+    connection: Connection,
+    wordings: Sequence[Row],
+    sound: Mapping[int, MemoryUnit],
+    validity: Mapping[int, tuple[ValidityChange, ...]],
 ) -> dict[int, list[OpinionVersion]]:
     """Wordings by opinion, oldest first; damaged ones are left out."""
-    grounds: dict[int, list[str]] = defaultdict(list)
-    for wording, fact in raw(connection).execute(_GROUNDS, (json.dumps(list(units)),)):
-        grounds[wording].append(fact)
-    validity = _validity(connection, units)
+    grounds = grouped(connection.execute(_GROUNDS, {"rows": sound}))
     versions: dict[int, list[OpinionVersion]] = defaultdict(list)
-    for opinion, row, reason, revision in worded:
-        if unit := units.get(row):
+    for opinion, row, reason, revision in wordings:
+        if unit := sound.get(row):
             versions[opinion].append(
                 OpinionVersion(
                     unit_id=unit.id,
                     text=unit.text,
                     since=unit.mentioned_at,
                     reason=reason,
-                    based_on=tuple(grounds[row]),
+                    based_on=grounds[row],
                     revision=revision,
                     closed_at=unit.closed_at,
                     validity=validity[row],
@@ -262,10 +301,12 @@ def _versions(
     return versions
 
 
-def _evidence_from(row: Row, validity: Mapping[int, tuple[ValidityChange, ...]]) -> Evidence:
+def _evidence_from(
+    row: Row, restated: Mapping[str, tuple[str, ...]], validity: Mapping[int, tuple[ValidityChange, ...]]
+) -> Evidence:
     """A row of evidence, of what `_EVIDENCE` selects after the opinion, with what became of its fact."""
-    fact, unit_id, sources, assessment, strength, rule, step, reason, version, *rest = row
-    effective_at, recorded_at, revision, restates = rest
+    fact, restates, unit_id, sources, assessment, strength, rule, step, reason, version, *rest = row
+    effective_at, recorded_at, revision = rest
     return Evidence(
         unit_id=unit_id,
         sources=tuple(json.loads(sources)),
@@ -278,32 +319,65 @@ def _evidence_from(row: Row, validity: Mapping[int, tuple[ValidityChange, ...]])
         effective_at=from_micros(effective_at),
         recorded_at=from_micros(recorded_at),
         revision=revision,
-        restates=tuple(json.loads(restates)),
+        restates=restated[restates],
         validity=validity[fact],
     )
 
 
-def _validity(connection: Connection, units: Collection[int]) -> defaultdict[int, tuple[ValidityChange, ...]]:
+def _validity(connection: Connection, rows: Collection[int]) -> defaultdict[int, tuple[ValidityChange, ...]]:
     """What became of units, in the order recorded."""
-    found: dict[int, list[ValidityChange]] = defaultdict(list)
-    for unit, kind, moment, revision in raw(connection).execute(_VALIDITY, (json.dumps(sorted(units)),)):
-        found[unit].append(ValidityChange(ValidityKind(kind), from_micros(moment), revision))
-    return defaultdict(tuple, {unit: tuple(log) for unit, log in found.items()})
+    changes: defaultdict[int, tuple[ValidityChange, ...]] = defaultdict(tuple)
+    for unit, kind, moment, revision in connection.execute(_VALIDITY, {"rows": rows}):
+        changes[unit] += (ValidityChange(ValidityKind(kind), from_micros(moment), revision),)
+    return changes
 
 
-GROUNDS_WITHDRAWN = "its grounds were withdrawn"
-"""Why a wording is closed with the last of the facts it stands on; by it the ledger knows its own closings again."""
-
-
-_UNWORDED = f"""
-FROM units WHERE bank = :bank AND created = :revision AND {IS_OPINION}
-AND NOT EXISTS (SELECT 1 FROM opinion_wordings WHERE opinion_wordings.unit = units.id)
-"""
-_GIVEN = f"""
-INSERT INTO opinions SELECT id, bank, min(1.0, max(0.0, coalesce(confidence, {UNKNOWN_CONFIDENCE}))), mentioned_at,
-    :recorded_at, :revision, '{OpinionOrigin.GIVEN.value}', '', 0, '', :revision - 1 {_UNWORDED}
-"""
-_FIRST_WORDINGS = f"INSERT INTO opinion_wordings SELECT id, id, 1, '', :revision {_UNWORDED}"
+_CREATED = select(units.c.id, units.c.confidence, units.c.mentioned_at).where(
+    units.c.bank == bindparam("bank"),
+    units.c.created == bindparam("revision"),
+    units.c.kind == UnitKind.MEMORY.value,
+    units.c.fact_type == FactType.OPINION.value,
+    ~exists().where(opinion_wordings.c.unit == units.c.id),
+)
+_UNIT = (
+    select(units.c.unit_id, units.c.id, units.c.kind, units.c.fact_type, opinion_wordings.c.opinion)
+    .outerjoin(opinion_wordings, opinion_wordings.c.unit == units.c.id)
+    .where(units.c.bank == bindparam("bank"), units.c.unit_id == bindparam("unit"))
+)
+_NEWEST = (
+    select(opinion_wordings.c.unit, opinion_wordings.c.number)
+    .where(opinion_wordings.c.opinion == bindparam("opinion"))
+    .order_by(opinion_wordings.c.number.desc())
+    .limit(1)
+)
+_CLOSED_BY = select(validity_events.c.id).where(
+    validity_events.c.unit == bindparam("unit"),
+    validity_events.c.kind == ValidityKind.CLOSED.value,
+    validity_events.c.by_unit == bindparam("wording"),
+)
+_ROWS = (
+    select(units.c.unit_id, opinions.c.unit)
+    .join(opinions, opinions.c.unit == units.c.id)
+    .where(units.c.bank == bindparam("bank"), among(units.c.unit_id, "ids"))
+)
+_FACTS_UNDER = select(opinion_grounds.c.fact).where(among(opinion_grounds.c.wording, "rows"))
+_based_on = numbers("rows")
+_BASED_ON = (
+    select(func.coalesce(observation_facts.c.fact, opinion_grounds.c.fact, _based_on.c.value))
+    .select_from(_based_on)
+    .outerjoin(observation_facts, observation_facts.c.observation == _based_on.c.value)
+    .outerjoin(opinion_grounds, opinion_grounds.c.wording == _based_on.c.value)
+)
+_VERSIONS = (
+    select(opinion_wordings.c.opinion, units.c.unit_id, opinion_wordings.c.unit)
+    .join(units, units.c.id == opinion_wordings.c.unit)
+    .where(among(opinion_wordings.c.opinion, "rows"))
+)
+_NOTE_ASSESSED = (
+    update(opinions)
+    .where(opinions.c.unit == bindparam("row"), opinions.c.assessed_to < bindparam("to"))
+    .values(assessed_to=bindparam("to"))
+)
 
 
 def write_opinions(target: Target, writes: WriteSet, recorded_at: int) -> None:
@@ -319,32 +393,77 @@ def write_opinions(target: Target, writes: WriteSet, recorded_at: int) -> None:
     Raises:
         InvalidRequest: it refers to what is not there, or what it says cannot be an opinion or evidence of one.
     """
-    opinions = writes.opinions or OpinionsWrite()
-    for formed in opinions.formed:
-        _form(target, writes.bank, formed, opinions.operation, recorded_at)
-    for reworded in opinions.reworded:
+    write = writes.opinions or OpinionsWrite()
+    for formed in write.formed:
+        _form(target, writes.bank, formed, write.operation, recorded_at)
+    for reworded in write.reworded:
         _reword(target, writes.bank, reworded)
-    values = {"bank": target.bank, "revision": target.revision, "recorded_at": recorded_at}
-    raw(target.connection).execute(_GIVEN, values)
-    raw(target.connection).execute(_FIRST_WORDINGS, values)
-    _write_evidence(target, writes.bank, opinions.evidence, recorded_at)
-    _note_assessed(target, writes.bank, opinions.assessed)
-    keys = {opinions.operation, *(formed.operation for formed in opinions.formed)} - {""}
-    raw(target.connection).executemany(
-        "INSERT INTO opinion_operations VALUES (?, ?) ON CONFLICT DO NOTHING",
-        [(target.bank, key) for key in sorted(keys)],
+    if any(each.unit.fact_type is FactType.OPINION for each in writes.units):
+        _take_over(target, recorded_at)
+    _write_evidence(target, writes.bank, write.evidence, recorded_at)
+    assessed = _opinions(target, writes.bank, write.assessed)
+    run_many(
+        target.connection,
+        _NOTE_ASSESSED,
+        [{"row": assessed[key], "to": min(to, target.revision)} for key, to in write.assessed.items()],
     )
+    keys = {write.operation, *(formed.operation for formed in write.formed)} - {""}
+    run_many(
+        target.connection,
+        insert(opinion_operations).on_conflict_do_nothing(),
+        [{"bank": target.bank, "key": key} for key in sorted(keys)],
+    )
+
+
+def _take_over(target: Target, recorded_at: int) -> None:
+    """Make opinions of this commit's units of the opinion network that word none."""
+    created = target.connection.execute(_CREATED, {"bank": target.bank, "revision": target.revision}).all()
+    run_many(
+        target.connection,
+        insert(opinions),
+        [
+            {
+                "unit": row,
+                "bank": target.bank,
+                "confidence": UNKNOWN_CONFIDENCE if confidence is None else min(1.0, max(0.0, confidence)),
+                "formed_at": mentioned_at,
+                "recorded_at": recorded_at,
+                "revision": target.revision,
+                "origin": OpinionOrigin.GIVEN.value,
+                "operation": "",
+                "profile": 0,
+                "reasoning": "",
+                "assessed_to": target.revision - 1,
+            }
+            for row, confidence, mentioned_at in created
+        ],
+    )
+    run_many(target.connection, insert(opinion_wordings), [_wording(target, row) for row, *_ in created])
+
+
+def _wording(
+    target: Target, unit: int, opinion: int | None = None, number: int = 1, reason: str = ""
+) -> Values:
+    """A row of `opinion_wordings`: of the unit's own opinion, unless one is given."""
+    return {
+        "unit": unit,
+        "opinion": opinion or unit,
+        "number": number,
+        "reason": reason,
+        "revision": target.revision,
+    }
 
 
 def _form(target: Target, bank: str, formed: FormationWrite, operation: str, recorded_at: int) -> None:
     """A new opinion; one whose unit is a wording already stays as it is."""
     if not 0.0 <= formed.confidence <= 1.0:
         raise _unfit(f"confidence {formed.confidence} is not between 0 and 1", "Give a share of certainty.")
-    (unit,) = _opinion_units(target, bank, [formed.unit_id])
-    grounds = _grounds(target, bank, unit, formed.based_on)
-    written = raw(target.connection).execute(
-        "INSERT INTO opinions SELECT :unit, :bank, :confidence, :formed_at, :recorded_at, :revision, :origin, :operation, "
-        ":profile, :reasoning, :assessed_to WHERE NOT EXISTS (SELECT 1 FROM opinion_wordings WHERE unit = :unit)",
+    unit, opinion = _opinion_unit(target, bank, formed.unit_id)
+    grounds = _based_on_rows(target, bank, unit, formed.based_on)
+    if opinion is not None:
+        return
+    target.connection.execute(
+        insert(opinions),
         {
             "unit": unit,
             "bank": target.bank,
@@ -352,111 +471,72 @@ def _form(target: Target, bank: str, formed: FormationWrite, operation: str, rec
             "formed_at": to_micros(formed.formed_at),
             "recorded_at": recorded_at,
             "revision": target.revision,
-            "origin": formed.origin,
+            "origin": formed.origin.value,
             "operation": formed.operation or operation,
             "profile": formed.profile,
             "reasoning": formed.reasoning,
             "assessed_to": min(formed.assessed_to, target.revision),
         },
     )
-    if written.rowcount:
-        _write_wording(target, unit, unit, 1, "")
-        _write_grounds(target, unit, grounds)
+    _write_wording(target, _wording(target, unit), grounds)
 
 
 def _reword(target: Target, bank: str, reworded: RewordingWrite) -> None:
     """A new wording, which stands on all that the one before stands on as well; what is the newest already stays so."""
     (opinion,) = _opinions(target, bank, [reworded.opinion_id]).values()
-    (unit,) = _opinion_units(target, bank, [reworded.unit_id])
-    newest, number = (
-        raw(target.connection)
-        .execute("SELECT unit, max(number) FROM opinion_wordings WHERE opinion = ?", (opinion,))
-        .fetchone()
-    )
+    unit, worded = _opinion_unit(target, bank, reworded.unit_id)
+    newest, number = target.connection.execute(_NEWEST, {"opinion": opinion}).one()
     if newest == unit:
         return
-    query = "SELECT 1 FROM opinion_wordings WHERE unit = ?"
-    if raw(target.connection).execute(query, (unit,)).fetchone():
+    if worded is not None:
         raise _unfit(
             f"{reworded.unit_id!r} is another wording already", "Write the new wording as a unit of its own."
         )
-    _write_wording(target, opinion, unit, number + 1, reworded.reason)
-    before = raw(target.connection).execute("SELECT fact FROM opinion_grounds WHERE wording = ?", (newest,))
-    grounds = {fact for (fact,) in before} | _grounds(target, bank, unit, reworded.based_on)
-    _write_grounds(target, unit, grounds)
-    closing = (
-        raw(target.connection)
-        .execute(
-            "SELECT 1 FROM validity_events WHERE unit = ? AND kind = ? AND by_unit = ?",
-            (newest, ValidityKind.CLOSED.value, unit),
-        )
-        .fetchone()
-    )
-    if closing is None:
+    grounds = _based_on_rows(target, bank, unit, reworded.based_on)
+    grounds.update(select_ids(target.connection, _FACTS_UNDER, [newest]))
+    if target.connection.scalar(_CLOSED_BY, {"unit": newest, "wording": unit}) is None:
         raise _unfit(
             f"nothing says that {reworded.unit_id!r} closes the wording before it",
             "Close that one by an event of the same write set, with the new wording as `by_unit`.",
         )
+    _write_wording(target, _wording(target, unit, opinion, number + 1, reworded.reason), grounds)
 
 
-def _opinion_units(target: Target, bank: str, unit_ids: Sequence[str]) -> list[int]:
-    """Row ids of units that may word an opinion."""
-    rows = unit_rows(target.connection, target.bank, unit_ids)
-    check_known("opinions", unit_ids, rows, bank)
-    given = _among(target, rows.values(), IS_OPINION)
-    if wrong := [unit for unit in unit_ids if rows[unit] not in given]:
-        raise _unfit(f"{wrong[0]!r} is no unit of the opinion network", "Write one as FactType.OPINION.")
-    return [rows[unit] for unit in unit_ids]
+def _opinion_unit(target: Target, bank: str, unit_id: str) -> tuple[int, int | None]:
+    """Row id of a unit that may word an opinion, and that of the opinion it words already."""
+    rows = target.connection.execute(_UNIT, {"bank": target.bank, "unit": unit_id}).all()
+    check_known("opinions", [unit_id], [known for known, *_ in rows], bank)
+    ((_, unit, kind, fact_type, opinion),) = rows
+    if kind != UnitKind.MEMORY.value or fact_type != FactType.OPINION.value:
+        raise _unfit(f"{unit_id!r} is no unit of the opinion network", "Write one as FactType.OPINION.")
+    return unit, opinion
 
 
-def _among(target: Target, rows: Iterable[int], condition: str) -> set[int]:
-    """Those of these units of which a condition holds."""
-    query = f"SELECT units.id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value WHERE {condition}"
-    return {row for (row,) in raw(target.connection).execute(query, (json.dumps(list(rows)),))}
-
-
-def _opinions(target: Target, bank: str, opinion_ids: Sequence[str]) -> dict[str, int]:
+def _opinions(target: Target, bank: str, opinion_ids: Collection[str]) -> dict[str, int]:
     """Row ids of opinions."""
-    found: dict[str, int] = {}
-    for some in batches(opinion_ids):
-        found.update(
-            raw(target.connection).execute(
-                "SELECT unit_id, units.id FROM units JOIN opinions ON unit = units.id "
-                f"WHERE units.bank = ? AND unit_id IN ({marks(len(some))})",
-                (target.bank, *some),
-            )
-        )
-    check_known("opinions", opinion_ids, found, bank)
-    return found
+    if not opinion_ids:
+        return {}
+    rows = dict(target.connection.execute(_ROWS, {"bank": target.bank, "ids": list(opinion_ids)}).all())
+    check_known("opinions", opinion_ids, rows, bank)
+    return rows
 
 
-def _grounds(target: Target, bank: str, unit: int, based_on: Sequence[str]) -> set[int]:
+def _based_on_rows(target: Target, bank: str, unit: int, based_on: Sequence[str]) -> set[int]:
     """Row ids of what a wording stands on: for what was itself made from facts, or worded from them, those facts.
 
     Observations are made anew all the time; who forgets a fact must find what was worded from it nevertheless.
     """
     rows = unit_rows(target.connection, target.bank, based_on)
     check_known("opinions", based_on, rows, bank)
-    found = raw(target.connection).execute(
-        "SELECT DISTINCT coalesce(made.fact, worded.fact, given.value) FROM json_each(?) AS given "
-        "LEFT JOIN observation_facts AS made ON observation = given.value "
-        "LEFT JOIN opinion_grounds AS worded ON wording = given.value",
-        (json.dumps(sorted(rows.values())),),
-    )
-    return {fact for (fact,) in found} - {unit}
+    return {*select_ids(target.connection, _BASED_ON, rows.values())} - {unit}
 
 
-def _write_wording(target: Target, opinion: int, unit: int, number: int, reason: str) -> None:
-    raw(target.connection).execute(
-        "INSERT INTO opinion_wordings (unit, opinion, number, reason, revision) VALUES (?, ?, ?, ?, ?)",
-        (unit, opinion, number, reason, target.revision),
-    )
-
-
-def _write_grounds(target: Target, wording: int, facts: Collection[int]) -> None:
-    raw(target.connection).executemany(
-        "INSERT INTO opinion_grounds (wording, fact) VALUES (?, ?)",
-        [(wording, fact) for fact in sorted(facts)],
+def _write_wording(target: Target, wording: Values, facts: Collection[int]) -> None:
+    target.connection.execute(insert(opinion_wordings), wording)
+    run_many(
+        target.connection,
+        insert(opinion_grounds),
+        [{"wording": wording["unit"], "fact": fact} for fact in sorted(facts)],
     )
 
 
@@ -464,12 +544,18 @@ def _write_evidence(target: Target, bank: str, rows: Sequence[EvidenceWrite], re
     """Append to evidence logs; a fact that is in one already stays there as it is."""
     if not rows:
         return
-    opinions = _opinions(target, bank, [row.opinion_id for row in rows])
-    facts = unit_rows(target.connection, target.bank, [row.unit_id for row in rows])
-    check_known("opinions", [row.unit_id for row in rows], facts, bank)
-    sound = _among(target, facts.values(), IS_FACT)
-    versions = _versions_of(target, opinions)
-    others = unit_rows(target.connection, target.bank, [other for row in rows for other in row.restates])
+    known = _opinions(target, bank, [row.opinion_id for row in rows])
+    wanted = [row.unit_id for row in rows]
+    facts = unit_rows(
+        target.connection, target.bank, [*wanted, *(each for row in rows for each in row.restates)]
+    )
+    check_known("opinions", wanted, facts, bank)
+    sound = facts_among(target.connection, {facts[unit] for unit in wanted})
+    names = {row: opinion for opinion, row in known.items()}
+    versions = {
+        (names[opinion], unit_id): unit
+        for opinion, unit_id, unit in target.connection.execute(_VERSIONS, {"rows": list(names)})
+    }
     for row in rows:
         if facts[row.unit_id] not in sound:
             raise _unfit(f"{row.unit_id!r} is no world or experience memory", "Only facts are evidence.")
@@ -480,49 +566,29 @@ def _write_evidence(target: Target, bank: str, rows: Sequence[EvidenceWrite], re
                 f"evidence {row.unit_id!r} has step {row.step} and {len(row.sources)} sources",
                 "Give a step between 0 and 1, and who said it.",
             )
-    raw(target.connection).executemany(
-        "INSERT INTO evidence (opinion, fact, sources, restates, assessment, strength, rule, step, reason, version, "
-        "effective_at, recorded_at, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    run_many(
+        target.connection,
+        insert(evidence).on_conflict_do_nothing(),
         [
-            (
-                opinions[row.opinion_id],
-                facts[row.unit_id],
-                json.dumps(row.sources),
-                json.dumps(
-                    sorted({others[each] for each in row.restates if each in others} - {facts[row.unit_id]})
+            {
+                "opinion": known[row.opinion_id],
+                "fact": facts[row.unit_id],
+                "sources": json.dumps(row.sources),
+                "restates": json.dumps(
+                    sorted({facts[each] for each in row.restates if each in facts} - {facts[row.unit_id]})
                 ),
-                row.assessment.value,
-                row.strength.value,
-                row.rule.value,
-                row.step,
-                row.reason,
-                versions[row.opinion_id, row.version],
-                to_micros(row.effective_at),
-                recorded_at,
-                target.revision,
-            )
+                "assessment": row.assessment.value,
+                "strength": row.strength.value,
+                "rule": row.rule.value,
+                "step": row.step,
+                "reason": row.reason,
+                "version": versions[row.opinion_id, row.version],
+                "effective_at": to_micros(row.effective_at),
+                "recorded_at": recorded_at,
+                "revision": target.revision,
+            }
             for row in rows
         ],
-    )
-
-
-def _versions_of(target: Target, opinions: Mapping[str, int]) -> dict[tuple[str, str], int]:
-    """Row ids of the wordings of opinions, by (opinion id, unit id)."""
-    names = {row: opinion for opinion, row in opinions.items()}
-    found = raw(target.connection).execute(
-        "SELECT opinion, unit_id, unit FROM json_each(?) AS given CROSS JOIN opinion_wordings ON opinion = given.value "
-        "CROSS JOIN units ON units.id = unit",
-        (json.dumps(list(names)),),
-    )
-    return {(names[opinion], unit_id): unit for opinion, unit_id, unit in found}
-
-
-def _note_assessed(target: Target, bank: str, assessed: Mapping[str, int]) -> None:
-    """How far the bank's facts were looked at; what was looked at once stays looked at."""
-    rows = _opinions(target, bank, list(assessed))
-    raw(target.connection).executemany(
-        "UPDATE opinions SET assessed_to = :to WHERE unit = :row AND assessed_to < :to",
-        [{"row": rows[opinion], "to": min(to, target.revision)} for opinion, to in assessed.items()],
     )
 
 
@@ -530,97 +596,204 @@ def _unfit(reason: str, remedy: str) -> InvalidRequest:
     return InvalidRequest("opinions", reason, remedy)
 
 
-_STANDING_ON = """
-SELECT DISTINCT own.id, own.closed_at,
-    (SELECT count(*) FROM opinion_grounds AS ground JOIN units AS told ON told.id = ground.fact
-        WHERE ground.wording = own.id AND told.closed_at IS NULL),
-    (SELECT max(told.closed_at) FROM opinion_grounds AS ground JOIN units AS told ON told.id = ground.fact
-        WHERE ground.wording = own.id),
-    (SELECT event.kind = 'closed' AND event.reason = :reason FROM validity_events AS event
-        WHERE event.unit = own.id ORDER BY event.id DESC LIMIT 1),
-    (SELECT min(event.effective_at) FROM opinion_grounds AS ground JOIN units AS told ON told.id = ground.fact
-        JOIN validity_events AS event ON event.unit = told.id
-        WHERE ground.wording = own.id AND told.closed_at IS NULL AND event.kind = 'restored'
-        AND event.revision = :revision)
-FROM json_each(:rows) AS given CROSS JOIN opinion_grounds AS standing ON standing.fact = given.value
-CROSS JOIN opinion_wordings AS worded ON worded.unit = standing.wording CROSS JOIN units AS own ON own.id = worded.unit
-WHERE worded.number = (SELECT max(other.number) FROM opinion_wordings AS other WHERE other.opinion = worded.opinion)
-ORDER BY own.id
-"""
+GROUNDS_WITHDRAWN = "its grounds were withdrawn"
+"""Why a wording is closed with the last of the facts it stands on; by it the ledger knows its own closings again."""
+
+_restored = validity_events.alias("restored")
+# The newest wordings that stand on these facts: when closed, how many valid grounds (only 0 is exact), when the last ground was
+# closed, whether the ledger closed the wording, and from when on a ground is valid that this revision restored.
+_STANDING = (
+    select(
+        _own.c.id,
+        _own.c.closed_at,
+        func.count() - func.count(_fact.c.closed_at),
+        func.max(_fact.c.closed_at),
+        select(
+            and_(
+                validity_events.c.kind == ValidityKind.CLOSED.value,
+                validity_events.c.reason == GROUNDS_WITHDRAWN,
+            )
+        )
+        .where(validity_events.c.unit == _own.c.id)
+        .order_by(validity_events.c.id.desc())
+        .limit(1)
+        .scalar_subquery(),
+        func.min(_restored.c.effective_at),
+    )
+    .join(opinion_wordings, opinion_wordings.c.unit == _own.c.id)
+    .join(opinion_grounds, opinion_grounds.c.wording == _own.c.id)
+    .join(_fact, _fact.c.id == opinion_grounds.c.fact)
+    .outerjoin(
+        _restored,
+        and_(
+            _restored.c.unit == _fact.c.id,
+            _restored.c.kind == ValidityKind.RESTORED.value,
+            _restored.c.revision == bindparam("revision"),
+            _fact.c.closed_at.is_(None),
+        ),
+    )
+    .where(
+        _own.c.id.in_(select(_standing.c.wording).where(among(_standing.c.fact, "rows"))),
+        ~exists().where(
+            _later.c.opinion == opinion_wordings.c.opinion, _later.c.number > opinion_wordings.c.number
+        ),
+    )
+    .group_by(_own.c.id, _own.c.closed_at)
+    .order_by(_own.c.id)
+)
+_DROP_EVENT = delete(validity_events).where(
+    validity_events.c.unit == bindparam("unit"),
+    validity_events.c.kind == bindparam("kind"),
+    validity_events.c.effective_at == bindparam("effective_at"),
+    validity_events.c.by_unit.is_(None),
+    validity_events.c.reason == bindparam("reason"),
+)
+_SET_CLOSED = (
+    update(units)
+    .where(units.c.id == bindparam("row"))
+    .values(closed_at=bindparam("moment"), changed=bindparam("revision"))
+)
 
 
-def follow_grounds(target: Target, units: Collection[int]) -> None:
+def follow_grounds(target: Target, rows: Collection[int]) -> None:
     """Close the opinions whose last ground was closed, and restore those of which the ledger did so and one is back.
 
     Args:
         target: the commit that closed or restored units, under way.
-        units: their row ids.
+        rows: their row ids.
     """
-    waiting, seen = sorted(units), set(units)
+    waiting, seen = set(rows), set(rows)
     while waiting:
-        values = {"rows": json.dumps(waiting), "reason": GROUNDS_WITHDRAWN, "revision": target.revision}
-        moved = []
-        for wording, closed_at, valid, withdrawn_at, ours, back_at in (
-            raw(target.connection).execute(_STANDING_ON, values).fetchall()
+        values = {"rows": waiting, "revision": target.revision}
+        events = []
+        for wording, closed_at, valid, withdrawn_at, ours, back_at in target.connection.execute(
+            _STANDING, values
         ):
             if not valid and closed_at is None:
-                _move(target, wording, ValidityKind.CLOSED, withdrawn_at)
-                moved.append(wording)
+                kind, moment = ValidityKind.CLOSED, withdrawn_at
             elif valid and closed_at is not None and ours:
-                _move(target, wording, ValidityKind.RESTORED, closed_at if back_at is None else back_at)
-                moved.append(wording)
-        waiting = [row for row in moved if row not in seen]
-        seen.update(moved)
+                kind, moment = ValidityKind.RESTORED, closed_at if back_at is None else back_at
+            else:
+                continue
+            events.append(
+                {
+                    "unit": wording,
+                    "kind": kind.value,
+                    "effective_at": moment,
+                    "revision": target.revision,
+                    "reason": GROUNDS_WITHDRAWN,
+                }
+            )
+        # Closed again at the same moment is the newest event, not the old one.
+        run_many(target.connection, _DROP_EVENT, events)
+        run_many(target.connection, insert(validity_events), events)
+        _set_closed(
+            target,
+            {
+                event["unit"]: event["effective_at"] if event["kind"] == ValidityKind.CLOSED.value else None
+                for event in events
+            },
+        )
+        waiting = {event["unit"] for event in events} - seen
+        seen |= waiting
 
 
-def _move(target: Target, wording: int, kind: ValidityKind, moment: int) -> None:
-    """Append to a wording's validity log. OR REPLACE: closed again at the same moment is the newest event, not the old one."""
-    raw(target.connection).execute(
-        "INSERT OR REPLACE INTO validity_events (unit, kind, effective_at, revision, reason) VALUES (?, ?, ?, ?, ?)",
-        (wording, kind.value, moment, target.revision, GROUNDS_WITHDRAWN),
+def _set_closed(target: Target, moments: Mapping[int, int | None]) -> None:
+    """From when on units are closed."""
+    run_many(
+        target.connection,
+        _SET_CLOSED,
+        [{"row": row, "moment": moment, "revision": target.revision} for row, moment in moments.items()],
     )
-    raw(target.connection).execute(
-        "UPDATE units SET closed_at = ?, changed = ? WHERE id = ?",
-        (moment if kind is ValidityKind.CLOSED else None, target.revision, wording),
+
+
+_FIRST = select(opinion_wordings.c.opinion).where(among(opinion_wordings.c.unit, "rows"))
+_TELLING = union(
+    select(opinion_grounds.c.wording).where(among(opinion_grounds.c.fact, "rows")),
+    select(_later.c.unit)
+    .join(
+        opinion_wordings,
+        and_(opinion_wordings.c.opinion == _later.c.opinion, opinion_wordings.c.number < _later.c.number),
     )
-
-
-_GROUNDED = "SELECT wording FROM json_each(?) AS given CROSS JOIN opinion_grounds ON fact = given.value"
-_LATER = (
-    "SELECT later.unit FROM json_each(?) AS given CROSS JOIN opinion_wordings AS own ON own.unit = given.value "
-    "CROSS JOIN opinion_wordings AS later ON later.opinion = own.opinion AND later.number > own.number"
+    .where(among(opinion_wordings.c.unit, "rows")),
 )
-_FIRST = (
-    "SELECT opinion FROM json_each(?) AS given CROSS JOIN opinion_wordings AS own ON own.unit = given.value"
-)
-
 # Of an opinion in whose log, or under whose wordings, an erased unit stands; and of all that was written with one of these.
-_READERS = """
-SELECT opinion, revision FROM json_each(:rows) AS given CROSS JOIN evidence ON fact = given.value
-UNION SELECT opinion, revision FROM json_each(:rows) AS given CROSS JOIN opinion_wordings ON unit = given.value
-UNION SELECT unit, revision FROM json_each(:rows) AS given CROSS JOIN opinions ON unit = given.value
-"""
+_READERS = union(
+    select(evidence.c.opinion, evidence.c.revision).where(among(evidence.c.fact, "rows")),
+    select(opinion_wordings.c.opinion, opinion_wordings.c.revision).where(
+        among(opinion_wordings.c.unit, "rows")
+    ),
+    select(opinions.c.unit, opinions.c.revision).where(among(opinions.c.unit, "rows")),
+)
+_BLANK_REASONS = tuple(
+    update(table)
+    .where(
+        table.c.reason != "",
+        table.c.opinion.in_(select(opinions.c.unit).where(opinions.c.bank == bindparam("bank"))),
+        or_(among(table.c.opinion, "readers"), among(table.c.revision, "revisions")),
+    )
+    .values(reason="")
+    for table in (evidence, opinion_wordings)
+)
+_BLANK_REASONING = (
+    update(opinions)
+    .where(
+        opinions.c.bank == bindparam("row"),
+        opinions.c.reasoning != "",
+        among(opinions.c.revision, "revisions"),
+    )
+    .values(reasoning="")
+)
+_LEFT = (
+    select(opinion_wordings.c.opinion, opinion_wordings.c.unit)
+    .where(
+        opinion_wordings.c.opinion.in_(select(_gone.c.opinion).where(among(_gone.c.unit, "rows"))),
+        not_(among(opinion_wordings.c.unit, "rows")),
+    )
+    .order_by(opinion_wordings.c.opinion, opinion_wordings.c.number)
+)
+_REOPEN = delete(validity_events).where(
+    among(validity_events.c.unit, "newest"),
+    validity_events.c.kind == ValidityKind.CLOSED.value,
+    among(validity_events.c.by_unit, "rows"),
+)
+_FORMED = select(opinions.c.unit).where(among(opinions.c.unit, "rows"))
+_assessed = (
+    select(evidence.c.opinion, (func.min(units.c.changed) - 1).label("to"))
+    .join(units, units.c.id == evidence.c.fact)
+    .where(among(evidence.c.version, "rows"))
+    .group_by(evidence.c.opinion)
+    .subquery("assessed")
+)
+_LOOK_AGAIN = (
+    update(opinions)
+    .where(opinions.c.unit == _assessed.c.opinion, opinions.c.assessed_to > _assessed.c.to)
+    .values(assessed_to=_assessed.c.to)
+)
+_DROP_JUDGED = delete(evidence).where(or_(among(evidence.c.fact, "rows"), among(evidence.c.version, "rows")))
+_CLOSINGS = (
+    select(validity_events.c.kind, validity_events.c.effective_at)
+    .where(validity_events.c.unit == bindparam("unit"))
+    .order_by(validity_events.c.id)
+)
 
 
-def with_wordings(connection: Connection, units: Collection[int], *, whole: bool) -> list[int]:
+def with_wordings(connection: Connection, rows: Collection[int], *, whole: bool) -> list[int]:
     """The units to be erased, and the wordings that tell of one of them, ascending.
 
     A wording tells of what it stands on, and of the wordings before it.
 
     Args:
         connection: the writer.
-        units: row ids.
+        rows: row ids of the units.
         whole: with a wording among them goes its opinion, whatever of it was worded before.
     """
-    found = set(units)
-    waiting = set(units)
-    if whole:
-        waiting |= _column(connection, _FIRST, waiting)
-        found |= waiting
+    waiting = {*rows, *(select_ids(connection, _FIRST, rows) if whole else ())}
+    telling = set(waiting)
     while waiting:
-        waiting = (_column(connection, _GROUNDED, waiting) | _column(connection, _LATER, waiting)) - found
-        found |= waiting
-    return sorted(found)
+        waiting = set(select_ids(connection, _TELLING, waiting)) - telling
+        telling |= waiting
+    return sorted(telling)
 
 
 def erase_opinions(
@@ -638,93 +811,50 @@ def erase_opinions(
     Returns:
         How many opinions go, and the wordings that are the newest of their opinions again.
     """
-    connection, given = target.connection, json.dumps(sorted(rows))
-    told = json.dumps(sorted({*rows, *documents}))
-    readers = raw(connection).execute(_READERS, {"rows": told}).fetchall()
-    _blank_reasons(target, {opinion for opinion, _ in readers}, {revision for _, revision in readers})
-    for document in documents:
-        judge_corrected(connection, document)
-    _look_again(connection, rows)
-    newest = (
-        raw(connection)
-        .execute(
-            "SELECT max(number), unit FROM opinion_wordings WHERE opinion IN (SELECT opinion FROM json_each(:rows) AS given "
-            "CROSS JOIN opinion_wordings AS gone ON gone.unit = given.value) "
-            "AND unit NOT IN (SELECT value FROM json_each(:rows)) GROUP BY opinion",
-            {"rows": given},
-        )
-        .fetchall()
-    )
-    for _, wording in newest:
-        raw(connection).execute(
-            "DELETE FROM validity_events WHERE unit = ? AND kind = ? AND by_unit IN (SELECT value FROM json_each(?))",
-            (wording, ValidityKind.CLOSED.value, given),
-        )
-        raw(connection).execute(
-            "UPDATE units SET closed_at = ?, changed = ? WHERE id = ?",
-            (closed_by_log(connection, wording), target.revision, wording),
-        )
-    opinions = len(_column(connection, "SELECT unit FROM json_each(?) JOIN opinions ON unit = value", rows))
-    return opinions, [wording for _, wording in newest]
+    connection = target.connection
+    _blank_reasons(target, {*rows, *documents})
+    judge_corrected(connection, *documents)
+    connection.execute(_LOOK_AGAIN, {"rows": rows})
+    newest = list(dict(connection.execute(_LEFT, {"rows": rows}).all()).values())
+    if newest:
+        connection.execute(_REOPEN, {"newest": newest, "rows": rows})
+        _set_closed(target, {wording: closed_by_log(connection, wording) for wording in newest})
+    return len(select_ids(connection, _FORMED, rows)), newest
 
 
 def follow_own_grounds(target: Target, wordings: Collection[int]) -> None:
     """Close those wordings, which are the newest again, of which all grounds were closed meanwhile."""
-    query = "SELECT fact FROM json_each(?) AS given CROSS JOIN opinion_grounds ON wording = given.value"
-    follow_grounds(target, _column(target.connection, query, wordings))
+    follow_grounds(target, select_ids(target.connection, _FACTS_UNDER, wordings))
 
 
-def judge_corrected(connection: Connection, unit: int) -> None:
-    """Delete the evidence that was judged by words which were corrected: of the fact, or against the opinion."""
-    _look_again(connection, [unit])
-    raw(connection).execute("DELETE FROM evidence WHERE fact = :unit OR version = :unit", {"unit": unit})
+def judge_corrected(connection: Connection, *rows: int) -> None:
+    """Delete the evidence that was judged by words which were corrected: of these facts, or against these wordings.
+
+    The facts judged against a wording, of which the evidence goes, are to be looked at again.
+    """
+    if rows:
+        connection.execute(_LOOK_AGAIN, {"rows": rows})
+        connection.execute(_DROP_JUDGED, {"rows": rows})
 
 
-def _look_again(connection: Connection, wordings: Collection[int]) -> None:
-    """The facts judged against these wordings, of which the evidence goes, are to be looked at again."""
-    raw(connection).execute(
-        "UPDATE opinions SET assessed_to = min(assessed_to, judged.since - 1) FROM (SELECT opinion, min(changed) AS since "
-        "FROM json_each(?) AS given CROSS JOIN evidence ON version = given.value CROSS JOIN units ON units.id = fact "
-        "GROUP BY opinion) AS judged WHERE judged.opinion = opinions.unit",
-        (json.dumps(sorted(wordings)),),
-    )
-
-
-def _blank_reasons(target: Target, opinions: Collection[int], revisions: Collection[int]) -> None:
-    values = {
-        "bank": target.bank,
-        "opinions": json.dumps(sorted(opinions)),
-        "revisions": json.dumps(sorted(revisions)),
-    }
-    written_then = "revision IN (SELECT value FROM json_each(:revisions))"
-    of_the_bank = "opinion IN (SELECT unit FROM opinions WHERE bank = :bank)"
-    for table in ("evidence", "opinion_wordings"):
-        raw(target.connection).execute(
-            f"UPDATE {table} SET reason = '' WHERE reason <> '' AND (opinion IN (SELECT value FROM json_each(:opinions)) "
-            f"OR ({written_then} AND {of_the_bank}))",
-            values,
-        )
-    raw(target.connection).execute(
-        f"UPDATE opinions SET reasoning = '' WHERE bank = :bank AND reasoning <> '' AND {written_then}",
-        values,
-    )
+def _blank_reasons(target: Target, rows: Collection[int]) -> None:
+    """Blank the reasons of the opinions that tell of these units, and those written with them."""
+    readers = target.connection.execute(_READERS, {"rows": rows}).all()
+    if not readers:
+        return
+    revisions = sorted({revision for _, revision in readers})
+    values = {"bank": target.bank, "readers": [opinion for opinion, _ in readers], "revisions": revisions}
+    for statement in _BLANK_REASONS:
+        target.connection.execute(statement, values)
+    target.connection.execute(_BLANK_REASONING, {"row": target.bank, "revisions": revisions})
 
 
 def closed_by_log(connection: Connection, unit: int) -> int | None:
     """From when on a unit is closed, by its log: the earliest closing since the last restoring counts."""
     closed: int | None = None
-    log = raw(connection).execute(
-        "SELECT kind, effective_at FROM validity_events WHERE unit = ? ORDER BY id",
-        (unit,),
-    )
-    for kind, moment in log:
+    for kind, moment in connection.execute(_CLOSINGS, {"unit": unit}):
         if kind == ValidityKind.CLOSED:
             closed = moment if closed is None else min(closed, moment)
         elif kind == ValidityKind.RESTORED:
             closed = None
     return closed
-
-
-def _column(connection: Connection, query: str, rows: Collection[int]) -> set[int]:
-    """What a query of one column finds for these row ids."""
-    return {row for (row,) in raw(connection).execute(query, (json.dumps(sorted(rows)),))}
