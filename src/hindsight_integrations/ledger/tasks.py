@@ -9,14 +9,12 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Row,
     ScalarSelect,
     Update,
     bindparam,
     case,
     func,
     literal_column,
-    null,
     or_,
     select,
     update,
@@ -24,7 +22,7 @@ from sqlalchemy import (
 
 from hindsight_integrations.errors import TaskClosed
 from hindsight_integrations.ledger.databases import SqliteDatabase
-from hindsight_integrations.ledger.rows import find_bank
+from hindsight_integrations.ledger.rows import Row, find_bank
 from hindsight_integrations.ledger.sql import Values, among, insert, run_many, strings
 from hindsight_integrations.ledger.tables import Int, banks, tasks
 from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
@@ -36,20 +34,19 @@ _PENDING, _LEASED = TaskState.PENDING.value, TaskState.LEASED.value
 KEYED = tasks.c.key != literal_column("''")
 """Condition on a task: it has a key. The text is a literal, as in the index on keys; a bound one does not imply it."""
 
-_TASKS = select(
-    tasks.c.id,
-    banks.c.name,
-    tasks.c.kind,
-    tasks.c.key,
-    tasks.c.state,
-    tasks.c.attempts,
-    tasks.c.uncounted,
-    tasks.c.lease,
-    tasks.c.not_before,
-    tasks.c.lease_until,
-    tasks.c.last_error,
-    tasks.c.payload,
-).join_from(tasks, banks)
+_COLUMNS = (
+    "id",
+    "kind",
+    "key",
+    "state",
+    "attempts",
+    "uncounted",
+    "lease",
+    "not_before",
+    "lease_until",
+    "last_error",
+)
+_TASKS = select(*tasks.c[_COLUMNS], tasks.c.payload, banks.c.name).join_from(tasks, banks)
 _BANK_TASKS = _TASKS.where(tasks.c.bank == bindparam("bank")).order_by(tasks.c.id)
 _TASK = _TASKS.where(tasks.c.id == bindparam("id"))
 _KEYED_TASK = _TASKS.where(
@@ -110,9 +107,9 @@ _OF_BANK = tasks.c.bank == bindparam("of")
 _RENEW = _HELD.values(lease_until=bindparam("until"))
 _FAIL = _HELD.values(
     state=bindparam("outcome"),
-    lease_until=null(),
+    lease_until=None,
     last_error=bindparam("reason"),
-    again=null(),
+    again=None,
     debounce=0,
     not_before=func.coalesce(bindparam("retry_at", type_=Int), tasks.c.not_before),
     attempts=tasks.c.attempts - bindparam("uncounted_attempts"),
@@ -121,16 +118,16 @@ _FAIL = _HELD.values(
 # A task enqueued again during its lease is pending once the lease ends, as if it had just been enqueued.
 _RESTART = _HELD.where(tasks.c.again.is_not(None)).values(
     state=_PENDING,
-    lease_until=null(),
+    lease_until=None,
     attempts=0,
     uncounted=0,
     not_before=tasks.c.again + bindparam("now"),
     debounce=tasks.c.again,
-    again=null(),
+    again=None,
 )
 _RESTART_OF_BANK = _RESTART.where(_OF_BANK)
 _COMPLETE = _HELD.where(_OF_BANK, tasks.c.again.is_(None)).values(
-    state=TaskState.DONE.value, payload="", last_error="", lease_until=null()
+    state=TaskState.DONE.value, payload="", last_error="", lease_until=None
 )
 _END_LEASES = (
     update(tasks)
@@ -138,10 +135,10 @@ _END_LEASES = (
     .values(
         state=_PENDING,
         lease=tasks.c.lease + 1,
-        lease_until=null(),
+        lease_until=None,
         not_before=bindparam("now"),
         debounce=0,
-        again=null(),
+        again=None,
     )
 )
 _TAKE_BACK = _END_LEASES.where(_OF_BANK).values(attempts=tasks.c.attempts - 1)
@@ -329,8 +326,8 @@ def _claim(claim: TaskClaim) -> dict[str, int]:
     return {"task": claim.task, "claim": claim.lease}
 
 
-def _task_from(row: Row[*tuple[Any, ...]]) -> Task:
-    task, bank, kind, key, state, attempts, uncounted, lease, not_before, until, reason, payload = row
+def _task_from(row: Row) -> Task:
+    task, kind, key, state, attempts, uncounted, lease, not_before, until, reason, payload, bank = row
     return Task(
         id=task,
         bank=bank,
