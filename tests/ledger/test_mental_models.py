@@ -225,12 +225,12 @@ class TestMentalModels:
         assert self.only(ledger) == before
 
     def test_what_cannot_be_an_answer_is_refused(self, ledger: Ledger, bank: str, model: MentalModel) -> None:
-        """A text on nothing, one on what is no fact, an answer to no model: nothing of the write set is written."""
+        """A text on nothing, one on what is not a fact, an answer to no model: nothing of the write set is written."""
         opinion = with_vector(make_unit("o1", fact_type=FactType.OPINION))
         commit(ledger, make_write_set(ledger.revision(bank), units=[opinion]))
         for unfit, reason in (
             (RefreshWrite(model.id, 2, ModelAnswer("Text.", False, (), at(4))), "stands on nothing"),
-            (RefreshWrite(model.id, 2, ModelAnswer("Text.", False, ("o1",), at(4))), "is no fact"),
+            (RefreshWrite(model.id, 2, ModelAnswer("Text.", False, ("o1",), at(4))), "is not a fact"),
             (RefreshWrite("nobody", 2, ModelAnswer("Text.", False, ("u1",), at(4))), "no mental model"),
         ):
             writes = make_write_set(ledger.revision(bank), units=make_units("u9"))

@@ -64,17 +64,18 @@ def test_the_next_task_is_found_by_index(
         raw(reader).set_trace_callback(statements.append)
     assert ledger.lease_due(KINDS, lasting=HOUR, bank=bank, early=early) is not None
     assert ledger.next_due(KINDS) is not None
-    selects = [text for text in statements if text.lstrip().startswith("SELECT") and "json_each" in text]
+    queries = [text for text in statements if "json_each" in text]
     with ledger._database.reading() as reader:
         raw(reader).set_trace_callback(None)
         plans = [
-            [str(step[3]) for step in raw(reader).execute(f"EXPLAIN QUERY PLAN {text}")] for text in selects
+            [str(step[3]) for step in raw(reader).execute(f"EXPLAIN QUERY PLAN {text}")] for text in queries
         ]
     with ledger._database.writing() as writer:
         raw(writer).set_trace_callback(None)
-    (leasing, waiting) = ([step for step in plan if step.startswith("SEARCH tasks")] for plan in plans)
+    (leasing, waiting) = ([step for step in plan if step.startswith("SEARCH task")] for plan in plans)
     index = f"tasks{'_bank' if bank else ''}_{'early' if early else 'due'}"
     assert [f" {index} " in step or "INTEGER PRIMARY KEY" in step for step in leasing] == [True, True]
     assert [" tasks_due " in step for step in waiting] == [True]
-    assert not [step for plan in plans for step in plan if step.startswith("SCAN tasks")]
+    scans = [step for plan in plans for step in plan if step.startswith("SCAN")]
+    assert not [step for step in scans if "VIRTUAL TABLE" not in step]
     ledger.close()

@@ -3,29 +3,160 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import Connection, and_, bindparam, delete, exists, func, or_, select, update
+from sqlalchemy.dialects import sqlite
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.databases import SqliteDatabase
-from hindsight_integrations.ledger.rows import IS_FACT, BankReads, Row, find_bank
-from hindsight_integrations.ledger.sql import raw
-from hindsight_integrations.ledger.tasks import enqueue_keys
+from hindsight_integrations.ledger.rows import BankReads, Row, find_bank
+from hindsight_integrations.ledger.sql import among, insert, run_many
+from hindsight_integrations.ledger.tables import (
+    banks,
+    directives,
+    mental_model_grounds,
+    mental_models,
+    tasks,
+    units,
+    validity_events,
+)
+from hindsight_integrations.ledger.tasks import KEYED, enqueue_keys
 from hindsight_integrations.model.directives import Directive
-from hindsight_integrations.model.mental_models import MentalModel, ModelAnswer, RefreshTrigger, RefreshWrite
+from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
 from hindsight_integrations.model.tasks import TaskKind, TaskWrite
 from hindsight_integrations.model.time import from_micros, to_micros
-from hindsight_integrations.model.units import OBSERVED_NETWORKS
+from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 
-NO_PAYLOAD = "{}"  # all there is to know of it is the model, its key
+NO_PAYLOAD = "{}"  # the task's key says which model
 
-_AUTO = (
-    f"SELECT model_id FROM mental_models WHERE bank = :bank AND refreshes = '{RefreshTrigger.AUTO.value}' "
-    "AND model_id = coalesce(:only, model_id) ORDER BY id"
+_IS_FACT = and_(
+    units.c.kind == UnitKind.MEMORY.value,
+    units.c.fact_type.in_([network.value for network in OBSERVED_NETWORKS]),
+)
+_ground, _event = mental_model_grounds.alias("ground"), validity_events.alias("event")
+IS_WITHDRAWN = or_(
+    mental_models.c.forgotten == 1,
+    exists()
+    .where(
+        _ground.c.model == mental_models.c.id,
+        _ground.c.cited == 1,
+        units.c.id == _ground.c.unit,
+        or_(
+            units.c.closed_at.is_not(None),
+            units.c.changed > mental_models.c.revision,
+            exists()
+            .where(_event.c.unit == units.c.id, _event.c.revision > mental_models.c.revision)
+            .correlate(units, mental_models),
+        ),
+    )
+    .correlate(mental_models),
+)
+"""Condition on a mental model: what its text stands on no longer says what it said."""
+_withdrawn = select(mental_models.c.id).where(IS_WITHDRAWN)
+WITHDRAWN = f"mental_models.id IN ({_withdrawn.compile(dialect=sqlite.dialect(), compile_kwargs={'literal_binds': True})})"
+"""IS_WITHDRAWN for the statements of archive.py that are SQL text."""
+
+_OF_BANK, _MODEL = mental_models.c.bank == bindparam("of"), mental_models.c.id == bindparam("row")
+_AUTOMATIC = (
+    select(mental_models.c.model_id)
+    .where(_OF_BANK, mental_models.c.refreshes == RefreshTrigger.AUTO.value)
+    .order_by(mental_models.c.id)
+)
+_COLUMNS = (
+    "id",
+    "model_id",
+    "name",
+    "question",
+    "tags",
+    "refreshes",
+    "max_tokens",
+    "created_at",
+    "text",
+    "extractive",
+    "refreshed_at",
+)
+_MODELS = (
+    select(*mental_models.c[_COLUMNS], mental_models.c.revision, mental_models.c.checked_to, IS_WITHDRAWN)
+    .where(_OF_BANK)
+    .order_by(mental_models.c.name)
+)
+_NAMES = select(mental_models.c.name).where(_OF_BANK)
+_STANDING = select(mental_models.c.id, mental_models.c.checked_to).where(
+    _OF_BANK, mental_models.c.model_id == bindparam("model")
+)
+_DELETE = delete(mental_models).where(_OF_BANK, mental_models.c.model_id == bindparam("model"))
+_UPDATE = update(mental_models).where(_MODEL)
+_CHECK = _UPDATE.values(checked_to=bindparam("checked"))
+_ANSWER = _UPDATE.values(
+    text=bindparam("answer"),
+    extractive=bindparam("is_extractive"),
+    refreshed_at=bindparam("at"),
+    revision=bindparam("checked"),
+    checked_to=bindparam("checked"),
+    forgotten=0,
+)
+_SHOWN = (
+    select(*mental_models.c["id", "bank", "model_id"])
+    .distinct()
+    .join_from(mental_model_grounds, mental_models)
+    .where(among(mental_model_grounds.c.unit, "units"))
+)
+_FORGET = (
+    update(mental_models)
+    .where(among(mental_models.c.id, "models"))
+    .values(text="", extractive=0, forgotten=1)
+)
+_DELETE_GROUNDS = delete(mental_model_grounds).where(among(mental_model_grounds.c.model, "models"))
+_GROUNDS = (
+    select(mental_model_grounds.c.model, units.c.unit_id)
+    .join_from(mental_model_grounds, units)
+    .where(among(mental_model_grounds.c.model, "models"), mental_model_grounds.c.cited == 1)
+    .order_by(units.c.id)
+)
+_TASK = and_(
+    tasks.c.bank == bindparam("of"),
+    tasks.c.kind == TaskKind.REFRESH_MODEL.value,
+    tasks.c.key == bindparam("model"),
+    KEYED,
+)
+_DELETE_TASK = delete(tasks).where(_TASK)
+_FORGET_ERROR = update(tasks).where(_TASK).values(last_error="")
+_READ = select(
+    units.c.unit_id,
+    units.c.id,
+    _IS_FACT,
+    and_(
+        units.c.closed_at.is_(None),
+        units.c.changed <= bindparam("revision"),
+        ~exists().where(_event.c.unit == units.c.id, _event.c.revision > bindparam("revision")),
+    ),
+).where(units.c.bank == bindparam("bank"), among(units.c.unit_id, "units"))
+_REVISION = select(banks.c.revision).where(banks.c.id == bindparam("bank"))
+_CHANGED_FACTS = (
+    select(units.c.id)
+    .where(units.c.bank == bindparam("bank"), units.c.changed > bindparam("revision"), _IS_FACT)
+    .order_by(units.c.changed.desc(), units.c.id.desc())
+    .limit(bindparam("limit"))
+)
+_DIRECTIVE = select(*directives.c["directive_id", "text", "tags", "created_at"]).where(
+    directives.c.bank == bindparam("bank")
+)
+_DIRECTIVES = _DIRECTIVE.order_by(directives.c.id)
+_SAME_DIRECTIVE = _DIRECTIVE.where(
+    directives.c["text"] == bindparam("text"), directives.c.tags == bindparam("tags")
+)
+_DIRECTIVE_COUNT = select(func.count()).where(directives.c.bank == bindparam("bank"))
+_DELETE_DIRECTIVE = delete(directives).where(
+    directives.c.bank == bindparam("bank"), directives.c.directive_id == bindparam("directive")
+)
+_NEW_MODEL, _NEW_GROUND, _NEW_DIRECTIVE = (
+    insert(mental_models),
+    insert(mental_model_grounds),
+    insert(directives),
 )
 
 
@@ -34,44 +165,21 @@ def changes_facts(writes: WriteSet) -> bool:
     return bool(writes.events) or any(write.unit.fact_type in OBSERVED_NETWORKS for write in writes.units)
 
 
-def enqueue_refreshes(
-    database: SqliteDatabase, connection: Connection, bank: int, only: str | None = None
-) -> None:
-    """Enqueue the models of a bank that are refreshed by themselves.
+def enqueue_refreshes(database: SqliteDatabase, connection: Connection, bank: int) -> None:
+    """Enqueue the models of a bank that refresh automatically.
 
     Args:
         database: the ledger's, with its clock and how long changes are collected.
         connection: the writer, inside the transaction that changes facts.
         bank: row id of the bank.
-        only: this model alone.
     """
-    keys = raw(connection).execute(_AUTO, {"bank": bank, "only": only}).fetchall()
-    if keys:
-        delay = database.refreshing
-        writes = [TaskWrite(TaskKind.REFRESH_MODEL, NO_PAYLOAD, delay, key=key) for (key,) in keys]
-        enqueue_keys(connection, bank, writes, database.clock.now())
+    _enqueue(database, connection, bank, connection.execute(_AUTOMATIC, {"of": bank}).scalars())
 
 
-WITHDRAWN = """(forgotten OR EXISTS (
-    SELECT 1 FROM mental_model_grounds AS ground JOIN units ON units.id = ground.unit
-    WHERE ground.model = mental_models.id AND cited AND (
-        closed_at IS NOT NULL OR changed > mental_models.revision
-        OR EXISTS (SELECT 1 FROM validity_events AS event WHERE event.unit = ground.unit
-            AND event.revision > mental_models.revision)
-    )
-))"""
-"""Condition on a mental model: what its text stands on no longer says what it said."""
-
-_MODELS = f"""
-SELECT id, model_id, name, question, tags, refreshes, max_tokens, created_at, text, extractive, refreshed_at, revision,
-    checked_to, {WITHDRAWN} FROM mental_models WHERE bank = ? ORDER BY name
-"""
-_GROUNDS = "SELECT unit_id FROM mental_model_grounds JOIN units ON units.id = unit WHERE model = ? AND cited ORDER BY units.id"
-_READ = f"""
-SELECT unit_id, {IS_FACT}, closed_at IS NULL AND changed <= :revision AND NOT EXISTS (
-    SELECT 1 FROM validity_events WHERE unit = units.id AND revision > :revision
-) FROM json_each(:units) AS given CROSS JOIN units ON unit_id = given.value WHERE bank = :bank
-"""
+def _enqueue(database: SqliteDatabase, connection: Connection, bank: int, models: Iterable[str]) -> None:
+    delay = database.refreshing
+    writes = [TaskWrite(TaskKind.REFRESH_MODEL, NO_PAYLOAD, delay, key=model) for model in models]
+    enqueue_keys(connection, bank, writes, database.clock.now())
 
 
 class MentalModelReads(BankReads):
@@ -80,20 +188,24 @@ class MentalModelReads(BankReads):
     def mental_models(self, bank: str) -> list[MentalModel]:
         """All of them, by name; see the port."""
         with self._at(bank) as (connection, row):
-            return [_model(connection, each) for each in raw(connection).execute(_MODELS, (row,)).fetchall()]
+            models = connection.execute(_MODELS, {"of": row}).all()
+            standing = [model.id for model in models if not model[-1]]
+            grounds: dict[int, list[str]] = {}
+            if standing:
+                for model, unit in connection.execute(_GROUNDS, {"models": standing}):
+                    grounds.setdefault(model, []).append(unit)
+            return [_model(model, tuple(grounds.get(model.id, ()))) for model in models]
 
     def directives(self, bank: str) -> list[Directive]:
         """All of them, in the order they were given."""
         with self._at(bank) as (connection, row):
-            query = "SELECT directive_id, text, tags, created_at FROM directives WHERE bank = ? ORDER BY id"
-            return [_directive(each) for each in raw(connection).execute(query, (row,))]
+            return [_directive(directive) for directive in connection.execute(_DIRECTIVES, {"bank": row})]
 
     def changed_facts(self, bank: str, revision: int, limit: int) -> IntArray:
         """Row ids of facts that came or changed after a revision, the latest first."""
         with self._at(bank) as (connection, row):
-            query = f"SELECT id FROM units WHERE bank = ? AND changed > ? AND {IS_FACT} ORDER BY changed DESC, id DESC LIMIT ?"
-            found = raw(connection).execute(query, (row, revision, limit))
-            return np.array([unit for (unit,) in found], np.int64)
+            values = {"bank": row, "revision": revision, "limit": limit}
+            return np.array(connection.execute(_CHANGED_FACTS, values).scalars().all(), np.int64)
 
 
 class SqliteMentalModels:
@@ -105,12 +217,7 @@ class SqliteMentalModels:
         """Keep a standing question; see the port."""
         with self._database.writing() as connection:
             row = find_bank(connection, bank).id
-            names = {
-                name
-                for (name,) in raw(connection).execute(
-                    "SELECT name FROM mental_models WHERE bank = ?", (row,)
-                )
-            }
+            names = connection.execute(_NAMES, {"of": row}).scalars().all()
             if model.name in names:
                 raise InvalidRequest(
                     "name",
@@ -118,51 +225,44 @@ class SqliteMentalModels:
                     "Delete it first, or choose another name.",
                 )
             _check_room("mental models", len(names), most)
-            raw(connection).execute(
-                "INSERT INTO mental_models (bank, model_id, name, question, tags, refreshes, max_tokens, created_at) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    row,
-                    model.id,
-                    model.name,
-                    model.question,
-                    json.dumps(model.tags),
-                    model.trigger,
-                    model.max_tokens,
-                    to_micros(model.created_at),
-                ),
-            )
-            enqueue_refreshes(self._database, connection, row, model.id)
+            values = {
+                "bank": row,
+                "model_id": model.id,
+                "name": model.name,
+                "question": model.question,
+                "tags": json.dumps(model.tags),
+                "refreshes": model.trigger.value,
+                "max_tokens": model.max_tokens,
+                "created_at": to_micros(model.created_at),
+            }
+            connection.execute(_NEW_MODEL, values)
+            if model.trigger is RefreshTrigger.AUTO:
+                _enqueue(self._database, connection, row, [model.id])
 
     def delete_mental_model(self, bank: str, model_id: str) -> bool:
         """Delete one with its text and its task; see the port."""
         with self._database.writing() as connection:
-            row = find_bank(connection, bank).id
-            query = "DELETE FROM tasks WHERE bank = ? AND kind = ? AND key = ? AND key <> ''"
-            raw(connection).execute(query, (row, TaskKind.REFRESH_MODEL, model_id))
-            query = "DELETE FROM mental_models WHERE bank = ? AND model_id = ?"
-            return raw(connection).execute(query, (row, model_id)).rowcount > 0
+            values = {"of": find_bank(connection, bank).id, "model": model_id}
+            connection.execute(_DELETE_TASK, values)
+            return connection.execute(_DELETE, values).rowcount > 0
 
     def add_directive(self, bank: str, directive: Directive, *, most: int) -> Directive:
         """Keep a directive; see the port."""
         with self._database.writing() as connection:
-            row, tags = find_bank(connection, bank).id, json.dumps(directive.tags)
-            query = "SELECT directive_id, text, tags, created_at FROM directives WHERE bank = ? AND text = ? AND tags = ?"
-            if known := raw(connection).execute(query, (row, directive.text, tags)).fetchone():
-                return _directive(known)
-            query = "SELECT count(*) FROM directives WHERE bank = ?"
-            _check_room("directives", raw(connection).execute(query, (row,)).fetchone()[0], most)
-            raw(connection).execute(
-                "INSERT INTO directives (bank, directive_id, text, tags, created_at) VALUES (?, ?, ?, ?, ?)",
-                (row, directive.id, directive.text, tags, to_micros(directive.created_at)),
-            )
+            row = find_bank(connection, bank).id
+            values = {"bank": row, "text": directive.text, "tags": json.dumps(directive.tags)}
+            if same := connection.execute(_SAME_DIRECTIVE, values).one_or_none():
+                return _directive(same)
+            _check_room("directives", connection.execute(_DIRECTIVE_COUNT, {"bank": row}).scalar_one(), most)
+            values |= {"directive_id": directive.id, "created_at": to_micros(directive.created_at)}
+            connection.execute(_NEW_DIRECTIVE, values)
         return directive
 
     def remove_directive(self, bank: str, directive_id: str) -> bool:
         """Remove a directive; False if there is none."""
         with self._database.writing() as connection:
-            query = "DELETE FROM directives WHERE bank = ? AND directive_id = ?"
-            return raw(connection).execute(query, (find_bank(connection, bank).id, directive_id)).rowcount > 0
+            values = {"bank": find_bank(connection, bank).id, "directive": directive_id}
+            return connection.execute(_DELETE_DIRECTIVE, values).rowcount > 0
 
 
 def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
@@ -170,85 +270,62 @@ def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
 
     Raises:
         RevisionConflict: a memory that its writer was shown was withdrawn, corrected or erased since.
-        InvalidRequest: there is no such model, or its text stands on nothing, or on what is no fact.
+        InvalidRequest: there is no such model, or its text stands on nothing, or on what is not a fact.
     """
     if (refresh := writes.refreshed) is None:
         return
-    query = "SELECT id FROM mental_models WHERE bank = ? AND model_id = ?"
-    found = raw(connection).execute(query, (bank, refresh.model_id)).fetchone()
-    if found is None:
+    model = connection.execute(_STANDING, {"of": bank, "model": refresh.model_id}).one_or_none()
+    if model is None:
         raise _unfit("there is no mental model of that id", "Pass one that mental_models gives.")
-    if refresh.answer is None:
-        query = "UPDATE mental_models SET checked_to = max(checked_to, ?) WHERE id = ?"
-        raw(connection).execute(query, (refresh.at_revision, *found))
+    if (answer := refresh.answer) is None:
+        checked = max(model.checked_to, refresh.at_revision)
+        connection.execute(_CHECK, {"row": model.id, "checked": checked})
         return
-    cited = frozenset(refresh.answer.based_on)
-    if refresh.answer.text and not cited:
+    if answer.text and not answer.based_on:
         raise _unfit("the text stands on nothing", "Name the memories it was written from.")
-    _check_read(connection, bank, writes.bank, refresh)
-    _write_answer(connection, found[0], refresh, refresh.answer)
-    raw(connection).execute(
-        "INSERT INTO mental_model_grounds (model, unit, cited) SELECT :model, units.id, "
-        "given.value IN (SELECT value FROM json_each(:cited)) "
-        "FROM json_each(:units) AS given CROSS JOIN units ON unit_id = given.value WHERE bank = :bank",
-        {
-            "model": found[0],
-            "bank": bank,
-            "cited": json.dumps(sorted(cited)),
-            "units": json.dumps(sorted({*cited, *refresh.read})) if refresh.answer.text else "[]",
-        },
-    )
+    rows = _check_read(connection, bank, writes.bank, refresh.at_revision, {*refresh.read, *answer.based_on})
+    connection.execute(_DELETE_GROUNDS, {"models": [model.id]})
+    values = {
+        "row": model.id,
+        "answer": answer.text,
+        "is_extractive": int(answer.extractive),
+        "at": to_micros(answer.refreshed_at),
+        "checked": refresh.at_revision,
+    }
+    connection.execute(_ANSWER, values)
+    if answer.text:
+        cited = frozenset(answer.based_on)
+        grounds = [
+            {"model": model.id, "unit": row, "cited": int(unit in cited)} for unit, row in rows.items()
+        ]
+        run_many(connection, _NEW_GROUND, grounds)
+
+
+def _check_read(
+    connection: Connection, bank: int, name: str, revision: int, unit_ids: Collection[str]
+) -> dict[str, int]:
+    """Check that all that the answer's writer was shown is there and says what it said; row ids by unit id."""
+    values = {"bank": bank, "units": sorted(unit_ids), "revision": revision}
+    rows = connection.execute(_READ, values).all()
+    if not all(is_fact for _, _, is_fact, _ in rows):
+        raise _unfit(
+            "a memory it was written from is not a fact", "Answer from world and experience memories."
+        )
+    if len(rows) < len(unit_ids) or not all(unchanged for *_, unchanged in rows):
+        raise RevisionConflict(name, revision, connection.execute(_REVISION, {"bank": bank}).scalar_one())
+    return {unit_id: row for unit_id, row, *_ in rows}
 
 
 def forget_answers(connection: Connection, units: Collection[int]) -> int:
     """Erase the answers whose writers were shown any of these units (by row id), which are to be erased; how many."""
-    models = (
-        raw(connection)
-        .execute(
-            "SELECT DISTINCT mental_models.id, bank, model_id FROM json_each(?) AS given CROSS JOIN mental_model_grounds "
-            "ON unit = given.value JOIN mental_models ON mental_models.id = model",
-            (json.dumps(sorted(units)),),
-        )
-        .fetchall()
-    )
-    for model, bank, key in models:
-        raw(connection).execute("DELETE FROM mental_model_grounds WHERE model = ?", (model,))
-        query = "UPDATE mental_models SET text = '', extractive = 0, forgotten = 1 WHERE id = ?"
-        raw(connection).execute(query, (model,))
-        # What a task failed with may quote what it was about.
-        query = "UPDATE tasks SET last_error = '' WHERE bank = ? AND kind = ? AND key = ?"
-        raw(connection).execute(query, (bank, TaskKind.REFRESH_MODEL, key))
+    models = connection.execute(_SHOWN, {"units": sorted(units)}).all() if units else ()
+    if models:
+        rows = {"models": [model.id for model in models]}
+        connection.execute(_DELETE_GROUNDS, rows)
+        connection.execute(_FORGET, rows)
+        # The error of a task may quote what the task was about.
+        run_many(connection, _FORGET_ERROR, [{"of": bank, "model": model} for _, bank, model in models])
     return len(models)
-
-
-def _check_read(connection: Connection, bank: int, name: str, refresh: RefreshWrite) -> None:
-    """All that the answer's writer was shown is there and says what it said."""
-    wanted = {*refresh.read, *(refresh.answer.based_on if refresh.answer else ())}
-    values = {"bank": bank, "units": json.dumps(sorted(wanted)), "revision": refresh.at_revision}
-    rows = raw(connection).execute(_READ, values).fetchall()
-    if not all(is_fact for _, is_fact, _ in rows):
-        raise _unfit("a memory it was written from is no fact", "Answer from world and experience memories.")
-    if len(rows) < len(wanted) or not all(unchanged for _, _, unchanged in rows):
-        query = "SELECT revision FROM banks WHERE id = ?"
-        raise RevisionConflict(
-            name, refresh.at_revision, raw(connection).execute(query, (bank,)).fetchone()[0]
-        )
-
-
-def _write_answer(connection: Connection, model: int, refresh: RefreshWrite, answer: ModelAnswer) -> None:
-    raw(connection).execute("DELETE FROM mental_model_grounds WHERE model = ?", (model,))
-    raw(connection).execute(
-        "UPDATE mental_models SET text = ?, extractive = ?, refreshed_at = ?, revision = ?, checked_to = ?, forgotten = 0 "
-        "WHERE id = ?",
-        (
-            answer.text,
-            answer.extractive,
-            to_micros(answer.refreshed_at),
-            refresh.at_revision,
-            refresh.at_revision,
-            model,
-        ),
-    )
 
 
 def _check_room(what: str, count: int, most: int) -> None:
@@ -260,10 +337,9 @@ def _unfit(reason: str, remedy: str) -> InvalidRequest:
     return InvalidRequest("refreshed", reason, remedy)
 
 
-def _model(connection: Connection, row: Row) -> MentalModel:
-    model, own, name, question, tags, trigger, tokens, created_at, *answered = row
+def _model(row: Row, based_on: tuple[str, ...]) -> MentalModel:
+    _, own, name, question, tags, trigger, tokens, created_at, *answered = row
     text, extractive, refreshed_at, revision, checked_to, withdrawn = answered
-    grounds = () if withdrawn else raw(connection).execute(_GROUNDS, (model,))
     return MentalModel(
         id=own,
         name=name,
@@ -274,7 +350,7 @@ def _model(connection: Connection, row: Row) -> MentalModel:
         created_at=from_micros(created_at),
         text="" if withdrawn else text,
         extractive=bool(extractive and not withdrawn),
-        based_on=tuple(unit for (unit,) in grounds),
+        based_on=based_on,
         refreshed_at=None if refreshed_at is None else from_micros(refreshed_at),
         revision=revision,
         checked_to=checked_to,

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.ledger.databases import SqliteDatabase
 from hindsight_integrations.ledger.rows import BankReads, Row, fields_text, find_bank, profile_from
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.sql import insert
+from hindsight_integrations.ledger.tables import banks, profile_changes, unscrubbed
 from hindsight_integrations.model.profile import BankProfile, ProfileChange
 from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.writes import WriteSet
 
 _SECOND = 1_000_000  # microseconds
-_CHANGES = "SELECT number, profile, effective_at, recorded_at, reason FROM profile_changes WHERE bank = :bank"
+
+_OF_BANK = profile_changes.c.bank == bindparam("of")
+_CHANGES = select(*profile_changes.c["number", "profile", "effective_at", "recorded_at", "reason"]).where(
+    _OF_BANK
+)
+_ALL = _CHANGES.order_by(profile_changes.c.number)
+_BY_NUMBER = _CHANGES.where(profile_changes.c.number == bindparam("number"))
+_NEWEST = _CHANGES.order_by(profile_changes.c.number.desc()).limit(1)
+_BEFORE = _NEWEST.where(profile_changes.c.effective_at < bindparam("end"))
+_newer = profile_changes.alias("newer")
+_DELETE_OLD = delete(profile_changes).where(
+    _OF_BANK,
+    profile_changes.c.number
+    < select(func.max(_newer.c.number)).where(_newer.c.bank == bindparam("of")).scalar_subquery(),
+)
+_INSERT = insert(profile_changes)
+_SET = update(banks).where(banks.c.id == bindparam("of")).values(profile=bindparam("text"))
+_MARK_UNSCRUBBED = insert(unscrubbed).on_conflict_do_nothing()
 
 
 class ProfileReads(BankReads):
@@ -24,23 +42,21 @@ class ProfileReads(BankReads):
     def profile_changes(self, bank: str) -> list[ProfileChange]:
         """Every profile the bank was given, by number."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(f"{_CHANGES} ORDER BY number", {"bank": row})
-            return [_change(each) for each in found]
+            return [_change(change) for change in connection.execute(_ALL, {"of": row})]
 
     def profile_change(self, bank: str, number: int | None = None) -> ProfileChange | None:
         """One of them, the newest if no number is given."""
+        query = _NEWEST if number is None else _BY_NUMBER
         with self._at(bank) as (connection, row):
-            query = f"{_CHANGES} AND number = coalesce(:number, number) ORDER BY number DESC LIMIT 1"
-            found = raw(connection).execute(query, {"bank": row, "number": number}).fetchone()
-            return _change(found) if found else None
+            change = connection.execute(query, {"of": row, "number": number}).one_or_none()
+            return _change(change) if change else None
 
     def profile_at(self, bank: str, moment: datetime) -> BankProfile:
         """The profile the bank had at a moment."""
         with self._at(bank) as (connection, row):
-            query = f"{_CHANGES} AND effective_at < :end ORDER BY number DESC LIMIT 1"
             end = to_micros(moment.replace(microsecond=0)) + _SECOND
-            found = raw(connection).execute(query, {"bank": row, "end": end}).fetchone()
-            return _change(found).profile if found else BankProfile()
+            change = connection.execute(_BEFORE, {"of": row, "end": end}).one_or_none()
+            return _change(change).profile if change else BankProfile()
 
 
 class SqliteProfiles:
@@ -52,18 +68,10 @@ class SqliteProfiles:
         """Delete all changes but the newest; see the port."""
         with self._database.writing() as connection:
             row = find_bank(connection, bank).id
-            deleted = (
-                raw(connection)
-                .execute(
-                    "DELETE FROM profile_changes WHERE bank = :bank AND number < "
-                    "(SELECT max(number) FROM profile_changes WHERE bank = :bank)",
-                    {"bank": row},
-                )
-                .rowcount
-            )
-            if deleted:
-                raw(connection).execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (row,))
-        return deleted
+            count = connection.execute(_DELETE_OLD, {"of": row}).rowcount
+            if count:
+                connection.execute(_MARK_UNSCRUBBED, {"bank": row})
+        return count
 
 
 def write_profile(connection: Connection, bank: int, writes: WriteSet, now: datetime) -> None:
@@ -74,25 +82,23 @@ def write_profile(connection: Connection, bank: int, writes: WriteSet, now: date
     """
     if (write := writes.profile) is None:
         return
-    newest = (
-        raw(connection)
-        .execute(
-            "SELECT number, effective_at FROM profile_changes WHERE bank = ? ORDER BY number DESC LIMIT 1",
-            (bank,),
-        )
-        .fetchone()
-    )
+    newest = connection.execute(_NEWEST, {"of": bank}).one_or_none()
     recorded_at = to_micros(now)
     effective_at = min(to_micros(write.effective_at), recorded_at)
-    number, earliest = newest or (0, effective_at)
+    number, earliest = (newest.number, newest.effective_at) if newest else (0, effective_at)
     if number != write.expected:
         raise RevisionConflict(writes.bank, write.expected, number, of="change of its profile")
     text = fields_text(write.profile)
-    raw(connection).execute(
-        "INSERT INTO profile_changes (bank, number, profile, effective_at, recorded_at, reason) VALUES (?, ?, ?, ?, ?, ?)",
-        (bank, number + 1, text, max(earliest, effective_at), recorded_at, write.reason),
-    )
-    raw(connection).execute("UPDATE banks SET profile = ? WHERE id = ?", (text, bank))
+    change = {
+        "bank": bank,
+        "number": number + 1,
+        "profile": text,
+        "effective_at": max(earliest, effective_at),
+        "recorded_at": recorded_at,
+        "reason": write.reason,
+    }
+    connection.execute(_INSERT, change)
+    connection.execute(_SET, {"of": bank, "text": text})
 
 
 def _change(row: Row) -> ProfileChange:

@@ -2,61 +2,177 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    Update,
+    bindparam,
+    case,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from hindsight_integrations.errors import TaskClosed
 from hindsight_integrations.ledger.databases import SqliteDatabase
-from hindsight_integrations.ledger.rows import find_bank, marks
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.rows import Row, find_bank
+from hindsight_integrations.ledger.sql import Values, among, insert, run_many, strings
+from hindsight_integrations.ledger.tables import Int, banks, tasks
 from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.time import from_micros, to_micros
 
 _MICROSECOND = timedelta(microseconds=1)
+_PENDING, _LEASED = TaskState.PENDING.value, TaskState.LEASED.value
 
-_COLUMNS = "tasks.id, banks.name, kind, tasks.key, state, attempts, uncounted, lease, not_before, lease_until, last_error, payload"
-_TASKS = f"SELECT {_COLUMNS} FROM tasks JOIN banks ON banks.id = tasks.bank"
+KEYED = tasks.c.key != literal_column("''")
+"""Condition on a task: it has a key. The text is a literal, as in the index on keys; a bound one does not imply it."""
 
-# One search of an index a kind, then the longest due of what these find: of a million that wait, one row a kind is read.
-_DUE = """
-SELECT tasks.id FROM (
-    SELECT (
-        SELECT id FROM tasks WHERE {banks} kind = given.value AND {due} <= :now ORDER BY {due}, id LIMIT 1
-    ) AS first FROM json_each(:kinds) AS given
-) JOIN tasks ON tasks.id = first ORDER BY {due}, id LIMIT 1
-"""
-_NEXT = """
-SELECT min((SELECT due FROM tasks WHERE {banks} kind = given.value AND due IS NOT NULL ORDER BY due LIMIT 1))
-FROM json_each(:kinds) AS given
-"""
-# Tasks of these banks are read and passed over; where none is named, none is.
-_BESIDES = "bank NOT IN (SELECT banks.id FROM banks JOIN json_each(:besides) ON name = value) AND"
+_COLUMNS = (
+    "id",
+    "kind",
+    "key",
+    "state",
+    "attempts",
+    "uncounted",
+    "lease",
+    "not_before",
+    "lease_until",
+    "last_error",
+)
+_TASKS = select(*tasks.c[_COLUMNS], tasks.c.payload, banks.c.name).join_from(tasks, banks)
+_BANK_TASKS = _TASKS.where(tasks.c.bank == bindparam("bank")).order_by(tasks.c.id)
+_TASK = _TASKS.where(tasks.c.id == bindparam("id"))
+_KEYED_TASK = _TASKS.where(
+    tasks.c.bank == bindparam("bank"),
+    tasks.c.kind == bindparam("kind"),
+    tasks.c.key == bindparam("key"),
+    KEYED,
+)
+_COUNTS = select(tasks.c.state, func.count()).group_by(tasks.c.state)
+_ANY_LEASED = select(tasks.c.id).where(tasks.c.lease_until.is_not(None)).limit(1)
+
+_task, _kinds = tasks.alias("task"), strings("kinds")
+
+
+def _first(
+    column: ColumnElement[int], due: ColumnElement[int | None], *conditions: ColumnElement[bool]
+) -> ScalarSelect[int]:
+    """The task of a kind that is due first: one search of an index, however many wait."""
+    busy = select(banks.c.id).where(among(banks.c.name, "besides"))
+    query = select(column).where(_task.c.kind == _kinds.c.value, _task.c.bank.not_in(busy), *conditions)
+    return query.order_by(due, _task.c.id).limit(1).correlate(_kinds).scalar_subquery()
+
+
+def _lease(*, early: bool, of_bank: bool) -> Update:
+    """Lease the task that is due first, among the first of each kind."""
+    candidate = tasks.alias("candidate")
+    name = "early" if early else "due"
+    conditions = [_task.c[name] <= bindparam("now")]
+    if of_bank:
+        conditions.append(_task.c.bank == bindparam("of"))
+    firsts = select(_first(_task.c.id, _task.c[name], *conditions)).select_from(_kinds)
+    query = select(candidate.c.id).where(candidate.c.id.in_(firsts))
+    return (
+        update(tasks)
+        .where(tasks.c.id == query.order_by(candidate.c[name], candidate.c.id).limit(1).scalar_subquery())
+        .values(
+            state=_LEASED,
+            attempts=tasks.c.attempts + 1,
+            lease=tasks.c.lease + 1,
+            lease_until=bindparam("until"),
+        )
+        .returning(tasks.c.id)
+    )
+
+
+_LEASES = {
+    (early, of_bank): _lease(early=early, of_bank=of_bank)
+    for early in (False, True)
+    for of_bank in (False, True)
+}
+_NEXT = select(_first(_task.c.due, _task.c.due, _task.c.due.is_not(None))).select_from(_kinds)
 
 # A holder is known by its lease: whoever was leased the task since has another number.
-_HELD = f"id = :task AND lease = :lease AND state = '{TaskState.LEASED.value}'"
+_HELD = update(tasks).where(
+    tasks.c.id == bindparam("task"), tasks.c.lease == bindparam("claim"), tasks.c.state == _LEASED
+)
+_OF_BANK = tasks.c.bank == bindparam("of")
+_RENEW = _HELD.values(lease_until=bindparam("until"))
+_FAIL = _HELD.values(
+    state=bindparam("outcome"),
+    lease_until=None,
+    last_error=bindparam("reason"),
+    again=None,
+    debounce=0,
+    not_before=func.coalesce(bindparam("retry_at", type_=Int), tasks.c.not_before),
+    attempts=tasks.c.attempts - bindparam("uncounted_attempts"),
+    uncounted=tasks.c.uncounted + bindparam("uncounted_attempts"),
+)
+# A task enqueued again during its lease is pending once the lease ends, as if it had just been enqueued.
+_RESTART = _HELD.where(tasks.c.again.is_not(None)).values(
+    state=_PENDING,
+    lease_until=None,
+    attempts=0,
+    uncounted=0,
+    not_before=tasks.c.again + bindparam("now"),
+    debounce=tasks.c.again,
+    again=None,
+)
+_RESTART_OF_BANK = _RESTART.where(_OF_BANK)
+_COMPLETE = _HELD.where(_OF_BANK, tasks.c.again.is_(None)).values(
+    state=TaskState.DONE.value, payload="", last_error="", lease_until=None
+)
+_END_LEASES = (
+    update(tasks)
+    .where(tasks.c.lease_until.is_not(None))
+    .values(
+        state=_PENDING,
+        lease=tasks.c.lease + 1,
+        lease_until=None,
+        not_before=bindparam("now"),
+        debounce=0,
+        again=None,
+    )
+)
+_TAKE_BACK = _END_LEASES.where(_OF_BANK).values(attempts=tasks.c.attempts - 1)
+_MAKE_DUE = (
+    update(tasks)
+    .where(_OF_BANK, among(tasks.c.kind, "kinds"), tasks.c.state.in_([_PENDING, TaskState.DEAD.value]))
+    .values(state=_PENDING, attempts=0, uncounted=0, not_before=bindparam("now"), debounce=0)
+)
 
-# What ends a lease after which the task is to be done anew, as if it had just been enqueued.
-_BEGIN_ANEW = "attempts = 0, uncounted = 0, not_before = :now + again, debounce = again, again = NULL"
-
-_ENQUEUE = f"""
-INSERT INTO tasks (bank, kind, key, payload, state, not_before, debounce, last_error)
-VALUES (:bank, :kind, :key, :payload, '{TaskState.PENDING.value}', :now + :delay, iif(:key = '', 0, :delay), :reason)
-ON CONFLICT (bank, kind, key) WHERE key <> '' DO UPDATE SET
-    payload = excluded.payload,
-    last_error = iif(due IS NOT NULL AND excluded.last_error = '', last_error, excluded.last_error),
-    again = iif(state = '{TaskState.LEASED.value}', :delay, NULL),
-    not_before = iif(due IS NULL, excluded.not_before, not_before),
-    debounce = iif(due IS NULL, excluded.debounce, debounce),
-    attempts = iif(due IS NULL, 0, attempts),
-    uncounted = iif(due IS NULL, 0, uncounted),
-    state = iif(due IS NULL, excluded.state, state)
-WHERE due IS NULL OR payload <> excluded.payload OR excluded.last_error NOT IN ('', last_error)
-    OR (state = '{TaskState.LEASED.value}' AND again IS NOT :delay)
-"""
+_NEW_TASK = insert(tasks)
+_new = _NEW_TASK.excluded
+_ended = tasks.c.due.is_(None)
+_ENQUEUE = _NEW_TASK.on_conflict_do_update(
+    index_elements=["bank", "kind", "key"],
+    index_where=KEYED,
+    set_={
+        "payload": _new.payload,
+        "last_error": case(
+            (tasks.c.due.is_not(None) & (_new.last_error == ""), tasks.c.last_error), else_=_new.last_error
+        ),
+        "again": case((tasks.c.state == _LEASED, _new.debounce)),
+        **{
+            name: case((_ended, _new[name]), else_=tasks.c[name])
+            for name in ("not_before", "debounce", "attempts", "uncounted", "state")
+        },
+    },
+    where=or_(
+        _ended,
+        tasks.c.payload != _new.payload,
+        (_new.last_error != "") & (_new.last_error != tasks.c.last_error),
+        (tasks.c.state == _LEASED) & tasks.c.again.is_distinct_from(_new.debounce),
+    ),
+)
+_ENQUEUE_ONE = _ENQUEUE.returning(tasks.c.id)
 
 
 class SqliteTasks:
@@ -74,115 +190,95 @@ class SqliteTasks:
         early: bool = False,
     ) -> Task | None:
         """Take the task due longest; see the port."""
-        banks = _BESIDES if besides else ""
-        banks += "" if bank is None else " bank = :bank AND"
-        query = _DUE.format(banks=banks, due="early" if early else "due")
         with self._database.writing() as connection:
             now = to_micros(self._database.clock.now())
-            row = None if bank is None else find_bank(connection, bank).id
-            values = {**_sets(kinds, besides), "now": now, "bank": row}
-            due = raw(connection).execute(query, values).fetchone()
-            if due is None:
-                return None
-            raw(connection).execute(
-                "UPDATE tasks SET state = ?, attempts = attempts + 1, lease = lease + 1, lease_until = ? WHERE id = ?",
-                (TaskState.LEASED, now + lasting // _MICROSECOND, due[0]),
-            )
-            return _task(raw(connection).execute(f"{_TASKS} WHERE tasks.id = ?", due).fetchone())
+            values = {**_kinds_besides(kinds, besides), "now": now, "until": now + lasting // _MICROSECOND}
+            if bank is not None:
+                values["of"] = find_bank(connection, bank).id
+            task = connection.execute(_LEASES[early, bank is not None], values).scalar()
+            return None if task is None else _task_from(connection.execute(_TASK, {"id": task}).one())
 
     def renew_lease(self, claim: TaskClaim, *, lasting: timedelta) -> bool:
         """Let a lease last longer; see the port."""
         with self._database.writing() as connection:
             until = to_micros(self._database.clock.now()) + lasting // _MICROSECOND
-            query = f"UPDATE tasks SET lease_until = :until WHERE {_HELD}"
-            return raw(connection).execute(query, {**_named(claim), "until": until}).rowcount > 0
+            return connection.execute(_RENEW, {**_claim(claim), "until": until}).rowcount > 0
 
     def fail_task(
         self, claim: TaskClaim, *, reason: str, retry_in: timedelta | None, counted: bool = True
     ) -> bool:
         """Put a leased task back, or bury it; see the port."""
         with self._database.writing() as connection:
-            values = {**_named(claim), "now": to_micros(self._database.clock.now())}
-            if retry_in is None:
-                query = f"UPDATE tasks SET state = '{TaskState.PENDING.value}', {_BEGIN_ANEW}, lease_until = NULL "
-                if raw(connection).execute(f"{query} WHERE {_HELD} AND again IS NOT NULL", values).rowcount:
-                    return True
-            ended = raw(connection).execute(
-                "UPDATE tasks SET state = :state, lease_until = NULL, last_error = :reason, again = NULL, debounce = 0, "
-                "not_before = coalesce(:now + :rest, not_before), attempts = attempts - :free, "
-                f"uncounted = uncounted + :free WHERE {_HELD}",
-                {
-                    **values,
-                    "state": TaskState.DEAD if retry_in is None else TaskState.PENDING,
-                    "reason": reason,
-                    "rest": None if retry_in is None else retry_in // _MICROSECOND,
-                    "free": int(not counted),
-                },
-            )
-            return ended.rowcount > 0
+            now = to_micros(self._database.clock.now())
+            if retry_in is None and connection.execute(_RESTART, {**_claim(claim), "now": now}).rowcount:
+                return True
+            values = {
+                **_claim(claim),
+                "outcome": TaskState.DEAD.value if retry_in is None else _PENDING,
+                "reason": reason,
+                "retry_at": None if retry_in is None else now + retry_in // _MICROSECOND,
+                "uncounted_attempts": int(not counted),
+            }
+            return connection.execute(_FAIL, values).rowcount > 0
 
     def next_due(self, kinds: Collection[TaskKind], *, besides: Collection[str] = ()) -> timedelta | None:
         """How long until the next is due; see the port."""
-        query = _NEXT.format(banks=_BESIDES if besides else "")
         with self._database.reading() as connection:
-            (due,) = raw(connection).execute(query, _sets(kinds, besides)).fetchone()
+            firsts = connection.execute(_NEXT, _kinds_besides(kinds, besides)).scalars()
+            due = min((first for first in firsts if first is not None), default=None)
             now = to_micros(self._database.clock.now())
             return None if due is None else max(due - now, 0) * _MICROSECOND
 
     def task_counts(self) -> dict[TaskState, int]:
         """How many tasks of all banks are in which state."""
         with self._database.reading() as connection:
-            counts = dict(raw(connection).execute("SELECT state, count(*) FROM tasks GROUP BY state"))
+            counts: dict[str, int] = dict(connection.execute(_COUNTS).all())
             return {state: counts.get(state, 0) for state in TaskState}
 
     def make_due(self, bank: str, kinds: Collection[TaskKind]) -> int:
         """Make waiting and dead tasks due; see the port."""
         with self._database.writing() as connection:
             row, now = find_bank(connection, bank).id, to_micros(self._database.clock.now())
-            changed = raw(connection).execute(
-                "UPDATE tasks SET state = ?, attempts = 0, uncounted = 0, not_before = ?, debounce = 0 "
-                f"WHERE bank = ? AND kind IN ({marks(len(kinds))}) AND state IN (?, ?)",
-                (TaskState.PENDING, now, row, *kinds, TaskState.PENDING, TaskState.DEAD),
-            )
-            return changed.rowcount
+            return connection.execute(_MAKE_DUE, {"of": row, "kinds": sorted(kinds), "now": now}).rowcount
 
     def tasks(self, bank: str) -> list[Task]:
         """All tasks of a bank by id."""
         with self._database.reading() as connection:
-            query = f"{_TASKS} WHERE tasks.bank = ? ORDER BY tasks.id"
-            return [_task(row) for row in raw(connection).execute(query, (find_bank(connection, bank).id,))]
+            rows = connection.execute(_BANK_TASKS, {"bank": find_bank(connection, bank).id})
+            return [_task_from(row) for row in rows]
 
 
 def enqueue(
     connection: Connection, bank: int, writes: Collection[TaskWrite], now: datetime
 ) -> tuple[Task, ...]:
-    """Insert tasks, in order; one whose key is there already is brought up to date. What changes nothing writes nothing."""
-    tasks = []
-    for write in writes:
-        named = {"bank": bank, "kind": write.kind, "key": write.key}
-        added = raw(connection).execute(_ENQUEUE, _enqueued(bank, write, now))
-        keyed = "tasks.bank = :bank AND kind = :kind AND tasks.key = :key AND tasks.key <> ''"
-        where = keyed if write.key else "tasks.id = :id"
-        values = named | {"id": added.lastrowid or 0}
-        tasks.append(_task(raw(connection).execute(f"{_TASKS} WHERE {where}", values).fetchone()))
-    return tuple(tasks)
+    """Insert tasks, in order, or update those whose key is there; what would change nothing is not written."""
+    return tuple(_enqueued(connection, _new_row(bank, write, now)) for write in writes)
+
+
+def _enqueued(connection: Connection, row: Values) -> Task:
+    task = connection.execute(_ENQUEUE_ONE, row).scalar()
+    if task is None:  # it was there, and stays as it was
+        by_key = {name: row[name] for name in ("bank", "kind", "key")}
+        return _task_from(connection.execute(_KEYED_TASK, by_key).one())
+    return _task_from(connection.execute(_TASK, {"id": task}).one())
 
 
 def enqueue_keys(connection: Connection, bank: int, writes: Collection[TaskWrite], now: datetime) -> None:
-    """The same of tasks with keys, many at a time, where nobody asks what became of them."""
-    raw(connection).executemany(_ENQUEUE, [_enqueued(bank, write, now) for write in writes])
+    """The same for tasks with keys, many at a time, without returning them."""
+    run_many(connection, _ENQUEUE, [_new_row(bank, write, now) for write in writes])
 
 
-def _enqueued(bank: int, write: TaskWrite, now: datetime) -> dict[str, Any]:
-    """What _ENQUEUE binds."""
+def _new_row(bank: int, write: TaskWrite, now: datetime) -> dict[str, Any]:
+    delay = write.delay // _MICROSECOND
     return {
         "bank": bank,
-        "kind": write.kind,
+        "kind": write.kind.value,
         "key": write.key,
         "payload": write.payload,
-        "reason": write.reason,
-        "delay": write.delay // _MICROSECOND,
-        "now": to_micros(now),
+        "state": _PENDING,
+        "not_before": to_micros(now) + delay,
+        "debounce": delay if write.key else 0,
+        "last_error": write.reason,
     }
 
 
@@ -190,53 +286,48 @@ def complete(connection: Connection, bank: int, claims: Collection[TaskClaim], n
     """Mark tasks done and forget their payloads; those enqueued again meanwhile are to be done again.
 
     Raises:
-        TaskClosed: a lease is the task's no more; the transaction must be undone.
+        TaskClosed: a lease is no longer the task's; the transaction must be rolled back.
     """
-    pending, done = TaskState.PENDING.value, TaskState.DONE.value
     for claim in claims:
-        values = {**_named(claim), "bank": bank, "now": to_micros(now)}
-        ended = f"lease_until = NULL WHERE bank = :bank AND {_HELD} AND again"
-        more = f"UPDATE tasks SET state = '{pending}', {_BEGIN_ANEW}, {ended} IS NOT NULL"
-        last = f"UPDATE tasks SET state = '{done}', payload = '', last_error = '', {ended} IS NULL"
-        if not any(raw(connection).execute(query, values).rowcount for query in (more, last)):
+        values = {**_claim(claim), "of": bank}
+        if connection.execute(_RESTART_OF_BANK, {**values, "now": to_micros(now)}).rowcount:
+            continue
+        if not connection.execute(_COMPLETE, values).rowcount:
             raise TaskClosed(claim.task)
 
 
 def take_back(connection: Connection, bank: int | None, now: datetime) -> None:
-    """End the leases of a bank, or all there are: what their holders make of the tasks cannot be committed any more.
+    """End the leases of a bank, or of all banks: their holders can no longer commit.
 
-    The tasks are due behind those that are due already. What is taken from a bank's holders was no attempt of theirs; of
-    all banks, the holders are gone, and a task that brings its process down each time must come to an end.
+    The tasks are due behind those that are due already. An attempt whose lease is taken from a bank's holder is not
+    counted. Where all leases end, the holders are gone: the attempts count, so that a task that kills its process each time
+    ends some day.
     """
-    raw(connection).execute(
-        "UPDATE tasks SET state = :pending, lease = lease + 1, lease_until = NULL, not_before = :now, debounce = 0, "
-        "again = NULL, attempts = attempts - (:bank IS NOT NULL) "
-        "WHERE lease_until IS NOT NULL AND (:bank IS NULL OR bank = :bank)",
-        {"pending": TaskState.PENDING, "now": to_micros(now), "bank": bank},
-    )
+    if bank is None:
+        connection.execute(_END_LEASES, {"now": to_micros(now)})
+    else:
+        connection.execute(_TAKE_BACK, {"of": bank, "now": to_micros(now)})
 
 
 def end_leases(database: SqliteDatabase) -> None:
-    """Take all tasks back that are leased; for who has just opened the ledger alone."""
+    """End all leases; for the only process that has the ledger open, which has just opened it."""
     with database.reading() as connection:
-        leased = (
-            raw(connection).execute("SELECT 1 FROM tasks WHERE lease_until IS NOT NULL LIMIT 1").fetchone()
-        )
+        leased = connection.execute(_ANY_LEASED).first()
     if leased:
         with database.writing() as connection:
             take_back(connection, None, database.clock.now())
 
 
-def _sets(kinds: Collection[TaskKind], besides: Collection[str]) -> dict[str, Any]:
-    return {"kinds": json.dumps(sorted(kinds)), "besides": json.dumps(sorted(besides))}
+def _kinds_besides(kinds: Collection[TaskKind], besides: Collection[str]) -> dict[str, Any]:
+    return {"kinds": sorted(kinds), "besides": sorted(besides)}
 
 
-def _named(claim: TaskClaim) -> dict[str, Any]:
-    return {"task": claim.task, "lease": claim.lease}
+def _claim(claim: TaskClaim) -> dict[str, int]:
+    return {"task": claim.task, "claim": claim.lease}
 
 
-def _task(row: tuple[Any, ...]) -> Task:
-    task, bank, kind, key, state, attempts, uncounted, lease, not_before, until, reason, payload = row
+def _task_from(row: Row) -> Task:
+    task, kind, key, state, attempts, uncounted, lease, not_before, until, reason, payload, bank = row
     return Task(
         id=task,
         bank=bank,
