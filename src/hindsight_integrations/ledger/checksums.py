@@ -5,7 +5,6 @@ No security: whoever can write the file can write the checksum too.
 
 from __future__ import annotations
 
-import json
 import logging
 import sqlite3
 import zlib
@@ -13,12 +12,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
-import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, exc, or_, select, type_coerce, update
+from sqlalchemy.types import NullType
 
 from hindsight_integrations.ledger.records import digest, records_of
 from hindsight_integrations.ledger.rows import SEALED_COLUMNS, fetched
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.sql import among, run_many, unindexed
+from hindsight_integrations.ledger.tables import units, vectors
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.ports.arrays import IntArray
 
@@ -27,10 +27,30 @@ logger = logging.getLogger("hindsight_integrations")
 T = TypeVar("T")
 
 CHECKSUM = "units.checksum"
-_CLOSED_AT, _RECORDS = map(SEALED_COLUMNS.split(", ").index, ("closed_at", "records"))
+_NAMES = SEALED_COLUMNS.split(", ")
+_CLOSED_AT, _RECORDS = map(_NAMES.index, ("closed_at", "records"))
 _PAGE = 2000
 NEVER_CLOSED = 1 << 61
 """What stands for no `closed_at`; the trigger `units_closed` of the schema has it too."""
+
+_OF_BANK = select(units.c.id).where(units.c.bank == bindparam("bank"))
+_SEALED = select(units.c.id, *(units.c[name] for name in _NAMES), units.c.checksum).where(
+    among(units.c.id, "ids")
+)
+_SEALED_IN_BANK = _SEALED.where(unindexed(units.c.bank) == bindparam("bank")).order_by(units.c.id)
+_SEAL_UNIT = update(units).where(units.c.id == bindparam("row")).values(checksum=bindparam("sum"))
+_VECTORS = select(vectors.c.unit, vectors.c.vector).where(among(vectors.c.unit, "ids"))
+_SEAL_VECTOR = update(vectors).where(vectors.c.unit == bindparam("row")).values(checksum=bindparam("sum"))
+# Damage may have made a vector text, of which SQLAlchemy cannot make bytes. A turn that waits may have no vector.
+_VECTORS_IN_BANK = (
+    select(units.c.id, units.c.unit_id, type_coerce(vectors.c.vector, NullType()), vectors.c.checksum)
+    .select_from(units.outerjoin(vectors, vectors.c.unit == units.c.id))
+    .where(
+        units.c.bank == bindparam("bank"),
+        or_(vectors.c.unit.is_not(None), units.c.kind == UnitKind.MEMORY.value),
+    )
+    .order_by(units.c.id)
+)
 
 
 def unit_checksum(row: Sequence[Any]) -> int:
@@ -58,71 +78,54 @@ def is_sound(row: Sequence[Any], checksum: object) -> bool:
 
 def damaged_units(connection: Connection, bank: int, ids: IntArray | None = None) -> dict[int, str]:
     """Unit ids by row id of the units (of all the bank's, if None) that are not what was written."""
-    found: dict[int, str] = {}
+    damaged: dict[int, str] = {}
     for page in pages(connection, bank) if ids is None else [ids.tolist()]:
-        rows = fetched(
-            connection,
-            f"SELECT units.id, {SEALED_COLUMNS}, {CHECKSUM} FROM json_each(?) AS given "
-            "CROSS JOIN units ON units.id = given.value WHERE +bank = ? ORDER BY units.id",
-            (json.dumps(page), bank),
-        )
-        sound = {row[0]: row[_RECORDS + 1] for row in rows if is_sound(row[1:-1], row[-1])}
-        held = records_of(connection, sound)
-        found.update({row[0]: str(row[1]) for row in rows if row[0] not in held})
-    return found
+        rows = fetched(connection, _SEALED_IN_BANK, {"ids": page, "bank": bank})
+        counts = {row[0]: row[_RECORDS + 1] for row in rows if is_sound(row[1:-1], row[-1])}
+        sound = records_of(connection, counts)
+        damaged.update({row[0]: str(row[1]) for row in rows if row[0] not in sound})
+    return damaged
 
 
 def damaged_vectors(connection: Connection, bank: int) -> dict[int, str]:
     """Unit ids by row id of the bank's units whose vector is missing or is not what was written."""
-    rows = raw(
-        connection
-    ).execute(
-        "SELECT units.id, unit_id, vector, vectors.checksum FROM units LEFT JOIN vectors ON unit = units.id "
-        "WHERE units.bank = ? AND (unit IS NOT NULL OR kind = ?) ORDER BY units.id",  # a turn that waits may have none
-        (bank, UnitKind.MEMORY),
-    )
     return {
         row: unit
-        for row, unit, vector, checksum in rows
-        if vector is None or not _is_vector(vector, checksum)
+        for row, unit, vector, checksum in connection.execute(_VECTORS_IN_BANK, {"bank": bank})
+        if not isinstance(vector, bytes) or vector_checksum(vector) != checksum
     }
 
 
 def seal_units(connection: Connection, bank: int, ids: Sequence[int] | None = None) -> None:
     """Give units (all the bank's, if None) the checksum of what is stored now, damaged or not."""
     for page in pages(connection, bank) if ids is None else [ids]:
-        rows = fetched(
-            connection,
-            f"SELECT {SEALED_COLUMNS}, units.id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value",
-            (json.dumps(list(page)),),
-        )
-        raw(connection).executemany(
-            "UPDATE units SET checksum = ? WHERE id = ?", [(unit_checksum(row[:-1]), row[-1]) for row in rows]
-        )
+        rows = fetched(connection, _SEALED, {"ids": page})
+        sums = [{"row": row[0], "sum": unit_checksum(row[1:-1])} for row in rows]
+        run_many(connection, _SEAL_UNIT, sums)
 
 
 def seal_vectors(connection: Connection, bank: int) -> None:
     """Give the bank's vectors the checksum of what is stored now."""
     for page in pages(connection, bank):
-        rows = (
-            raw(connection)
-            .execute(
-                "SELECT vector, unit FROM json_each(?) AS given CROSS JOIN vectors ON unit = given.value",
-                (json.dumps(page),),
-            )
-            .fetchall()
-        )
-        raw(connection).executemany(
-            "UPDATE vectors SET checksum = ? WHERE unit = ?",
-            [(vector_checksum(blob), row) for blob, row in rows],
-        )
+        rows = connection.execute(_VECTORS, {"ids": page})
+        sums = [{"row": row, "sum": vector_checksum(vector)} for row, vector in rows]
+        run_many(connection, _SEAL_VECTOR, sums)
+
+
+_UNREADABLE = (
+    sqlite3.IntegrityError,
+    sqlite3.OperationalError,
+    exc.IntegrityError,
+    exc.OperationalError,
+)
+"""What reading raises of text or numbers that damage made invalid, with and without SQLAlchemy."""
 
 
 def well_formed(read: Callable[[Collection[int]], T], connection: Connection, bank: int) -> T:
     """What `read` makes of a bank's units; if some cannot be read, of all but the damaged ones, whose row ids it is given."""
     try:
         return read(())
-    except (ValueError, TypeError, KeyError, OverflowError, sqlite3.IntegrityError, sqlite3.OperationalError):
+    except (ValueError, TypeError, KeyError, OverflowError, *_UNREADABLE):
         damaged = damaged_units(connection, bank)
         if not damaged:
             raise
@@ -130,15 +133,8 @@ def well_formed(read: Callable[[Collection[int]], T], connection: Connection, ba
         return read(damaged)
 
 
-def _is_vector(vector: object, checksum: object) -> bool:
-    return isinstance(vector, bytes) and vector_checksum(vector) == checksum
-
-
-def pages(connection: Connection, bank: int) -> Iterator[list[int]]:
-    """Row ids of the bank's units, a few at a time."""
-    ids = np.array(
-        [row[0] for row in raw(connection).execute("SELECT id FROM units WHERE bank = ?", (bank,))], np.int64
-    )
-    ids.sort()
+def pages(connection: Connection, bank: int) -> Iterator[Sequence[int]]:
+    """Row ids of the bank's units, ascending, a few at a time."""
+    ids = sorted(connection.scalars(_OF_BANK, {"bank": bank}))
     for start in range(0, len(ids), _PAGE):
-        yield ids[start : start + _PAGE].tolist()
+        yield ids[start : start + _PAGE]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, and_, bindparam, column, func, select, table, update
 
 from hindsight_integrations.errors import LedgerLost
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.sql import insert, run_many
+from hindsight_integrations.ledger.tables import banks, commits, ledger, losses
+from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.ports.watermark import IndexMark, Watermark
 
 logger = logging.getLogger("hindsight_integrations")
@@ -123,12 +127,30 @@ def _unpacked(content: bytes) -> HighWater | None:
     return HighWater(transactions, token.hex(), commit)
 
 
-_STATE = """
-SELECT ledger.id, transactions, lower(hex(ledger.token)), coalesce(banks.id, 0), coalesce(banks.revision, 0),
-    coalesce(lower(hex(commits.token)), '')
-FROM ledger LEFT JOIN banks ON banks.id = ledger.bank
-    LEFT JOIN commits ON commits.bank = banks.id AND commits.revision = banks.revision
-"""
+_OF_REVISION = and_(commits.c.bank == banks.c.id, commits.c.revision == banks.c.revision)
+_STATE = select(
+    ledger.c.id, ledger.c.transactions, ledger.c.token, banks.c.id, banks.c.revision, commits.c.token
+).select_from(ledger.outerjoin(banks, banks.c.id == ledger.c.bank).outerjoin(commits, _OF_REVISION))
+_COUNT = update(ledger).values(transactions=ledger.c.transactions + 1, token=bindparam("drawn"))
+_OWN = select(ledger.c.id)
+_RENAME = update(ledger).values(id=bindparam("new"))
+_ACCEPT = insert(losses).on_conflict_do_nothing()
+_ACCEPTED = select(losses.c.ledger).where(losses.c.ledger == bindparam("ledger"))
+_BANKS = select(banks.c.key, banks.c.name)
+_BANK = select(banks.c.name, banks.c.revision, _OWN.scalar_subquery()).where(
+    banks.c.id == bindparam("generation")
+)
+_OF_COMMIT = and_(commits.c.bank == banks.c.id, commits.c.revision == bindparam("revision"))
+_TOKEN = (
+    select(commits.c.token)
+    .select_from(banks.outerjoin(commits, _OF_COMMIT))
+    .where(banks.c.id == bindparam("generation"))
+)
+"""The token of a bank's commit: no row if there is no such bank, NULL if there is no such commit."""
+
+# SQLite's own table of the greatest row id that each AUTOINCREMENT column ever had.
+_SEQUENCES = table("sqlite_sequence", column("name"), column("seq"))
+_BANKS_MADE = select(func.max(_SEQUENCES.c.seq)).where(_SEQUENCES.c.name == banks.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,52 +176,49 @@ class Loss:
 
 def state_of(connection: Connection) -> HighWater:
     """Where the ledger stands."""
-    ledger, transactions, token, generation, revision, drawn = raw(connection).execute(_STATE).fetchone()
-    return HighWater(transactions, token, Watermark(ledger, generation, revision, drawn))
+    own, transactions, token, generation, revision, drawn = connection.execute(_STATE).one()
+    commit = Watermark(own, generation or 0, revision or 0, _hexadecimal(drawn))
+    return HighWater(transactions, _hexadecimal(token), commit)
 
 
 def counted(connection: Connection) -> HighWater:
     """Count the open transaction and draw its token; where the ledger will stand."""
-    raw(connection).execute("UPDATE ledger SET transactions = transactions + 1, token = randomblob(8)")
+    connection.execute(_COUNT, {"drawn": secrets.token_bytes(8)})
     return state_of(connection)
 
 
 def token_of(connection: Connection, generation: int, revision: int) -> str:
     """What was drawn for a commit of a bank; empty if it has none of that number."""
-    query = "SELECT lower(hex(token)) FROM commits WHERE bank = ? AND revision = ?"
-    row = raw(connection).execute(query, (generation, revision)).fetchone()
-    return str(row[0]) if row else ""
+    return _hexadecimal(connection.scalar(_TOKEN, {"generation": generation, "revision": revision}))
+
+
+def _hexadecimal(token: bytes | None) -> str:
+    return token.hex() if token else ""
 
 
 def is_lost(connection: Connection, mark: Watermark) -> bool:
     """Whether a commit was made that this ledger does not hold, though nobody forgot its bank or accepted the loss."""
-    (own,) = raw(connection).execute("SELECT id FROM ledger").fetchone()
-    if mark.ledger != own:
-        query = "SELECT 1 FROM losses WHERE ledger = ?"
-        return raw(connection).execute(query, (mark.ledger,)).fetchone() is None
-    if raw(connection).execute("SELECT 1 FROM banks WHERE id = ?", (mark.generation,)).fetchone():
-        return token_of(connection, mark.generation, mark.revision) != mark.token
+    if mark.ledger != connection.scalar(_OWN):
+        return connection.scalar(_ACCEPTED, {"ledger": mark.ledger}) is None
+    values = {"generation": mark.generation, "revision": mark.revision}
+    if row := connection.execute(_TOKEN, values).first():
+        return _hexadecimal(row.token) != mark.token
     # No such bank: forgotten, if one of that number was ever made.
-    (made,) = (
-        raw(connection)
-        .execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'banks'")
-        .fetchone()
-    )
-    return mark.generation > int(made)
+    return mark.generation > int(connection.scalar(_BANKS_MADE) or 0)
 
 
 def missing_ledger(marks: Sequence[HighWater], indexes: Sequence[IndexMark]) -> Loss | None:
     """The loss where there is no ledger; None if nothing says that there was one."""
     if not marks and not indexes:
         return None
-    known = [*(mark.commit for mark in marks), *(index.mark for index in indexes if index.mark)]
+    watermarks = [*(mark.commit for mark in marks), *(index.mark for index in indexes if index.mark)]
     transactions = marks[-1].transactions if marks else None
-    told = [f"its mark tells of {transactions} transactions"] if marks else []
-    banks = len({index.bank_key for index in indexes})
-    told += [f"there are indexes of {banks} bank(s)"] if banks else []
+    reasons = [f"its mark tells of {transactions} transactions"] if marks else []
+    count = len({index.bank_key for index in indexes})
+    reasons += [f"there are indexes of {count} bank(s)"] if count else []
     return Loss(
-        f"there is no ledger, but {' and '.join(told)}",
-        frozenset(mark.ledger for mark in known),
+        f"there is no ledger, but {' and '.join(reasons)}",
+        frozenset(mark.ledger for mark in watermarks),
         transactions,
         {},
     )
@@ -212,18 +231,18 @@ def found_loss(
     own = state_of(connection)
     later = [mark for mark in marks if mark.transactions > own.transactions]
     reasons, ledgers, missing = _behind_mark(connection, own, marks[-1] if marks else None)
-    keys = dict(raw(connection).execute("SELECT key, name FROM banks"))
+    names = dict(connection.execute(_BANKS).all())
     ahead = [IndexMark("mark", "", mark.commit) for mark in later] if reasons else []
-    banks: dict[str, int] = {}
+    behind: dict[str, int] = {}
     for index in (*ahead, *indexes):
         if index.mark is None or not is_lost(connection, index.mark):
             continue
         ledgers.add(index.mark.ledger)
-        name, commits = _of_bank(connection, keys, index)
-        banks[name] = max(commits, banks.get(name, 0))
-    if banks:
-        reasons.append(f"commits are missing of {_listed(banks)}")
-    return Loss("; ".join(reasons), frozenset(ledgers), missing, banks) if reasons else None
+        name, count = _of_bank(connection, names, index)
+        behind[name] = max(count, behind.get(name, 0))
+    if behind:
+        reasons.append(f"commits are missing of {_listed(behind)}")
+    return Loss("; ".join(reasons), frozenset(ledgers), missing, behind) if reasons else None
 
 
 def accept(connection: Connection, loss: Loss) -> None:
@@ -231,13 +250,11 @@ def accept(connection: Connection, loss: Loss) -> None:
 
     Its new id makes every index of the lost history a stranger, to be rebuilt, and a later loss is told from this one.
     """
-    raw(connection).executemany(
-        "INSERT INTO losses VALUES (?, strftime('%s', 'now') * 1000000, ?) ON CONFLICT DO NOTHING",
-        [(ledger, loss.reason) for ledger in sorted(loss.ledgers)],
-    )
-    (own,) = raw(connection).execute("SELECT id FROM ledger").fetchone()
-    if own in loss.ledgers:
-        raw(connection).execute("UPDATE ledger SET id = lower(hex(randomblob(16)))")
+    now = to_micros(datetime.now(UTC))
+    rows = [{"ledger": lost, "accepted_at": now, "report": loss.reason} for lost in sorted(loss.ledgers)]
+    run_many(connection, _ACCEPT, rows)
+    if connection.scalar(_OWN) in loss.ledgers:
+        connection.execute(_RENAME, {"new": secrets.token_hex(16)})
 
 
 def _behind_mark(
@@ -262,17 +279,15 @@ def _behind_mark(
     return [], set(), None
 
 
-def _of_bank(connection: Connection, keys: dict[str, str], index: IndexMark) -> tuple[str, int]:
+def _of_bank(connection: Connection, names: dict[str, str], index: IndexMark) -> tuple[str, int]:
     """The bank an index is of, and how many of its commits are missing; 0 if nothing tells."""
     mark = index.mark
-    generation, revision = (mark.generation, mark.revision) if mark else (0, 0)
-    query = "SELECT name, revision, (SELECT id FROM ledger) FROM banks WHERE id = ?"
-    row = raw(connection).execute(query, (generation,)).fetchone()
+    row = connection.execute(_BANK, {"generation": mark.generation}).first() if mark else None
     if row and mark and row[2] == mark.ledger:
-        return str(row[0]), max(0, revision - int(row[1]))
-    return keys.get(index.bank_key, "a bank this ledger does not know"), 0
+        return row.name, max(0, mark.revision - row.revision)
+    return names.get(index.bank_key, "a bank this ledger does not know"), 0
 
 
-def _listed(banks: dict[str, int]) -> str:
-    shown = [f"{name!r} ({count or 'some'})" for name, count in sorted(banks.items())[:5]]
-    return ", ".join(shown) + (f" and {len(banks) - 5} more" if len(banks) > 5 else "")
+def _listed(behind: dict[str, int]) -> str:
+    listed = [f"{name!r} ({count or 'some'})" for name, count in sorted(behind.items())[:5]]
+    return ", ".join(listed) + (f" and {len(behind) - 5} more" if len(behind) > 5 else "")
