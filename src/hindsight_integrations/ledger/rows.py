@@ -11,11 +11,13 @@ from decimal import Decimal
 from sqlite3 import OperationalError
 from typing import Any, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, Executable
+from sqlalchemy import Connection, Executable, Select, and_, bindparam, or_, select
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql.elements import ColumnElement
 
 from hindsight_integrations.errors import BankNotFound
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.sql import among, raw
+from hindsight_integrations.ledger.tables import banks, entities, records, units
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
 from hindsight_integrations.model.metadata import Metadata
@@ -65,6 +67,46 @@ IS_OPINION = f"kind = 'memory' AND fact_type = '{FactType.OPINION.value}'"
 """Condition on a unit: it words an opinion."""
 NOT_OBSERVED = f"fact_type <> '{FactType.OBSERVATION.value}'"
 """Condition on a unit: it is not an observation, and so counts among the mentions of an entity."""
+
+Fields: TypeAlias = list[ColumnElement[Any]]
+"""What a select reads."""
+
+SEALED_FIELDS: Fields = [units.c[name] for name in SEALED_COLUMNS.split(", ")]
+OWN_FIELDS: Fields = [units.c[name] for name in OWN_COLUMNS.split(", ")]
+_document = units.alias("document")
+UNIT_FIELDS: Fields = [
+    *OWN_FIELDS,
+    select(_document.c.unit_id).where(_document.c.id == units.c.head).correlate(units).scalar_subquery(),
+]
+RECORD_FIELDS: Fields = [
+    records.c[name]
+    for name in ("unit", "ordinal", "kind", "category", "value", "is_number", "measure", "stated")
+]
+ENTITY_FIELDS: Fields = [
+    entities.c[name] for name in ("entity_id", "name", "type", "role", "names", "mentions", "last_seen")
+]
+BANK_FIELDS: Fields = [banks.c[name] for name in BANK_COLUMNS.split(", ")]
+is_fact: ColumnElement[bool] = and_(
+    units.c.kind == UnitKind.MEMORY.value,
+    or_(*(units.c.fact_type == network.value for network in OBSERVED_NETWORKS)),
+)
+"""A unit is a fact."""
+is_opinion: ColumnElement[bool] = and_(
+    units.c.kind == UnitKind.MEMORY.value, units.c.fact_type == FactType.OPINION.value
+)
+"""A unit words an opinion."""
+is_not_observation: ColumnElement[bool] = units.c.fact_type != FactType.OBSERVATION.value
+"""A unit is not an observation, and so counts among the mentions of an entity."""
+
+_BANK = select(banks.c.id, banks.c.revision, banks.c.dimension).where(banks.c.name == bindparam("name"))
+_BANKS = select(banks.c.name).order_by(banks.c.name).limit(5)
+_UNIT_ROWS = select(units.c.unit_id, units.c.id).where(
+    units.c.bank == bindparam("bank"), among(units.c.unit_id, "ids")
+)
+_ENTITY_ROWS = select(entities.c.entity_id, entities.c.id).where(
+    entities.c.bank == bindparam("bank"), among(entities.c.entity_id, "ids")
+)
+
 PARAMETERS = 900  # below SQLite's oldest limit of 999 bound values, with room for the bank's
 
 
@@ -106,20 +148,15 @@ def find_bank(connection: Connection, name: str) -> BankRow:
     Raises:
         BankNotFound: there is no bank of that name.
     """
-    row = (
-        raw(connection)
-        .execute("SELECT id, revision, dimension FROM banks WHERE name = ?", (name,))
-        .fetchone()
-    )
+    row = connection.execute(_BANK, {"name": name}).first()
     if row is None:
         raise missing_bank(connection, name)
     return BankRow(*row)
 
 
 def missing_bank(connection: Connection, name: str) -> BankNotFound:
-    """The error for a bank that is not there, with the first few that are."""
-    known = raw(connection).execute("SELECT name FROM banks ORDER BY name LIMIT 5").fetchall()
-    return BankNotFound(name, tuple(row[0] for row in known))
+    """The error for a bank that does not exist, with the first few that do."""
+    return BankNotFound(name, tuple(connection.execute(_BANKS).scalars()))
 
 
 def batches(values: Sequence[T], size: int = PARAMETERS) -> Iterator[Sequence[T]]:
@@ -166,20 +203,20 @@ def marks(count: int) -> str:
 
 def unit_rows(connection: Connection, bank: int, unit_ids: Sequence[str]) -> dict[str, int]:
     """Row ids of unit ids; unknown ones are left out."""
-    return _row_ids(connection, "SELECT unit_id, id FROM units WHERE bank = ? AND unit_id", bank, unit_ids)
+    return _row_ids(connection, _UNIT_ROWS, bank, unit_ids)
 
 
 def entity_rows(connection: Connection, bank: int, entity_ids: Sequence[str]) -> dict[str, int]:
     """Row ids of entity ids; unknown ones are left out."""
-    select = "SELECT entity_id, id FROM entities WHERE bank = ? AND entity_id"
-    return _row_ids(connection, select, bank, entity_ids)
+    return _row_ids(connection, _ENTITY_ROWS, bank, entity_ids)
 
 
-def _row_ids(connection: Connection, select: str, bank: int, ids: Sequence[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for some in batches(ids):
-        found.update(raw(connection).execute(f"{select} IN ({marks(len(some))})", (bank, *some)))
-    return found
+def _row_ids(
+    connection: Connection, statement: Select[str, int], bank: int, ids: Sequence[str]
+) -> dict[str, int]:
+    if not ids:
+        return {}
+    return dict(connection.execute(statement, {"bank": bank, "ids": ids}).all())
 
 
 def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
