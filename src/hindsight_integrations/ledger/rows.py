@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -11,13 +11,17 @@ from decimal import Decimal
 from sqlite3 import OperationalError
 from typing import Any, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, Executable, Select, and_, bindparam, or_, select
+from sqlalchemy import JSON, Connection, Executable, Select, and_, bindparam, column, or_, select
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.sql.selectable import FromClause
 
 from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.ledger.sql import among, raw
-from hindsight_integrations.ledger.tables import banks, entities, records, units
+from hindsight_integrations.ledger.tables import Int, String, banks, entities, records, units
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
 from hindsight_integrations.model.metadata import Metadata
@@ -33,7 +37,7 @@ from hindsight_integrations.model.units import (
     ValidityEvent,
     ValidityKind,
 )
-from hindsight_integrations.model.writes import UnitWrite
+from hindsight_integrations.model.writes import Place, UnitWrite
 from hindsight_integrations.ports.ledger import BankHeader
 
 T = TypeVar("T")
@@ -157,6 +161,43 @@ def find_bank(connection: Connection, name: str) -> BankRow:
 def missing_bank(connection: Connection, name: str) -> BankNotFound:
     """The error for a bank that does not exist, with the first few that do."""
     return BankNotFound(name, tuple(connection.execute(_BANKS).scalars()))
+
+
+class _Places(GenericFunction[Any]):
+    """The elements of a bound list of places, as the rows of a table."""
+
+    name = "places"
+    inherit_cache = True
+
+
+@compiles(_Places, "sqlite")
+def _json_each(element: _Places, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    values = compiler.process(element.clauses, **options)
+    columns = "value ->> 0 AS bank, value ->> 1 AS thread, value ->> 2 AS message"
+    return f"(SELECT {columns} FROM json_each({values}))"
+
+
+@compiles(_Places, "postgresql")
+def _json_elements(element: _Places, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    values = compiler.process(element.clauses, **options)
+    columns = "(value ->> 0)::bigint AS bank, value ->> 1 AS thread, value ->> 2 AS message"
+    return f"(SELECT {columns} FROM json_array_elements({values}))"
+
+
+places = _Places(bindparam("places", type_=JSON())).table_valued(
+    column("bank", Int), column("thread", String), column("message", String), name="places"
+)
+"""Messages as a table, bound by `place_values`. The bank is one of its columns, so that SQLite begins at this table."""
+
+
+def is_at_place(table: FromClause) -> ColumnElement[bool]:
+    """Whether a row is of a message among `places`."""
+    return and_(*(table.c[name] == places.c[name] for name in ("bank", "thread", "message")))
+
+
+def place_values(bank: int, messages: Iterable[Place]) -> dict[str, list[tuple[int, str, str]]]:
+    """What a statement on `places` binds: distinct messages of a bank."""
+    return {"places": [(bank, *place) for place in dict.fromkeys(messages)]}
 
 
 def batches(values: Sequence[T], size: int = PARAMETERS) -> Iterator[Sequence[T]]:
