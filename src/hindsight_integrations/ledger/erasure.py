@@ -780,7 +780,7 @@ def _erase_some(
     """Traces and names first, while the units still tell what they were; then the units."""
     counts = erase_traces(connection, bank, rows, erasure, traces)
     gone = erase_names(connection, bank, rows, erasure)
-    touched = touched_categories(connection, json.dumps(rows))
+    touched = touched_categories(connection, rows)
     for table in ("vectors", "records", "links", "mentions", "validity_events", "evidence"):
         counts[table] = _count(connection, table, rows)
     raw(connection).executemany("DELETE FROM units WHERE id = ?", [(row,) for row in rows])
