@@ -26,7 +26,7 @@ from sqlalchemy import (
     update,
 )
 
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.mental_models import enqueue_refreshes, forget_answers
 from hindsight_integrations.ledger.observations import (
     change_facts,
@@ -627,7 +627,7 @@ class _Foreseen(Exception):
 class SqliteErasure:
     """The part of `LedgerMaintenance` that forgets for good."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def erase(self, bank: str, erasure: Erasure, *, dry_run: bool = False) -> ForgetReceipt:
         """Erase the chosen units with all that derives from them; see the port."""

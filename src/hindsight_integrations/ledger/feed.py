@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import BindParameter, ColumnElement
 
 from hindsight_integrations.ledger.checksums import well_formed
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import found_loss, token_of
 from hindsight_integrations.ledger.rows import BankRow, fetched, missing_bank
 from hindsight_integrations.ledger.rules import bank_key, past_gaps
@@ -262,7 +262,7 @@ class SqliteFeed:
         bank: the bank's row.
     """
 
-    def __init__(self, connection: Connection, bank: str, database: SqliteDatabase) -> None:
+    def __init__(self, connection: Connection, bank: str, database: Database) -> None:
         header = connection.execute(_HEADER, {"bank": bank}).one_or_none()
         if header is None:
             raise missing_bank(connection, bank)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, case, delete, exists, func, or_, s
 
 from hindsight_integrations.errors import MemoryDamaged, RevisionConflict
 from hindsight_integrations.ledger.commit import FLOAT_BYTES, write_units
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.records import digest
 from hindsight_integrations.ledger.rows import BankReads, Row, Target, fetched, find_bank, unit_rows
@@ -294,7 +294,7 @@ def enqueue_expiry(connection: Connection, bank: int, clock: datetime, now: date
 class SqliteItems:
     """`ItemWriter` over the writer's connection; see the port."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def write_items(self, bank: str, writes: Sequence[ItemWrite | ItemDelete], now: datetime) -> int:
         """Put and delete, all or nothing; the bank's revision afterwards."""

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
-from hindsight_integrations.errors import InvalidRequest, LedgerFailed
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.ledger import tables
 from hindsight_integrations.ledger.archive import SqliteArchive
 from hindsight_integrations.ledger.checksums import vector_checksum
 from hindsight_integrations.ledger.commit import commit
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database, SqliteDatabase
 from hindsight_integrations.ledger.edits import SqliteEdits
 from hindsight_integrations.ledger.entities import EntityReader, SqliteEntityChanges
 from hindsight_integrations.ledger.erasure import SqliteErasure
@@ -51,7 +52,7 @@ from hindsight_integrations.ledger.rows import (
     missing_bank,
 )
 from hindsight_integrations.ledger.rules import bank_key, check_vectors
-from hindsight_integrations.ledger.sql import insert, raw, run_many
+from hindsight_integrations.ledger.sql import insert, run_many
 from hindsight_integrations.ledger.tables import banks, units, vectors
 from hindsight_integrations.ledger.tasks import SqliteTasks
 from hindsight_integrations.ledger.turns import SqliteTurns, ThreadReads
@@ -96,7 +97,7 @@ class SqliteSnapshot(
 class SqliteTransaction(SqliteSnapshot):
     """Reads and a commit on the writer's connection; see the port."""
 
-    def __init__(self, database: SqliteDatabase, connection: Connection, bank: str) -> None:
+    def __init__(self, database: Database, connection: Connection, bank: str) -> None:
         self._feed = SqliteFeed(connection, bank, database)
         super().__init__(connection, self._feed.bank, bank)
         self._database, self._bank, self._done = database, bank, False
@@ -157,7 +158,7 @@ class SqliteLedger(
     only where it replaces vectors.
     """
 
-    def __init__(self, database: SqliteDatabase) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
 
     @classmethod
@@ -247,6 +248,8 @@ class SqliteLedger(
         with self._database.writing() as connection:
             new = {"name": name, "key": key, "profile": fields_text(BankProfile())}
             connection.execute(insert(banks).on_conflict_do_nothing(), new)
+            newest = select(func.max(banks.c.id)).scalar_subquery()
+            connection.execute(update(tables.ledger).values(banks=newest))
         return self.bank(name)
 
     def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, matrix: Matrix) -> int:
@@ -287,13 +290,8 @@ class SqliteLedger(
             return find_bank(connection, bank).revision
 
     def problems(self) -> tuple[str, ...]:
-        """What SQLite finds wrong with the file itself."""
-        try:
-            with self._database.reading() as connection:
-                found = raw(connection).execute("PRAGMA integrity_check").fetchall()
-        except LedgerFailed as error:  # too damaged to be checked
-            return (error.reason,)
-        return tuple(row[0] for row in found if row[0] != "ok")
+        """What the database finds wrong with its own files."""
+        return self._database.problems()
 
     @contextmanager
     def snapshot(self, bank: str) -> Iterator[SqliteSnapshot]:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 
-from sqlalchemy import Connection, and_, bindparam, column, func, select, table, update
+from sqlalchemy import Connection, and_, bindparam, select, update
 
 from hindsight_integrations.errors import LedgerLost
 from hindsight_integrations.ledger.sql import insert, run_many
@@ -148,9 +148,7 @@ _TOKEN = (
 )
 """The token of a bank's commit: no row if there is no such bank, NULL if there is no such commit."""
 
-# SQLite's own table of the greatest row id that each AUTOINCREMENT column ever had.
-_SEQUENCES = table("sqlite_sequence", column("name"), column("seq"))
-_BANKS_MADE = select(func.max(_SEQUENCES.c.seq)).where(_SEQUENCES.c.name == banks.name)
+_BANKS_MADE = select(ledger.c.banks)
 
 
 @dataclass(frozen=True, slots=True)

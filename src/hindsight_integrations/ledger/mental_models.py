@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, func, o
 from sqlalchemy.dialects import sqlite
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.rows import BankReads, find_bank
 from hindsight_integrations.ledger.sql import among, insert, run_many
 from hindsight_integrations.ledger.tables import (
@@ -149,7 +149,7 @@ def changes_facts(writes: WriteSet) -> bool:
     return bool(writes.events) or any(write.unit.fact_type in OBSERVED_NETWORKS for write in writes.units)
 
 
-def enqueue_refreshes(database: SqliteDatabase, connection: Connection, bank: int) -> None:
+def enqueue_refreshes(database: Database, connection: Connection, bank: int) -> None:
     """Enqueue the models of a bank that refresh automatically.
 
     Args:
@@ -160,7 +160,7 @@ def enqueue_refreshes(database: SqliteDatabase, connection: Connection, bank: in
     _enqueue(database, connection, bank, connection.execute(_AUTOMATIC, {"of": bank}).scalars())
 
 
-def _enqueue(database: SqliteDatabase, connection: Connection, bank: int, models: Iterable[str]) -> None:
+def _enqueue(database: Database, connection: Connection, bank: int, models: Iterable[str]) -> None:
     delay = database.refreshing
     writes = [TaskWrite(TaskKind.REFRESH_MODEL, NO_PAYLOAD, delay, key=model) for model in models]
     enqueue_keys(connection, bank, writes, database.clock.now())
@@ -195,7 +195,7 @@ class MentalModelReads(BankReads):
 class SqliteMentalModels:
     """The part of `LedgerMaintenance` that makes and removes mental models and directives."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def create_mental_model(self, bank: str, model: MentalModel, *, most: int) -> None:
         """Keep a standing question; see the port."""

@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.rows import BankReads, Target, entity_rows, unit_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
@@ -75,7 +75,7 @@ _WITHOUT_TASK = _WAITING.where(
 )
 
 
-def observe_changed(database: SqliteDatabase, connection: Connection, bank: int, revision: int) -> None:
+def observe_changed(database: Database, connection: Connection, bank: int, revision: int) -> None:
     """Enqueue the entities whose facts this revision changes; a ledger that enqueues none notes that they wait.
 
     Args:
@@ -88,12 +88,12 @@ def observe_changed(database: SqliteDatabase, connection: Connection, bank: int,
     _enqueue(database, connection, bank, keys)
 
 
-def observe_bank(database: SqliteDatabase, connection: Connection, bank: int) -> None:
+def observe_bank(database: Database, connection: Connection, bank: int) -> None:
     """Enqueue the entities of a bank that wait and have no task, as after an archive came in."""
     _enqueue(database, connection, bank, connection.scalars(_WITHOUT_TASK, {"bank": bank}).all())
 
 
-def observe_unobserved(database: SqliteDatabase) -> None:
+def observe_unobserved(database: Database) -> None:
     """The same of all banks with changes that enqueued nobody; for who opens the ledger."""
     if database.observing is None:
         return
@@ -107,7 +107,7 @@ def observe_unobserved(database: SqliteDatabase) -> None:
         connection.execute(delete(unobserved))
 
 
-def _enqueue(database: SqliteDatabase, connection: Connection, bank: int, keys: Sequence[str]) -> None:
+def _enqueue(database: Database, connection: Connection, bank: int, keys: Sequence[str]) -> None:
     if not keys:
         return
     if database.observing is None:

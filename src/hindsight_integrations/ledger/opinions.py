@@ -15,7 +15,7 @@ import numpy as np
 from sqlalchemy import Connection, and_, bindparam, delete, exists, func, literal, select, union, update
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.observations import FACTS_AMONG, IS_FACT, grouped, select_ids, unit_lists
 from hindsight_integrations.ledger.rows import BankReads, Row, Target, fetched, unit_rows
 from hindsight_integrations.ledger.rules import check_known
@@ -91,7 +91,7 @@ def brings_evidence(writes: WriteSet) -> bool:
     return formed or restored or any(each.unit.fact_type in OBSERVED_NETWORKS for each in writes.units)
 
 
-def enqueue_reinforcement(database: SqliteDatabase, connection: Connection, bank: int) -> None:
+def enqueue_reinforcement(database: Database, connection: Connection, bank: int) -> None:
     """Enqueue the assessment of a bank's new facts, if an opinion is held that has not seen one of them.
 
     Args:

@@ -120,7 +120,8 @@ profile_changes = Table(
     sqlite_with_rowid=False,
 )
 
-# One row: whose history this is, how many transactions it has seen, a random token of the last, and the bank it was of.
+# One row: whose history this is, how many transactions it has seen, a random token of the last, the bank it was of, and the
+# highest row id that a bank ever had.
 ledger = Table(
     "ledger",
     metadata,
@@ -128,6 +129,7 @@ ledger = Table(
     integer("transactions"),
     blob("token"),
     integer("bank", nullable=True),
+    integer("banks", server_default="0"),
 )
 
 # Ledgers whose end, or whose later part, was lost, and the user chose to continue without it.

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from hindsight_integrations.errors import TaskClosed
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.rows import find_bank
 from hindsight_integrations.ledger.sql import Values, among, insert, run_many, strings
 from hindsight_integrations.ledger.tables import Int, banks, tasks
@@ -167,7 +167,7 @@ _ENQUEUE_ONE = _ENQUEUE.returning(tasks.c.id)
 class SqliteTasks:
     """`LedgerTasks` over the ledger's database."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def lease_due(
         self,
@@ -298,7 +298,7 @@ def take_back(connection: Connection, bank: int | None, now: datetime) -> None:
         connection.execute(_TAKE_BACK, {"of": bank, "now": to_micros(now)})
 
 
-def end_leases(database: SqliteDatabase) -> None:
+def end_leases(database: Database) -> None:
     """End all leases; for the only process that has the ledger open, which has just opened it."""
     with database.reading() as connection:
         leased = connection.execute(_ANY_LEASED).first()
