@@ -163,11 +163,15 @@ class SqliteDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """This thread's reader inside one read transaction: all selects see the same revision. Do not nest.
+        """This thread's reader inside one read transaction: all selects see the same revision, also those of blocks inside.
 
         Raises:
             EngineClosed: after `close`.
         """
+        reader = self._readers.get(threading.current_thread())
+        if reader and reader.in_transaction():
+            yield reader
+            return
         with self._gate.shared(), converted(self.path):
             connection = self._reader()
             connection.begin()

@@ -83,6 +83,10 @@ class SqliteSnapshot(
     def __init__(self, connection: Connection, row: BankRow, bank: str) -> None:
         self._connection, self._rows = connection, {bank: row.id}
 
+    def snapshot(self, bank: str) -> AbstractContextManager[SqliteSnapshot]:  # noqa: ARG002 - of any reader
+        """This state."""
+        return nullcontext(self)
+
     def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
         if bank not in self._rows:
             self._rows[bank] = find_bank(self._connection, bank).id
