@@ -184,20 +184,20 @@ def _json_elements(element: _Places, compiler: SQLCompiler, **options: Any) -> s
     return f"(SELECT {columns} FROM json_array_elements({values}))"
 
 
-places = _Places(bindparam("places", type_=JSON())).table_valued(
+place_list = _Places(bindparam("places", type_=JSON())).table_valued(
     column("bank", Int), column("thread", String), column("message", String), name="places"
 )
 """Messages as a table, bound by `place_values`. The bank is one of its columns, so that SQLite begins at this table."""
 
 
 def is_at_place(table: FromClause) -> ColumnElement[bool]:
-    """Whether a row is of a message among `places`."""
-    return and_(*(table.c[name] == places.c[name] for name in ("bank", "thread", "message")))
+    """Whether a row is of a message of `place_list`."""
+    return and_(*(table.c[name] == place_list.c[name] for name in ("bank", "thread", "message")))
 
 
-def place_values(bank: int, messages: Iterable[Place]) -> dict[str, list[tuple[int, str, str]]]:
-    """What a statement on `places` binds: distinct messages of a bank."""
-    return {"places": [(bank, *place) for place in dict.fromkeys(messages)]}
+def place_values(bank: int, places: Iterable[Place]) -> dict[str, list[tuple[int, str, str]]]:
+    """What a statement on `place_list` binds: distinct messages of a bank."""
+    return {"places": [(bank, *place) for place in dict.fromkeys(places)]}
 
 
 def batches(values: Sequence[T], size: int = PARAMETERS) -> Iterator[Sequence[T]]:

@@ -20,8 +20,8 @@ from hindsight_integrations.ledger.rows import (
     event_from,
     fetched,
     is_at_place,
+    place_list,
     place_values,
-    places,
     unit_from,
     unit_rows,
 )
@@ -99,7 +99,7 @@ _VERSIONS = (
     select(
         message_keys.c.thread, message_keys.c.message, message_keys.c.content_hash, message_keys.c.revision
     )
-    .join(places, is_at_place(message_keys))
+    .join(place_list, is_at_place(message_keys))
     .order_by(message_keys.c.revision)
 )
 _DOCUMENT = select(
@@ -131,7 +131,7 @@ _OF_MESSAGES = (
     select(units.c.id)
     .distinct()
     .select_from(unit_sources)
-    .join(places, is_at_place(unit_sources))
+    .join(place_list, is_at_place(unit_sources))
     .join(units, units.c.id == unit_sources.c.unit)
     .where(
         units.c.closed_at.is_not(None) == bindparam("closed"),
