@@ -18,7 +18,7 @@ from hindsight_integrations.ledger.checksums import (
     seal_units,
     seal_vectors,
 )
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.erasure import BANK_CONTENT
 from hindsight_integrations.ledger.items import damaged_items, seal_items
 from hindsight_integrations.ledger.mental_models import WITHDRAWN
@@ -388,7 +388,7 @@ UNFIT = (
 class SqliteArchive:
     """The part of `LedgerMaintenance` that hands out a whole bank and takes one in."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def archive_rows(self, bank: str) -> Generator[ArchiveRow, None, None]:
         """Everything the bank holds, itself first, units before what refers to them."""

@@ -15,7 +15,7 @@ from hindsight_integrations.ledger.checksums import (
     vector_checksum,
 )
 from hindsight_integrations.ledger.commit import write_links
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.entities import set_graph_epoch
 from hindsight_integrations.ledger.mental_models import enqueue_refreshes
 from hindsight_integrations.ledger.observations import change_facts, move_documents, observe_changed
@@ -54,7 +54,7 @@ _ADD_EDIT = insert(unit_edits)
 class SqliteEdits:
     """The part of `LedgerMaintenance` that corrects units."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def edit_unit(self, bank: str, edit: UnitEdit, made_at: datetime) -> int:
         """Write a correction; returns the new revision."""

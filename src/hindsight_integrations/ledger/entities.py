@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.observations import (
     note_changed,
     observations_of,
@@ -510,7 +510,7 @@ class _Editor:
 class SqliteEntityChanges:
     """The part of `LedgerMaintenance` that corrects who is who, each change with a log row from which it can be undone."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def merge_entities(self, bank: str, keep: str, merged: str, made_at: datetime) -> EntityChange:
         """Move all names and mentions of one entity to another; the merged one is removed."""

@@ -12,7 +12,7 @@ import numpy as np
 from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.rows import (
     BankReads,
     Row,
@@ -390,7 +390,7 @@ _ADVANCE = update(banks).values(revision=banks.c.revision + 1).where(banks.c.id 
 class SqliteCategoryChanges:
     """The part of `LedgerMaintenance` that says which spellings are one category."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def merge_categories(self, bank: str, kind: RecordKind, keep: str, merged: str) -> RecordCategory:
         """Move all records and spellings of one category to another; the merged one is removed."""
