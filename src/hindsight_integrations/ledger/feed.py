@@ -141,7 +141,7 @@ _block = (
 _LINKS = select(
     packed(_block.c.source),
     packed(_block.c.target),
-    packed(_block.c.code.op("<<")(_CODE_SHIFT).op("|")(cast(_block.c.weight * _WEIGHT_STEPS, BigInteger))),
+    packed(_block.c.code * (1 << _CODE_SHIFT) + cast(_block.c.weight * _WEIGHT_STEPS, BigInteger)),
     func.max(_block.c.revision),
 )
 _GRAPH_EPOCH = select(graph_epochs.c.revision).where(graph_epochs.c.bank == _BANK)
