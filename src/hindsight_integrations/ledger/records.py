@@ -36,20 +36,11 @@ from hindsight_integrations.ports.arrays import IntArray
 CategoryRows = dict[tuple[RecordKind, str], int]
 """Row ids of categories by kind and spelling key."""
 
-_SEALED = (
-    records.c.unit,
-    records.c.ordinal,
-    records.c.kind,
-    records.c.category,
-    records.c.value,
-    records.c.is_number,
-    records.c.measure,
-    records.c.stated,
-)
+_SEALED = records.c["unit", "ordinal", "kind", "category", "value", "is_number", "measure", "stated"]
 """What a record's checksum is of, in this order: a change makes every checksum wrong, and so needs a new schema version."""
 _SPELLINGS = record_category_names.c
 
-_SPELLED = select(_SPELLINGS.kind, _SPELLINGS.name, _SPELLINGS.category).where(
+_BY_SPELLINGS = select(_SPELLINGS.kind, _SPELLINGS.name, _SPELLINGS.category).where(
     _SPELLINGS.bank == bindparam("bank"), among(_SPELLINGS.kind, "kinds"), among(_SPELLINGS.name, "names")
 )
 _ADD_CATEGORY = insert(record_categories).returning(record_categories.c.id)
@@ -64,7 +55,7 @@ def category_rows(
     if not wanted:
         return {}
     kinds, names = {kind.value for kind, _ in wanted}, {name for _, name in wanted}
-    rows = connection.execute(_SPELLED, {"bank": bank, "kinds": kinds, "names": names})
+    rows = connection.execute(_BY_SPELLINGS, {"bank": bank, "kinds": kinds, "names": names})
     return {key: row for kind, name, row in rows if (key := (RecordKind(kind), name)) in wanted}
 
 
@@ -156,7 +147,7 @@ def touched_categories(connection: Connection, units: Sequence[int]) -> list[int
     return list(connection.scalars(_CATEGORIES_OF, {"units": units}))
 
 
-_STATED_IN = (
+_STATED_COUNTS = (
     select(record_categories.c.id, record_categories.c.name, records.c.stated, func.count(records.c.unit))
     .outerjoin(records, records.c.category == record_categories.c.id)
     .where(among(record_categories.c.id, "categories"))
@@ -179,7 +170,7 @@ def erase_unused(connection: Connection, touched: Sequence[int]) -> int:
         return 0
     names: dict[int, str] = {}
     stated: dict[int, Counter[str]] = defaultdict(Counter)
-    for row, name, text, count in connection.execute(_STATED_IN, {"categories": touched}):
+    for row, name, text, count in connection.execute(_STATED_COUNTS, {"categories": touched}):
         names[row] = name
         if count:
             stated[row][text] = count
