@@ -21,6 +21,7 @@ from hindsight_integrations.ledger.checksums import (
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.erasure import BANK_CONTENT
 from hindsight_integrations.ledger.items import damaged_items, seal_items
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import WITHDRAWN
 from hindsight_integrations.ledger.observations import observe_bank
 from hindsight_integrations.ledger.records import seal_records
@@ -476,7 +477,7 @@ def _finish(connection: Connection, bank: int, revision: int) -> None:
     seal_items(connection, bank)
     seal_units(connection, bank)
     seal_vectors(connection, bank)
-    raw(connection).execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, bank))
+    advance(connection, bank, revision)
 
 
 def _selected(connection: Connection, query: str, bank: int) -> Iterator[dict[str, Json]]:

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, case, func, or_, select, update
+from sqlalchemy import Connection, bindparam, case, func, null, or_, select, update
 
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.ledger import tasks
-from hindsight_integrations.ledger.checksums import unit_checksum, vector_checksum
+from hindsight_integrations.ledger.checksums import closing, unit_checksum, vector_checksum
 from hindsight_integrations.ledger.entities import write_entities, write_mentions
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import write_refresh
 from hindsight_integrations.ledger.observations import (
     change_facts,
@@ -41,7 +42,7 @@ from hindsight_integrations.ledger.rules import (
 )
 from hindsight_integrations.ledger.sql import Values, changes, insert, run_many
 from hindsight_integrations.ledger.tables import (
-    banks,
+    Int,
     chunks,
     documents,
     links,
@@ -99,24 +100,20 @@ _RAISE_NUMBER = (
 _ADD_VECTOR = insert(vectors).on_conflict_do_nothing()
 _ADD_SOURCE = insert(unit_sources).on_conflict_do_nothing()
 _ADD_LINK = insert(links).on_conflict_do_nothing()
-_ADD_EVENT = insert(validity_events).on_conflict_do_nothing()
+_ADD_EVENT = (
+    insert(validity_events).on_conflict_do_nothing().inline()
+)  # without the new id, so that the count is true
+_MOMENT = bindparam("moment", type_=Int)
 _CLOSE = (
     update(units)
     .where(units.c.id == bindparam("unit"))
     .values(
-        closed_at=case(
-            (units.c.closed_at < bindparam("moment"), units.c.closed_at), else_=bindparam("moment")
-        ),
         changed=bindparam("now"),
+        **closing(case((units.c.closed_at < _MOMENT, units.c.closed_at), else_=_MOMENT)),
     )
 )
 _REOPEN = (
-    update(units).where(units.c.id == bindparam("unit")).values(closed_at=None, changed=bindparam("now"))
-)
-_RAISE_REVISION = (
-    update(banks)
-    .where(banks.c.id == bindparam("row"))
-    .values(revision=bindparam("to"), dimension=bindparam("length"))
+    update(units).where(units.c.id == bindparam("unit")).values(changed=bindparam("now"), **closing(null()))
 )
 
 
@@ -143,7 +140,7 @@ def commit(connection: Connection, bank: BankRow, writes: WriteSet, now: datetim
         return Receipt(bank.revision, ())
     vector = next((write.vector for write in writes.units if write.vector), b"")
     dimension = len(vector) // FLOAT_BYTES if vector else bank.dimension
-    connection.execute(_RAISE_REVISION, {"to": target.revision, "length": dimension, "row": bank.id})
+    advance(connection, bank.id, target.revision, dimension)
     return Receipt(target.revision, created, enqueued)
 
 

@@ -84,18 +84,6 @@ def _ours(error: BaseException | None, path: Path) -> StorageError:
     return LedgerFailed(path, str(error))
 
 
-_TRIGGERS = """
-CREATE TRIGGER banks_commit AFTER UPDATE OF revision ON banks WHEN new.revision <> old.revision BEGIN
-    INSERT INTO commits VALUES (new.id, new.revision, randomblob(8));
-    UPDATE ledger SET bank = new.id;
-END;
-CREATE TRIGGER units_closed AFTER UPDATE OF closed_at ON units WHEN new.closed_at IS NOT old.closed_at BEGIN
-    UPDATE units SET checksum = checksum - coalesce(old.closed_at, 2305843009213693952)
-        + coalesce(new.closed_at, 2305843009213693952) WHERE id = new.id;
-END;
-"""
-
-
 @cache
 def _dialect() -> Engine:
     """What all ledgers of this process share: how statements are written in SQLite, and those written already."""
@@ -108,9 +96,12 @@ def engine_of(connect: Callable[[], sqlite3.Connection]) -> Engine:
     """An engine whose every connection is a new one made by `connect`."""
     parent = _dialect()
     pool = NullPool(connect)  # type: ignore[arg-type] # a connection of the standard library's driver
-    return Engine(pool, parent.dialect, parent.url, execution_options={"compiled_cache": _WRITTEN})
+    return Engine(
+        pool, parent.dialect, parent.url, execution_options={"compiled_cache": _WRITTEN, **_OPTIONS}
+    )
 
 
+_OPTIONS = {"preserve_rowcount": True}  # how many rows an INSERT added is asked for
 _WRITTEN: dict[Any, Any] = {}
 """Compiled statements. All are constants of this package, so that their number is bounded."""
 
@@ -432,7 +423,7 @@ class PostgresDatabase(Database):
         refreshing: timedelta = timedelta(0),
         reinforcing: timedelta = timedelta(0),
     ) -> None:
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url, poolclass=NullPool, execution_options=_OPTIONS)
         event.listen(engine, "after_cursor_execute", _count_changes)
         super().__init__(
             Path(url),
@@ -531,7 +522,6 @@ def _script() -> str:
     return f"""
         BEGIN IMMEDIATE;
         {";".join(str(each.compile(dialect=dialect)) for each in made)};
-        {_TRIGGERS}
         INSERT INTO ledger (id, transactions, token) VALUES (lower(hex(randomblob(16))), 0, randomblob(8));
         PRAGMA application_id = {APPLICATION_ID};
         PRAGMA user_version = {SCHEMA_VERSION};

@@ -17,6 +17,7 @@ from hindsight_integrations.ledger.checksums import (
 from hindsight_integrations.ledger.commit import write_links
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.entities import set_graph_epoch
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import enqueue_refreshes
 from hindsight_integrations.ledger.observations import change_facts, move_documents, observe_changed
 from hindsight_integrations.ledger.opinions import enqueue_reinforcement, judge_corrected
@@ -30,7 +31,7 @@ from hindsight_integrations.ledger.rows import (
 )
 from hindsight_integrations.ledger.rules import check_known, check_shape
 from hindsight_integrations.ledger.sql import among, insert
-from hindsight_integrations.ledger.tables import banks, links, unit_edits, units, vectors
+from hindsight_integrations.ledger.tables import links, unit_edits, units, vectors
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
@@ -43,7 +44,6 @@ _REBUILT = [code for (kind, _), code in LINK_CODES.items() if kind in (LinkType.
 _UPDATE_UNIT = update(units).where(units.c.id == bindparam("row"))
 _UPDATE_UNITS = update(units).where(among(units.c.id, "rows"))
 _UPDATE_VECTOR = update(vectors).where(vectors.c.unit == bindparam("row"))
-_UPDATE_BANK = update(banks).where(banks.c.id == bindparam("row"))
 _DELETE_LINKS = delete(links).where(
     or_(links.c.source == bindparam("row"), links.c.target == bindparam("row")), among(links.c.code, "codes")
 )
@@ -89,7 +89,7 @@ class SqliteEdits:
                 "fields": json.dumps(edit.fields),
             }
             connection.execute(_ADD_EDIT, entry)
-            connection.execute(_UPDATE_BANK, {"row": stored.id, "revision": revision})
+            advance(connection, stored.id, revision)
             observe_changed(self._database, connection, stored.id, revision)
             enqueue_refreshes(self._database, connection, stored.id)
             enqueue_reinforcement(self._database, connection, stored.id)

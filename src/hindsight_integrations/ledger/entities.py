@@ -12,6 +12,7 @@ from sqlalchemy import Connection, and_, bindparam, case, delete, exists, func, 
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger.databases import Database
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.observations import (
     note_changed,
     observations_of,
@@ -38,7 +39,6 @@ from hindsight_integrations.ledger.rules import (
 from hindsight_integrations.ledger.sql import among, insert, numbers, run_many, strings, unindexed
 from hindsight_integrations.ledger.tables import (
     String,
-    banks,
     entities,
     entity_blocks,
     entity_changes,
@@ -590,6 +590,7 @@ class _Editor:
 
     def log(self, kind: EntityChangeKind, moved: Moved, made_at: datetime) -> EntityChange:
         set_graph_epoch(self.connection, self.bank, self.revision)
+        advance(self.connection, self.bank, self.revision)
         values = {"kind": kind.value, "detail": moved.text(), "made_at": to_micros(made_at)}
         number = self.connection.execute(_ADD_CHANGE, {"bank": self.bank, **values}).scalar_one()
         return LoggedChange(number, kind, moved.text(), made_at).public()
@@ -676,6 +677,7 @@ class SqliteEntityChanges:
                 _part(editor, entity, moved)
             connection.execute(_MARK_UNDONE, {"change": change_id})
             set_graph_epoch(connection, editor.bank, editor.revision)
+            advance(connection, editor.bank, editor.revision)
             observe_changed(self._database, connection, editor.bank, editor.revision)
             return change.as_undone().public()
 
@@ -692,13 +694,11 @@ _EPOCH = insert(graph_epochs)
 _SET_EPOCH = _EPOCH.on_conflict_do_update(
     index_elements=[graph_epochs.c.bank], set_={"revision": _EPOCH.excluded.revision}
 )
-_SET_REVISION = update(banks).where(banks.c.id == bindparam("row"))
 
 
 def set_graph_epoch(connection: Connection, bank: int, revision: int) -> None:
-    """Graphs older than this revision start over; the bank stands at it from now on."""
+    """Make graphs older than this revision start over."""
     connection.execute(_SET_EPOCH, {"bank": bank, "revision": revision})
-    connection.execute(_SET_REVISION, {"row": bank, "revision": revision})
 
 
 def _join(editor: _Editor, entity: _EntityRow, moved: Moved) -> None:

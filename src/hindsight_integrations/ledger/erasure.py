@@ -26,7 +26,9 @@ from sqlalchemy import (
     update,
 )
 
+from hindsight_integrations.ledger.checksums import closing
 from hindsight_integrations.ledger.databases import Database
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import enqueue_refreshes, forget_answers
 from hindsight_integrations.ledger.observations import (
     change_facts,
@@ -50,6 +52,7 @@ from hindsight_integrations.ledger.rows import BankRow, Target, find_bank
 from hindsight_integrations.ledger.rules import blocks
 from hindsight_integrations.ledger.sql import Values, among, insert, run_many
 from hindsight_integrations.ledger.tables import (
+    Int,
     banks,
     chunks,
     documents,
@@ -660,7 +663,6 @@ class SqliteErasure:
 
 
 _REMOVE = insert(removed)
-_SET_REVISION = update(banks).where(banks.c.id == bindparam("row")).values(revision=bindparam("at"))
 _NOTE_ERASURE = insert(erasures)
 _NOTE_ERASURE = _NOTE_ERASURE.on_conflict_do_update(
     index_elements=["bank"], set_={"revision": _NOTE_ERASURE.excluded.revision}
@@ -708,7 +710,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
         return ForgetReceipt((), (), {}, row.revision)
     # What is worked on may have been read before the erasure, and retell it.
     take_back(connection, row.id, now)
-    connection.execute(_SET_REVISION, {"row": row.id, "at": target.revision})
+    advance(connection, row.id, target.revision)
     connection.execute(_NOTE_ERASURE, {"bank": row.id, "revision": target.revision})
     connection.execute(_UNSCRUBBED, {"bank": row.id})
     return ForgetReceipt(
@@ -843,7 +845,7 @@ _DELETE_ENDINGS = delete(validity_events).where(among(validity_events.c.unit, "u
 _CLOSE = (
     update(units)
     .where(units.c.id == bindparam("row"))
-    .values(closed_at=bindparam("closed"), changed=bindparam("at"))
+    .values(changed=bindparam("at"), **closing(bindparam("closed", type_=Int)))
 )
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, bindparam, case, delete, exists, func, or_, s
 from hindsight_integrations.errors import MemoryDamaged, RevisionConflict
 from hindsight_integrations.ledger.commit import FLOAT_BYTES, write_units
 from hindsight_integrations.ledger.databases import Database
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.records import digest
 from hindsight_integrations.ledger.rows import BankReads, Row, Target, fetched, find_bank, unit_rows
@@ -125,14 +126,6 @@ _MARK_ERASURE = insert(erasures).on_conflict_do_update(
     index_elements=["bank"], set_={"revision": insert(erasures).excluded.revision}
 )
 _MARK_UNSCRUBBED = insert(unscrubbed).on_conflict_do_nothing()
-_ADVANCE = (
-    update(banks)
-    .where(banks.c.id == bindparam("of"))
-    .values(
-        revision=bindparam("to"),
-        dimension=func.coalesce(bindparam("length", type_=Int), banks.c.dimension),
-    )
-)
 _expiry_tasks = tasks.c.bank == bindparam("of"), tasks.c.kind == TaskKind.EXPIRE_ITEMS.value
 _NEXT_EXPIRY = select(func.min(tasks.c.not_before)).where(
     *_expiry_tasks, tasks.c.state == TaskState.PENDING.value
@@ -310,7 +303,12 @@ class SqliteItems:
             enqueue_expiry(connection, row.id, self._database.clock.now(), now)
             if not changed and not new:
                 return row.revision
-            _advance(target, len(new[0].vector) // FLOAT_BYTES if new else None)
+            advance(
+                target.connection,
+                target.bank,
+                target.revision,
+                len(new[0].vector) // FLOAT_BYTES if new else None,
+            )
             return target.revision
 
     def refresh_items(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> int:
@@ -327,7 +325,7 @@ class SqliteItems:
             target = Target(connection, row.id, row.revision + 1)
             expired = connection.execute(_EXPIRED, {"of": row.id, "now": to_micros(now)}).scalars().all()
             if _delete_rows(target, expired):
-                _advance(target)
+                advance(target.connection, target.bank, target.revision)
             enqueue_expiry(connection, row.id, clock, now)
             return len(expired)
 
@@ -435,11 +433,6 @@ def _own(
     run_many(target.connection, _ADD_UNITS, owners)
 
 
-def _advance(target: Target, dimension: int | None = None) -> None:
-    """Set the bank's revision, and its dimension if one is given."""
-    target.connection.execute(_ADVANCE, {"of": target.bank, "to": target.revision, "length": dimension})
-
-
 def _leave_residue(target: Target, texts: int) -> None:
     if texts:
         target.connection.execute(_ADD_RESIDUE, {"bank": target.bank, "texts": texts})
@@ -454,4 +447,4 @@ def _begin_scrub(target: Target) -> None:
     target.connection.execute(_DELETE_RESIDUE, {"of": target.bank})
     target.connection.execute(_MARK_ERASURE, {"bank": target.bank, "revision": target.revision})
     target.connection.execute(_MARK_UNSCRUBBED, {"bank": target.bank})
-    _advance(target)
+    advance(target.connection, target.bank, target.revision)

@@ -24,6 +24,7 @@ from hindsight_integrations.ledger.entities import EntityReader, SqliteEntityCha
 from hindsight_integrations.ledger.erasure import SqliteErasure
 from hindsight_integrations.ledger.feed import SqliteFeed
 from hindsight_integrations.ledger.items import ItemReads, SqliteItems
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import (
     MentalModelReads,
     SqliteMentalModels,
@@ -276,12 +277,10 @@ class SqliteLedger(
                 ],
             )
             revision = row.revision + bool(replaced)
-            fields = {
-                "embedder": fields_text(embedder),
-                "dimension": embedder.dimension,
-                "revision": revision,
-            }
+            fields = {"embedder": fields_text(embedder), "dimension": embedder.dimension}
             connection.execute(update(banks).where(banks.c.id == row.id).values(fields))
+            if replaced:
+                advance(connection, row.id, revision)
         return revision
 
     def revision(self, bank: str) -> int:

@@ -15,12 +15,14 @@ import numpy as np
 from sqlalchemy import Connection, and_, bindparam, delete, exists, func, literal, select, union, update
 
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.ledger.checksums import closing
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.observations import FACTS_AMONG, IS_FACT, grouped, select_ids, unit_lists
 from hindsight_integrations.ledger.rows import BankReads, Row, Target, fetched, unit_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import Values, among, insert, numbers, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
+    Int,
     entities,
     evidence,
     mentions,
@@ -629,7 +631,7 @@ _DROP_EVENT = delete(validity_events).where(
 _SET_CLOSED = (
     update(units)
     .where(units.c.id == bindparam("row"))
-    .values(closed_at=bindparam("moment"), changed=bindparam("revision"))
+    .values(changed=bindparam("revision"), **closing(bindparam("moment", type_=Int)))
 )
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger.databases import Database
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.rows import (
     BankReads,
     Row,
@@ -23,7 +24,6 @@ from hindsight_integrations.ledger.rows import (
 )
 from hindsight_integrations.ledger.sql import Values, among, insert, run_many
 from hindsight_integrations.ledger.tables import (
-    banks,
     record_categories,
     record_category_names,
     records,
@@ -375,7 +375,6 @@ _MOVE_SPELLINGS = (
     .where(_SPELLINGS.category == bindparam("source"))
 )
 _MOVE_SOME_SPELLINGS = _MOVE_SPELLINGS.where(among(_SPELLINGS.name, "names"))
-_ADVANCE = update(banks).values(revision=banks.c.revision + 1).where(banks.c.id == bindparam("bank"))
 
 
 class SqliteCategoryChanges:
@@ -386,14 +385,15 @@ class SqliteCategoryChanges:
     def merge_categories(self, bank: str, kind: RecordKind, keep: str, merged: str) -> RecordCategory:
         """Move all records and spellings of one category to another; the merged one is removed."""
         with self._database.writing() as connection:
-            bank_row = find_bank(connection, bank).id
+            stored = find_bank(connection, bank)
+            bank_row = stored.id
             target, source = (_category_row(connection, bank_row, kind, name) for name in (keep, merged))
             if target == source:
                 raise InvalidRequest("merge", f"{merged!r} is {keep!r} already", "Name two categories.")
             _move_records(connection, _records(connection, source), target)
             connection.execute(_MOVE_SPELLINGS, {"target": target, "source": source})
             connection.execute(_DELETE_CATEGORIES, {"categories": [source]})
-            connection.execute(_ADVANCE, {"bank": bank_row})
+            advance(connection, bank_row, stored.revision + 1)
             return listed_categories(connection, bank_row, kind)[target]
 
     def split_category(
@@ -401,7 +401,8 @@ class SqliteCategoryChanges:
     ) -> RecordCategory:
         """Make a new category of some spellings of another, with the records that were given in them."""
         with self._database.writing() as connection:
-            bank_row = find_bank(connection, bank).id
+            stored = find_bank(connection, bank)
+            bank_row = stored.id
             source = _category_row(connection, bank_row, kind, name)
             keys = [spelling_key(text) for text in spellings]
             _check_split(listed_categories(connection, bank_row, kind)[source], keys)
@@ -409,7 +410,7 @@ class SqliteCategoryChanges:
             connection.execute(_MOVE_SOME_SPELLINGS, {"target": target, "source": source, "names": keys})
             rows = [row for row in _records(connection, source) if spelling_key(str(row[_STATED])) in keys]
             _move_records(connection, rows, target)
-            connection.execute(_ADVANCE, {"bank": bank_row})
+            advance(connection, bank_row, stored.revision + 1)
             return listed_categories(connection, bank_row, kind)[target]
 
 
