@@ -59,12 +59,10 @@ RECORD_COLUMNS = (
 # The short form is no text of its own: what it points into is sealed.
 OWN_COLUMNS = f"{SEALED_COLUMNS}, kind, compact, compact_tokens, number, lasting"
 """What a unit's row says by itself: all but the document that it is an item of."""
-UNIT_COLUMNS = f"{OWN_COLUMNS}, (SELECT unit_id FROM units AS document WHERE document.id = units.head)"
 ENTITY_COLUMNS = (
     "entities.entity_id, entities.name, entities.type, entities.role, entities.names, entities.mentions, "
     "entities.last_seen"
 )
-BANK_COLUMNS = "name, key, id, revision, embedder, profile"
 IS_FACT = f"kind = 'memory' AND fact_type IN ({', '.join(repr(each.value) for each in OBSERVED_NETWORKS)})"
 """Condition on a unit: it is a fact."""
 IS_OPINION = f"kind = 'memory' AND fact_type = '{FactType.OPINION.value}'"
@@ -89,7 +87,7 @@ RECORD_FIELDS: Fields = [
 ENTITY_FIELDS: Fields = [
     entities.c[name] for name in ("entity_id", "name", "type", "role", "names", "mentions", "last_seen")
 ]
-BANK_FIELDS: Fields = [banks.c[name] for name in BANK_COLUMNS.split(", ")]
+BANK_FIELDS: Fields = [banks.c[name] for name in ("name", "key", "id", "revision", "embedder", "profile")]
 is_fact: ColumnElement[bool] = and_(
     units.c.kind == UnitKind.MEMORY.value,
     or_(*(units.c.fact_type == network.value for network in OBSERVED_NETWORKS)),
@@ -305,7 +303,7 @@ def _compact(characters: object, tokens: object, text: str, whole: int) -> Compa
 
 
 def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
-    """The unit of a row of UNIT_COLUMNS, with its records."""
+    """The unit of a row of UNIT_FIELDS, with its records."""
     unit_id, text, fact_type, mentioned, start, end, closed, context, confidence, *rest = row
     metadata, tags, document, chunk, thread, sources, speaker, tokens, _, kind, characters, short, *part = (
         rest
@@ -359,7 +357,7 @@ def event_from(row: Row, unit_id: str) -> ValidityEvent:
 
 
 def header_from(row: Row) -> BankHeader:
-    """The bank of a row of BANK_COLUMNS."""
+    """The bank of a row of BANK_FIELDS."""
     name, key, generation, revision, embedder, profile = row
     return BankHeader(name, key, generation, revision, embedder_from(embedder), profile_from(profile))
 

@@ -13,7 +13,7 @@ from hindsight_integrations.ledger.checksums import damaged_units, damaged_vecto
 from hindsight_integrations.ledger.records import records_of
 from hindsight_integrations.ledger.rows import (
     SEALED,
-    UNIT_COLUMNS,
+    SEALED_COLUMNS,
     UNIT_FIELDS,
     BankReads,
     Row,
@@ -43,7 +43,7 @@ from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, MessageKey,
 from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.ports.ledger import StoredDocument
 
-_RECORDS = UNIT_COLUMNS.split(", ").index("records")
+_RECORDS = SEALED_COLUMNS.split(", ").index("records")
 
 _newest, _stating = units.alias("newest"), units.alias("stating")
 _LATEST_MENTION = select(func.max(units.c.mentioned_at)).where(
