@@ -28,6 +28,7 @@ from hindsight_integrations.ledger.rows import (
     BankRow,
     Row,
     Target,
+    all_rows,
     mapping_text,
     unit_row,
     unit_rows,
@@ -85,12 +86,7 @@ _PUT_MESSAGE = _key.on_conflict_do_update(
     .correlate(message_keys)
     .scalar_subquery(),
 )
-_ADD_UNIT = insert(units).on_conflict_do_nothing()
-_CREATED = (
-    select(units.c.unit_id, units.c.id)
-    .where(units.c.bank == bindparam("bank"), units.c.created == bindparam("revision"))
-    .order_by(units.c.id)
-)
+_ADD_UNITS = insert(units).on_conflict_do_nothing().returning(units.c.unit_id, units.c.id)
 _SET_HEAD = update(units).where(units.c.id == bindparam("item")).values(head=bindparam("of_document"))
 _RAISE_NUMBER = (
     update(units)
@@ -147,8 +143,8 @@ def commit(connection: Connection, bank: BankRow, writes: WriteSet, now: datetim
 def _write_all(target: Target, writes: WriteSet, now: int) -> tuple[str, ...]:
     _write_sources(target, writes)
     created = write_units(target, writes)
-    write_turns(target, writes)
-    rows = _unit_rows(target, writes)
+    write_turns(target, writes, created)
+    rows = _unit_rows(target, writes, created)
     write_entities(target, merged_entities(writes.entities))
     write_mentions(target, writes, rows)
     write_links(target, writes.links, rows)
@@ -175,8 +171,10 @@ def write_units(target: Target, writes: WriteSet) -> dict[str, int]:
     if not writes.units:
         write_categories(connection, bank, writes.categories)
         return {}
-    run_many(connection, _ADD_UNIT, [_sealed(unit_row(write, bank, revision)) for write in writes.units])
-    created = dict(connection.execute(_CREATED, {"bank": bank, "revision": revision}).all())
+    rows = [_sealed(unit_row(write, bank, revision)) for write in writes.units]
+    created: dict[str, int] = dict(
+        sorted(map(tuple, connection.execute(_ADD_UNITS, rows)), key=lambda row: int(row[1]))
+    )
     new = [(created[write.unit.id], write) for write in writes.units if write.unit.id in created]
     _join_documents(target, [(row, write.unit) for row, write in new if write.unit.part_of])
     run_many(
@@ -283,13 +281,11 @@ def _write_sources(target: Target, writes: WriteSet) -> None:
     )
 
 
-def _unit_rows(target: Target, writes: WriteSet) -> dict[str, int]:
+def _unit_rows(target: Target, writes: WriteSet, created: Mapping[str, int]) -> dict[str, int]:
     """Row ids of the units mentions, links, events and items speak of; raises InvalidRequest for unknown ones."""
     references = unit_references(writes)
     wanted = sorted(set().union(*references.values()))
-    if not wanted:
-        return {}
-    rows = unit_rows(target.connection, target.bank, wanted)
+    rows = all_rows(target, wanted, created)
     for field, ids in references.items():
         check_known(field, ids, rows, writes.bank)
     return rows

@@ -245,6 +245,12 @@ def unit_rows(connection: Connection, bank: int, unit_ids: Sequence[str]) -> dic
     return _row_ids(connection, _UNIT_ROWS, bank, unit_ids)
 
 
+def all_rows(target: Target, unit_ids: Sequence[str], created: Mapping[str, int]) -> dict[str, int]:
+    """The same of units of which some were created by this commit, whose rows are known."""
+    older = [unit for unit in unit_ids if unit not in created]
+    return {**created, **unit_rows(target.connection, target.bank, older)}
+
+
 def entity_rows(connection: Connection, bank: int, entity_ids: Sequence[str]) -> dict[str, int]:
     """Row ids of entity ids; unknown ones are left out."""
     return _row_ids(connection, _ENTITY_ROWS, bank, entity_ids)

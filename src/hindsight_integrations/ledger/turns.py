@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, FromClause, Select, and_, bindparam, delete, func, or_, select
@@ -17,10 +17,10 @@ from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.rows import (
     BankReads,
     Target,
+    all_rows,
     is_at_place,
     place_list,
     place_values,
-    unit_rows,
 )
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import among, insert, run_many
@@ -223,11 +223,11 @@ class SqliteTurns(BankReads):
         return [(thread, message) for _, message, thread in sorted(saying)]
 
 
-def write_turns(target: Target, writes: WriteSet) -> None:
-    """Keep the latest wording of each message, and nothing of what it said before; the units are there already."""
+def write_turns(target: Target, writes: WriteSet, created: Mapping[str, int]) -> None:
+    """Keep the latest wording of each message, and nothing of what it said before; `created` are the new units' rows."""
     _end_waiting(target, writes)
     names = [turn.unit_id for turn in writes.turns if turn.unit_id]
-    rows = unit_rows(target.connection, target.bank, names)
+    rows = all_rows(target, names, created)
     check_known("turns", names, rows, writes.bank)
     kept = {turn.key.place for turn in writes.turns}
     replaced = [
