@@ -43,6 +43,9 @@ SCHEMA_VERSION = 1
 
 LEDGER_FILE = "ledger.sqlite"
 BUSY_MILLISECONDS = 5000
+CACHED_STATEMENTS = (
+    1000  # more than the package has: the driver's default of 128 would have many prepared again each turn
+)
 CACHE_KIBIBYTES = 16_384  # of the connection that writes
 READER_CACHE_KIBIBYTES = (
     4_096  # of each thread that reads: the system's cache is behind it, at no cost in recall [decision 099]
@@ -158,8 +161,8 @@ class Database:
             return
         with self._gate.shared(), converted(self.path):
             connection = self._reader()
-            connection.begin()
             try:
+                self._begin(connection)
                 yield connection
             finally:
                 self._roll_back(connection)
@@ -184,8 +187,8 @@ class Database:
             LedgerReadOnly: opened read-only.
         """
         with self._writer():
-            self._main.begin()
             try:
+                self._begin(self._main)
                 yield self._main
             finally:
                 self._roll_back(self._main)
@@ -193,9 +196,9 @@ class Database:
     @contextmanager
     def committing(self) -> Iterator[Connection]:
         """The writer's transaction, committed at the end of the block; inside `writing` or `deciding` only."""
-        if not self._main.in_transaction():
-            self._main.begin()
         try:
+            if not self._main.in_transaction():
+                self._begin(self._main)
             yield self._main
             self._main.commit()
         finally:
@@ -239,6 +242,10 @@ class Database:
     def _check_open(self) -> None:
         if self._closed:
             raise EngineClosed("its ledger was closed")
+
+    def _begin(self, connection: Connection) -> None:
+        """Begin a transaction."""
+        connection.begin()
 
     def _configure(self) -> None:
         """Prepare the writer's connection, and create the tables where there are none."""
@@ -291,11 +298,9 @@ class SqliteDatabase(Database):
     ) -> None:
         self._uri, self._lock, self._shared_cache = uri, lock, shared
         self._high_water = HighWaterFile(path) if lock else None
-        engine = engine_of(self._connect)
-        event.listen(engine, "begin", self._begin)
         super().__init__(
             path,
-            engine,
+            engine_of(self._connect),
             clock=clock,
             read_only=read_only,
             accept_loss=accept_loss,
@@ -352,13 +357,15 @@ class SqliteDatabase(Database):
             isolation_level=None,  # transactions are begun and ended here, never by the binding
             check_same_thread=False,  # `close` closes the readers of other threads
             timeout=BUSY_MILLISECONDS / 1000,
+            cached_statements=CACHED_STATEMENTS,
         )
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
         return connection
 
     def _begin(self, connection: Connection) -> None:
-        """Begin a transaction, which the driver would do late: at the first statement that writes."""
+        """Begin a transaction at once; the driver would do it late, at the first statement that writes."""
+        super()._begin(connection)
         writes = connection is self._main and not self._shared_cache and not self.read_only
         raw(connection).execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
