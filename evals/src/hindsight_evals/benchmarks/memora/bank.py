@@ -70,7 +70,7 @@ def all_units(bank: MemoryBank) -> list[MemoryUnit]:
     file = io.StringIO()
     bank.archive.export(file)
     rows = map(json.loads, file.getvalue().splitlines()[1:-1])  # without header and seal
-    return [bank.get(fields["unit_id"]) for kind, fields in rows if kind == "unit"]
+    return [bank.get(fields["unit_id"]) for kind, fields in rows if kind == "units"]
 
 
 def held(bank: MemoryBank) -> list[Held]:
