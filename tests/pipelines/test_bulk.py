@@ -88,7 +88,8 @@ def test_causes_stay_with_their_own_item(light: Hindsight) -> None:
     ids = [bank.retain_many([RetainItem(talk, thread=name, facts=flood) for name in "xyz"]).items[1].result]
     assert ids[0] is not None
     links = archived_rows(bank.archive.export, "links")
-    causal = [(link["source"], link["target"]) for link in links if link["code"] >= 2]
+    names = {unit["id"]: unit["unit_id"] for unit in archived_rows(bank.archive.export, "units")}
+    causal = [(names[link["source"]], names[link["target"]]) for link in links if link["code"] >= 2]
     assert (ids[0].unit_ids[1], ids[0].unit_ids[0]) in causal
     assert len(causal) == 3
 

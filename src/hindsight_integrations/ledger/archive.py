@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    ForeignKey,
     Select,
     Table,
     bindparam,
@@ -116,15 +115,7 @@ _LEAVING: Mapping[Column[Any], ColumnElement[Any]] = {
 
 
 class _Field(NamedTuple):
-    """An archived column.
-
-    Attributes:
-        name: the column's.
-        target: the table whose rows it names; None where it names none.
-        of: the networks or kinds of units it may name.
-        holds: which values it has.
-        is_json: they are JSON.
-    """
+    """An archived column: its name, the table whose rows it names, the kinds of units it may name, and what it holds."""
 
     name: str
     target: Table | None
@@ -134,15 +125,12 @@ class _Field(NamedTuple):
 
 
 def _field(column: Column[Any]) -> _Field:
-    key: ForeignKey | None = next(iter(column.foreign_keys), None)
-    holds = column.info["holds"]
-    return _Field(
-        column.name, key.column.table if key else None, column.info.get("of"), holds, is_json(column)
-    )
+    target = next((key.column.table for key in column.foreign_keys), None)
+    return _Field(column.name, target, column.info.get("of"), column.info["holds"], is_json(column))
 
 
 _FIELDS = {name: [_field(column) for column in archived_columns(table)] for name, table in ARCHIVED.items()}
-_NUMBERED = {field.target.name for fields in _FIELDS.values() for field in fields if field.target is not None}
+_REFERRED = {field.target.name for fields in _FIELDS.values() for field in fields if field.target is not None}
 """Tables whose rows others refer to."""
 
 
@@ -165,65 +153,34 @@ def _select(table: Table) -> Select[Any]:
 
 _ROWS = {name: _select(table) for name, table in ARCHIVED.items()}
 
+
+def _units_without(column: ColumnElement[int], *conditions: ColumnElement[bool]) -> Select[Any]:
+    """Units of which no row of another table is."""
+    return select(units.c.id).where(units.c.bank == _BANK, *conditions, ~exists().where(column == units.c.id))
+
+
+def _gaps(unit: ColumnElement[int], number: ColumnElement[int], first: int) -> Select[Any]:
+    """Units whose rows in another table are not numbered one after the other."""
+    of_bank = unit.in_(select(units.c.id).where(units.c.bank == _BANK))
+    return select(unit).where(of_bank).group_by(unit).having(func.max(number) - func.count() != first - 1)
+
+
 _cited = exists().where(mental_model_grounds.c.model == mental_models.c.id, mental_model_grounds.c.cited == 1)
+_is_formed = exists().where(opinions.c.unit == units.c.id)
 _WHOLE: Sequence[tuple[str, str, Select[Any]]] = [
-    (
-        "vectors",
-        "a memory, or a text of an item, has none",
-        select(units.c.id).where(
-            units.c.bank == _BANK,
-            units.c.kind != UnitKind.TURN.value,
-            ~exists().where(vectors.c.unit == units.c.id),
-        ),
-    ),
-    (
-        "item_units",
-        "a text of an item belongs to no item",
-        select(units.c.id).where(
-            units.c.bank == _BANK,
-            units.c.kind == UnitKind.ITEM.value,
-            ~exists().where(item_units.c.unit == units.c.id),
-        ),
-    ),
-    (
-        "records.ordinal",
-        "the records of a memory are not numbered 0, 1, 2, ...",
-        select(records.c.unit)
-        .where(records.c.bank == _BANK)
-        .group_by(records.c.unit)
-        .having(func.max(records.c.ordinal) != func.count() - 1),
-    ),
-    (
-        "opinion_wordings.number",
-        "the wordings of an opinion are not numbered 1, 2, 3, ...",
-        select(opinions.c.unit)
-        .join(opinion_wordings, opinion_wordings.c.opinion == opinions.c.unit)
-        .where(opinions.c.bank == _BANK)
-        .group_by(opinions.c.unit)
-        .having(func.max(opinion_wordings.c.number) != func.count()),
-    ),
-    (
-        "opinion_wordings",
-        "an opinion has none",
-        select(opinions.c.unit).where(
-            opinions.c.bank == _BANK, ~exists().where(opinion_wordings.c.opinion == opinions.c.unit)
-        ),
-    ),
-    (
-        "opinion_wordings",
-        "a memory that is an opinion has none",
-        select(units.c.id).where(
-            units.c.bank == _BANK, is_opinion, ~exists().where(opinion_wordings.c.unit == units.c.id)
-        ),
-    ),
-    (
-        "mental_models.text",
-        "it cites no memory",
-        select(mental_models.c.id).where(
-            mental_models.c.bank == _BANK, mental_models.c["text"] != "", ~_cited
-        ),
-    ),
-]
+    ("vectors", "a memory, or a text of an item, has none",
+     _units_without(vectors.c.unit, units.c.kind != UnitKind.TURN.value)),
+    ("item_units", "a text of an item has none",
+     _units_without(item_units.c.unit, units.c.kind == UnitKind.ITEM.value)),
+    ("records.ordinal", "the records of a memory are not numbered 0, 1, 2, ...",
+     _gaps(records.c.unit, records.c.ordinal, 0)),
+    ("opinion_wordings.number", "the wordings of an opinion are not numbered 1, 2, 3, ...",
+     _gaps(opinion_wordings.c.opinion, opinion_wordings.c.number, 1)),
+    ("opinion_wordings", "an opinion has none", _units_without(opinion_wordings.c.opinion, _is_formed)),
+    ("opinion_wordings", "a memory that is an opinion has none", _units_without(opinion_wordings.c.unit, is_opinion)),
+    ("mental_models.text", "it cites no memory",
+     select(mental_models.c.id).where(mental_models.c.bank == _BANK, mental_models.c["text"] != "", ~_cited)),
+]  # fmt: skip
 """What all rows say together: the field at fault, what is wrong, and a select of the rows with which it is."""
 
 _mentioned = (
@@ -244,29 +201,17 @@ _REPLACED = [
     delete(table).where(table.c.bank == _BANK) for table in (profile_changes, mental_models, directives)
 ]
 """What an empty bank may have been given goes: the archive's rows come in its place."""
-_SET_EMBEDDER = (
-    update(banks)
-    .where(banks.c.id == bindparam("row"))
-    .values(embedder=bindparam("identity"), dimension=bindparam("length"))
-)
+_UPDATE = update(banks).where(banks.c.id == bindparam("row"))
+_BEGIN = _UPDATE.values(embedder=bindparam("made_by"), dimension=bindparam("length"))
+_FINISH = _UPDATE.values(profile=bindparam("text"), revision=bindparam("to"))
 _PROFILE = (
     select(profile_changes.c.profile)
     .where(profile_changes.c.bank == _BANK)
     .order_by(profile_changes.c.number.desc())
     .limit(1)
 )
-_FINISH = (
-    update(banks)
-    .where(banks.c.id == bindparam("row"))
-    .values(profile=bindparam("text"), revision=bindparam("to"))
-)
-
 _MEMORY_KINDS = {UnitKind.MEMORY.value, UnitKind.DOCUMENT_ITEM.value}
 _MEMORIES = frozenset(MEMORIES)
-_UNFIT = (KeyError, TypeError, ValueError, AttributeError)
-"""What a row raises that was not checked by itself, before the database sees it."""
-_REFUSED = (ProgrammingError, InterfaceError, OverflowError, UnicodeEncodeError)
-"""The same, of the database."""
 
 
 def check_empty(units: int, others: int) -> None:
@@ -347,11 +292,11 @@ class _Load:
         self._archived: int | None = None  # the archive's, once its first row went by
         self._dimension: int | None = None
         self._last = 1
-        self._ids: dict[str, dict[int, int]] = {name: {} for name in _NUMBERED}
+        self._ids: dict[str, dict[int, int]] = {name: {} for name in _REFERRED}
         self._kinds: dict[int, str] = {}  # of units: the network of a memory, else what it is
         self._opinions: dict[int, int] = {}  # by wording
-        self._categories: dict[int, tuple[str, str]] = {}
-        self._unnamed: set[int] = set()
+        self._categories: dict[int, tuple[str, str]] = {}  # kind and name
+        self._unnamed: set[int] = set()  # categories whose own name is none of their spellings yet
 
     def take(self, kind: str, batch: Sequence[tuple[int, ArchiveRow]]) -> None:
         """Write rows of one table.
@@ -359,36 +304,22 @@ class _Load:
         Raises:
             ArchiveInvalid: they cannot be of this archive.
         """
-        (first, _), (self._last, _) = batch[0], batch[-1]
+        (line, _), (self._last, _) = batch[0], batch[-1]
         if kind not in ARCHIVED:
-            raise ArchiveInvalid(first, "kind", "it is unknown")
-        table, rows = ARCHIVED[kind], []
-        for line, row in batch:
-            if (table is banks) != (self._archived is None):
-                raise ArchiveInvalid(
-                    line, kind, "the first line after the header, and no other, is the bank's"
-                )
-            try:
-                if table is banks:
-                    self._begin(row.fields)
-                rows.append(values := self._row(line, table, row.fields))
-                if kind in self._ids:
-                    self._note(line, table, row.fields[_key(table)], values)
-                fault = self._fault(kind, values)
-            except _UNFIT as error:
-                raise ArchiveInvalid(line, kind, "it is not a row of this table") from error
-            if fault:
-                raise ArchiveInvalid(line, f"{kind}.{fault[0]}", fault[1])
+            raise ArchiveInvalid(line, "kind", "it is unknown")
         try:
-            self._write(table, rows)
-        except IntegrityError:
-            raise ArchiveInvalid(
-                first, kind, f"a row of lines {first} to {self._last} is there already"
-            ) from None
-        except _REFUSED as error:
-            raise ArchiveInvalid(
-                first, kind, f"a row of lines {first} to {self._last} cannot be stored"
-            ) from error
+            rows = []
+            for line, row in batch:
+                rows.append(self._row(line, ARCHIVED[kind], row.fields))
+        except ArchiveInvalid:
+            raise
+        except (KeyError, TypeError, ValueError) as error:  # of a row that was not checked before
+            raise ArchiveInvalid(line, kind, "it is not a row of this table") from error
+        try:
+            self._write(ARCHIVED[kind], rows)
+        except (IntegrityError, ProgrammingError, InterfaceError, OverflowError, UnicodeEncodeError):
+            reason = f"one of lines {batch[0][0]} to {self._last} is there already, or cannot be stored"
+            raise ArchiveInvalid(batch[0][0], kind, reason) from None
 
     def finish(self) -> None:
         """Check what all rows say together, and derive what follows from them.
@@ -420,39 +351,46 @@ class _Load:
             fields["embedder"],
         )
         self._now = max(self._now, fields["revision"])
-        identity = {"identity": embedder and json.dumps(embedder), "length": self._dimension}
-        self._connection.execute(_SET_EMBEDDER, {"row": self._bank, **identity})
+        made_by = embedder and json.dumps(embedder)
+        self._connection.execute(_BEGIN, {"row": self._bank, "made_by": made_by, "length": self._dimension})
 
     def _row(self, line: int, table: Table, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The values of a row. Its own id is the archive's until it is written."""
-        derived = {
-            "bank": self._bank,
-            "revision": self._now,
-            "created": self._now,
-            "changed": self._now,
-            "checksum": 0,
-        }
+        if (table is banks) != (self._archived is None):
+            reason = "the first line after the header, and no other, is the bank's"
+            raise ArchiveInvalid(line, table.name, reason)
+        if table is banks:
+            self._begin(fields)
+        derived = dict.fromkeys(("revision", "created", "changed"), self._now)
+        derived |= {"bank": self._bank, "checksum": 0}
         row: dict[str, Any] = {name: value for name, value in derived.items() if name in table.c}
-        for field in _FIELDS[table.name]:
-            value: Any = fields[field.name]
-            where = f"{table.name}.{field.name}"
-            if value is None:
-                row[field.name] = None
-                continue
-            if field.name == "checked_to":  # with all memories new, all or nothing was looked at
-                value = self._now if value else 0
-            if field.target is not None:
-                value = self._find(line, where, field.target, field.of, value)
-            elif field.holds is Content.UNIT_ROWS:
-                value = json.dumps(sorted(self._find(line, where, units, _MEMORIES, unit) for unit in value))
-            elif field.holds is Content.VECTOR:
-                value = base64.b64decode(value)
-            elif field.is_json:
-                value = json.dumps(value)
-            elif field.holds is REVISION and value > (self._archived or 0):
-                raise ArchiveInvalid(line, where, f"{value} is after the bank's own, {self._archived}")
-            row[field.name] = value
+        row |= {
+            field.name: self._value(line, f"{table.name}.{field.name}", field, fields[field.name])
+            for field in _FIELDS[table.name]
+        }
+        if table is mental_models:  # as all memories are new, either all of them were looked at or none
+            row["checked_to"] = self._now if row["checked_to"] else 0
+        if (known := self._ids.get(table.name)) is not None:
+            key = _key(table)
+            if fields[key] in known:
+                raise ArchiveInvalid(line, f"{table.name}.{key}", "an earlier line has the same")
+            known[fields[key]] = 0 if key == "id" else row[key]  # 0: until it is written
+        self._check(line, table.name, row)
         return row
+
+    def _value(self, line: int, where: str, field: _Field, value: Any) -> Any:  # noqa: ANN401 - the column's
+        """What is stored for a value of an archive."""
+        if value is None:
+            return None
+        if field.target is not None:
+            return self._find(line, where, field.target, field.of, value)
+        if field.holds is Content.UNIT_ROWS:
+            return json.dumps(sorted(self._find(line, where, units, _MEMORIES, row) for row in value))
+        if field.holds is REVISION and value > (self._archived or 0):
+            raise ArchiveInvalid(line, where, f"{value} is after the bank's own, {self._archived}")
+        if field.holds is Content.VECTOR:
+            return base64.b64decode(value)
+        return json.dumps(value) if field.is_json else value
 
     def _find(self, line: int, where: str, table: Table, of: frozenset[str] | None, row: int) -> int:
         """The new id of an earlier row."""
@@ -463,32 +401,31 @@ class _Load:
             raise ArchiveInvalid(line, where, f"the unit is not one of: {', '.join(sorted(of))}")
         return new
 
-    def _note(self, line: int, table: Table, old: object, row: dict[str, Any]) -> None:
-        """Remember the id of a row that later ones may refer to."""
-        known, key = self._ids[table.name], _key(table)
-        if old in known:
-            raise ArchiveInvalid(line, f"{table.name}.{key}", "an earlier line has the same")
-        known[old] = 0 if key == "id" else row[key]  # type: ignore[index] # 0: until it is written
-
-    def _fault(self, kind: str, row: dict[str, Any]) -> tuple[str, str] | None:
-        """What is wrong with a row beside earlier ones: the field and the reason."""
+    def _check(self, line: int, kind: str, row: Mapping[str, Any]) -> None:
+        """What a row says of earlier ones, beyond that they are there."""
+        holds, field, reason = True, "", ""
         match kind:
-            case vectors.name if (size := len(row["vector"]) // _FLOAT_BYTES) != self._dimension:
-                return "vector", f"it has {size} numbers, the embedder makes {self._dimension or 'none'}"
+            case vectors.name:
+                size = len(row["vector"]) // _FLOAT_BYTES
+                holds, field = size == self._dimension, "vector"
+                reason = f"it has {size} numbers, those of the bank have {self._dimension}"
             case record_category_names.name:
                 of, name = self._categories[row["category"]]
-                if row["kind"] != of:
-                    return "kind", "it is not that of the category"
-                self._unnamed -= {row["category"]} if row["name"] == spelling_key(name) else set()
-            case records.name if row["category"] and self._categories[row["category"]][0] != row["kind"]:
-                return "category", "it is a category of another kind"
+                holds, field, reason = row["kind"] == of, "kind", "it is not that of the category"
+                if row["name"] == spelling_key(name):
+                    self._unnamed.discard(row["category"])
+            case records.name if row["category"]:
+                holds, field = self._categories[row["category"]][0] == row["kind"], "category"
+                reason = "it is a category of another kind"
             case opinion_wordings.name:
-                if (row["number"] == 1) != (row["unit"] == row["opinion"]):
-                    return "unit", "the first wording, and no other, is the opinion itself"
+                holds, field = (row["number"] == 1) == (row["unit"] == row["opinion"]), "unit"
+                reason = "the first wording, and no other, is the opinion itself"
                 self._opinions[row["unit"]] = row["opinion"]
-            case evidence.name if self._opinions[row["version"]] != row["opinion"]:
-                return "version", "it is a wording of another opinion"
-        return None
+            case evidence.name:
+                holds, field = self._opinions[row["version"]] == row["opinion"], "version"
+                reason = "it is a wording of another opinion"
+        if not holds:
+            raise ArchiveInvalid(line, f"{kind}.{field}", reason)
 
     def _write(self, table: Table, rows: list[dict[str, Any]]) -> None:
         """Insert rows, and what follows from each."""
@@ -500,39 +437,32 @@ class _Load:
         old = [row.pop("id") for row in rows]
         new = insert_numbered(self._connection, table, rows)
         self._ids[table.name].update(zip(old, new, strict=True))
+        for number, row in zip(new, rows, strict=True):
+            if table is units:
+                self.memories += row["kind"] == UnitKind.MEMORY
+                self._kinds[number] = row["fact_type"] if row["kind"] in _MEMORY_KINDS else row["kind"]
+            elif table is record_categories:
+                self._categories[number] = row["kind"], row["name"]
+                self._unnamed.add(number)
+        derived = _derived(table, zip(new, rows, strict=True))
+        for of, values in derived.items():
+            run_many(self._connection, insert(of), [{"bank": self._bank, **value} for value in values])
+
+
+def _derived(table: Table, rows: Iterable[tuple[int, Values]]) -> Mapping[Table, list[Values]]:
+    """Rows of tables that are not archived, of rows of one that is."""
+    derived: dict[Table, list[Values]] = {unit_sources: [], entity_names: [], entity_blocks: []}
+    for number, row in rows:
         if table is units:
-            self._follow_units(new, rows)
+            messages = dict.fromkeys(json.loads(row["sources"]))
+            own = {"unit": number, "thread": row["thread"]}
+            derived[unit_sources] += [{**own, "message": message} for message in messages]
         elif table is entities:
-            names = [
-                (row_id, name)
-                for row_id, row in zip(new, rows, strict=True)
-                for name in json.loads(row["names"])
-            ]
-            keys = {(row_id, block) for row_id, name in names for block in blocks(name)}
-            self._insert(entity_names, "entity", "name", names)
-            self._insert(entity_blocks, "entity", "block", sorted(keys))
-        elif table is record_categories:
-            self._categories.update(
-                {row_id: (row["kind"], row["name"]) for row_id, row in zip(new, rows, strict=True)}
-            )
-            self._unnamed.update(new)
-
-    def _follow_units(self, new: Sequence[int], rows: Sequence[Values]) -> None:
-        """What units are, and the messages they were made from."""
-        sources = []
-        for unit, row in zip(new, rows, strict=True):
-            is_memory = row["kind"] in _MEMORY_KINDS
-            self.memories += row["kind"] == UnitKind.MEMORY
-            self._kinds[unit] = row["fact_type"] if is_memory else row["kind"]
-            sources += [
-                {"bank": self._bank, "thread": row["thread"], "message": message, "unit": unit}
-                for message in dict.fromkeys(json.loads(row["sources"]))
-            ]
-        run_many(self._connection, insert(unit_sources), sources)
-
-    def _insert(self, table: Table, key: str, name: str, pairs: Sequence[tuple[int, str]]) -> None:
-        values = [{"bank": self._bank, key: row, name: value} for row, value in pairs]
-        run_many(self._connection, insert(table), values)
+            names = json.loads(row["names"])
+            keys = {key for name in names for key in blocks(name)}
+            derived[entity_names] += [{"entity": number, "name": name} for name in names]
+            derived[entity_blocks] += [{"entity": number, "block": key} for key in sorted(keys)]
+    return derived
 
 
 def _key(table: Table) -> str:

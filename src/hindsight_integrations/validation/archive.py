@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from functools import cache
@@ -27,7 +26,7 @@ from pydantic import (
 )
 from sqlalchemy import Column
 
-from hindsight_integrations.errors import ArchiveInvalid, InvalidRequest
+from hindsight_integrations.errors import ArchiveInvalid
 from hindsight_integrations.ledger.tables import ROW_ID, Content, archived_columns, metadata
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import EntityRole, EntityType
@@ -44,7 +43,6 @@ MAX_ID = 512  # characters of the id of a unit or an entity
 MAX_DIMENSION = 65_536  # numbers of a vector; the longest in use have 12,288
 LONGEST_SHOWN = 40  # characters of a field's name that an error repeats: the archive may say anything there
 _FLOAT_BYTES = 4
-_LABELS = re.compile(r"([^.]+\.)+")
 
 Item = TypeVar("Item")
 Fields = Mapping[str, Any]
@@ -74,28 +72,17 @@ def _one_line(text: str) -> str:
     return _storable(text)
 
 
-def _namespace(text: str) -> str:
-    if not _LABELS.fullmatch(text):
-        raise ValueError("it is not labels, each ended by a dot")
-    try:
-        checked_namespace(namespace_from(text))
-    except InvalidRequest as error:
-        raise ValueError(error.reason) from error
-    return text
+def _as_for_verbs(check: Callable[[str], object]) -> AfterValidator:
+    """Refuse a text that the API would refuse."""
 
+    def checked(text: str) -> str:
+        try:
+            check(text)
+        except (ValueError, RecursionError):  # an InvalidRequest may repeat the text
+            raise ValueError("no item could have it") from None
+        return text
 
-def _item_key(text: str) -> str:
-    try:
-        return checked_key(text)
-    except InvalidRequest as error:
-        raise ValueError(error.reason) from error
-
-
-def _object(text: str) -> str:
-    try:
-        return value_text(json.loads(text))
-    except (InvalidRequest, RecursionError, ValueError) as error:
-        raise ValueError("it is not a JSON object that an item may hold") from error
+    return AfterValidator(checked)
 
 
 def _vector(text: str) -> str:
@@ -178,12 +165,18 @@ _TYPES: Mapping[Content, Any] = {
     Content.ID: _Id,
     Content.KEY: Annotated[str, Field(max_length=MAX_ID)],
     Content.NAME: Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_one_line)],
-    Content.NAMESPACE: Annotated[_Text, AfterValidator(_namespace)],
-    Content.ITEM_KEY: Annotated[_Text, AfterValidator(_item_key)],
+    Content.NAMESPACE: Annotated[
+        str,
+        Field(max_length=MAX_STORED, pattern=r"^([^.]+\.)+$"),
+        _as_for_verbs(lambda text: checked_namespace(namespace_from(text))),
+    ],
+    Content.ITEM_KEY: Annotated[_Text, _as_for_verbs(checked_key)],
     Content.VECTOR: Annotated[_Text, AfterValidator(_vector)],
     Content.SHARE: _Share,
     Content.STEP: Annotated[float, Field(gt=0.0, lt=1.0)],
-    Content.OBJECT: Annotated[str, Field(max_length=LONGEST_VALUE), AfterValidator(_object)],
+    Content.OBJECT: Annotated[
+        str, Field(max_length=LONGEST_VALUE), _as_for_verbs(lambda text: value_text(json.loads(text)))
+    ],
     Content.STRINGS: _Texts,
     Content.NAMES: Annotated[_Texts, AfterValidator(_distinct)],
     Content.SOURCES: Annotated[_Texts, Field(min_length=1)],
