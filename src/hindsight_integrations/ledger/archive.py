@@ -10,7 +10,7 @@ import base64
 import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     Column,
@@ -52,6 +52,7 @@ from hindsight_integrations.ledger.rows import (
 from hindsight_integrations.ledger.rules import blocks
 from hindsight_integrations.ledger.sql import Values, insert, run_many
 from hindsight_integrations.ledger.tables import (
+    JSON,
     MEMORIES,
     REVISION,
     Content,
@@ -62,7 +63,6 @@ from hindsight_integrations.ledger.tables import (
     entity_blocks,
     entity_names,
     evidence,
-    is_json,
     item_units,
     mental_model_grounds,
     mental_models,
@@ -93,44 +93,35 @@ ARCHIVED = {table.name: table for table in metadata.sorted_tables if archived_co
 """Tables by name, each after those it refers to."""
 
 _BANK: ColumnElement[int] = bindparam("bank")
-_OF_BANK = {
-    name: select(func.count()).where(metadata.tables[name].c.bank == _BANK)
+_OTHERS = [
+    select(func.count()).where(metadata.tables[name].c.bank == _BANK)
     for name in BANK_CONTENT
-    if name != "units"
-}
+    if name != units.name
+]
 _CHANGED = exists().where(units.c.bank == _BANK, units.c.changed > mental_models.c.checked_to, is_fact)
+_revision = select(banks.c.revision).where(banks.c.id == _BANK).scalar_subquery()
+_model = mental_models.c
 _LEAVING: Mapping[Column[Any], ColumnElement[Any]] = {
-    tasks.c.state: case(
-        (tasks.c.state == TaskState.LEASED.value, TaskState.PENDING.value), else_=tasks.c.state
-    ),
-    mental_models.c["text"]: case((IS_WITHDRAWN, ""), else_=mental_models.c["text"]),
-    mental_models.c.extractive: case((IS_WITHDRAWN, 0), else_=mental_models.c.extractive),
-    mental_models.c.forgotten: case((IS_WITHDRAWN, 1), else_=0),
-    mental_models.c.checked_to: case(
-        (_CHANGED.correlate(mental_models), 0),
-        else_=select(banks.c.revision).where(banks.c.id == _BANK).scalar_subquery(),
-    ),
+    tasks.c.state: func.replace(tasks.c.state, TaskState.LEASED.value, TaskState.PENDING.value),
+    _model["text"]: case((IS_WITHDRAWN, ""), else_=_model["text"]),
+    _model.extractive: case((IS_WITHDRAWN, 0), else_=_model.extractive),
+    _model.forgotten: case((IS_WITHDRAWN, 1), else_=0),
+    _model.checked_to: case((_CHANGED.correlate(mental_models), 0), else_=_revision),
 }
 """What leaves for a column that does not leave as it is: a lease belongs to its ledger, and a withdrawn text to nobody."""
 
 
-class _Field(NamedTuple):
-    """An archived column: its name, the table whose rows it names, the kinds of units it may name, and what it holds."""
-
-    name: str
-    target: Table | None
-    of: frozenset[str] | None
-    holds: object
-    is_json: bool
-
-
-def _field(column: Column[Any]) -> _Field:
-    target = next((key.column.table for key in column.foreign_keys), None)
-    return _Field(column.name, target, column.info.get("of"), column.info["holds"], is_json(column))
-
-
-_FIELDS = {name: [_field(column) for column in archived_columns(table)] for name, table in ARCHIVED.items()}
-_REFERRED = {field.target.name for fields in _FIELDS.values() for field in fields if field.target is not None}
+_NAMES = {name: [column.name for column in archived_columns(table)] for name, table in ARCHIVED.items()}
+_TRANSLATED = {
+    name: [
+        (column.name, column.info)
+        for column in archived_columns(table)
+        if "table" in column.info or column.info["holds"] in {*JSON, Content.VECTOR, REVISION}
+    ]
+    for name, table in ARCHIVED.items()
+}
+"""Columns whose values are not the same in an archive, or depend on earlier rows."""
+_REFERRED = {info["table"] for columns in _TRANSLATED.values() for _, info in columns if "table" in info}
 """Tables whose rows others refer to."""
 
 
@@ -214,22 +205,6 @@ _MEMORY_KINDS = {UnitKind.MEMORY.value, UnitKind.DOCUMENT_ITEM.value}
 _MEMORIES = frozenset(MEMORIES)
 
 
-def check_empty(units: int, others: int) -> None:
-    """Refuse a bank that rows could mix with.
-
-    Args:
-        units: memories it holds.
-        others: what else it holds: documents, entities, message keys, tasks.
-
-    Raises:
-        InvalidRequest: it holds something.
-    """
-    if units or others:
-        held = f"{units} memories" if units else "no memories, but traces of earlier ones"
-        remedy = "Import into an empty bank, or empty this one by forget(everything=True)."
-        raise InvalidRequest("bank", f"it holds {held}", remedy)
-
-
 class SqliteArchive:
     """The part of `LedgerMaintenance` that hands out a whole bank and takes one in."""
 
@@ -245,14 +220,21 @@ class SqliteArchive:
                 raise MemoryDamaged(bank, tuple(damaged.values()))
             for name, statement in _ROWS.items():
                 for values in connection.execute(statement, {"bank": row}):
-                    yield ArchiveRow(name, dict(map(_leaving, _FIELDS[name], values)))
+                    fields = values._asdict()
+                    for column, info in _TRANSLATED[name]:
+                        if (value := fields[column]) is not None:
+                            fields[column] = _leaving(info["holds"], value)
+                    yield ArchiveRow(name, fields)
 
     def restore_rows(self, bank: str, rows: Iterator[ArchiveRow]) -> int:
         """Fill an empty bank; see the port."""
         with self._database.writing() as connection:
             row = find_bank(connection, bank)
-            others = sum(connection.scalar(query, {"bank": row.id}) for query in _OF_BANK.values())
-            check_empty(count_units(connection, row.id), others)
+            count = count_units(connection, row.id)
+            if count or any(connection.scalar(query, {"bank": row.id}) for query in _OTHERS):
+                held = f"{count} memories" if count else "no memories, but traces of earlier ones"
+                remedy = "Import into an empty bank, or empty this one by forget(everything=True)."
+                raise InvalidRequest("bank", f"it holds {held}", remedy)
             load = _Load(connection, row)
             for kind, batch in _batches(rows):
                 load.take(kind, batch)
@@ -261,11 +243,12 @@ class SqliteArchive:
         return load.memories
 
 
-def _leaving(field: _Field, value: Any) -> tuple[str, Json]:  # noqa: ANN401 - the column's
-    """A column's name and its value in an archive."""
-    if value is not None and field.holds is Content.VECTOR:
-        value = base64.b64encode(value).decode()
-    return field.name, json.loads(value) if value is not None and field.is_json else value
+def _leaving(holds: object, value: Any) -> Json:  # noqa: ANN401 - the column's
+    """What an archive has for a value."""
+    if holds is Content.VECTOR:
+        return base64.b64encode(value).decode()
+    parsed: Json = json.loads(value) if holds in JSON else value
+    return parsed
 
 
 def _batches(rows: Iterator[ArchiveRow]) -> Iterator[tuple[str, list[tuple[int, ArchiveRow]]]]:
@@ -292,6 +275,7 @@ class _Load:
         self._archived: int | None = None  # the archive's, once its first row went by
         self._dimension: int | None = None
         self._last = 1
+        self._derived: dict[str, dict[str, Any]] = {}  # values of columns that are not archived
         self._ids: dict[str, dict[int, int]] = {name: {} for name in _REFERRED}
         self._kinds: dict[int, str] = {}  # of units: the network of a memory, else what it is
         self._opinions: dict[int, int] = {}  # by wording
@@ -351,6 +335,15 @@ class _Load:
             fields["embedder"],
         )
         self._now = max(self._now, fields["revision"])
+        values = {
+            **dict.fromkeys(("revision", "created", "changed"), self._now),
+            "bank": self._bank,
+            "checksum": 0,
+        }
+        self._derived = {
+            name: {column: value for column, value in values.items() if column in table.c}
+            for name, table in ARCHIVED.items()
+        }
         made_by = embedder and json.dumps(embedder)
         self._connection.execute(_BEGIN, {"row": self._bank, "made_by": made_by, "length": self._dimension})
 
@@ -361,13 +354,10 @@ class _Load:
             raise ArchiveInvalid(line, table.name, reason)
         if table is banks:
             self._begin(fields)
-        derived = dict.fromkeys(("revision", "created", "changed"), self._now)
-        derived |= {"bank": self._bank, "checksum": 0}
-        row: dict[str, Any] = {name: value for name, value in derived.items() if name in table.c}
-        row |= {
-            field.name: self._value(line, f"{table.name}.{field.name}", field, fields[field.name])
-            for field in _FIELDS[table.name]
-        }
+        row = self._derived[table.name] | {name: fields[name] for name in _NAMES[table.name]}
+        for name, info in _TRANSLATED[table.name]:
+            if (value := row[name]) is not None:
+                row[name] = self._value(line, table.columns[name], info, value)
         if table is mental_models:  # as all memories are new, either all of them were looked at or none
             row["checked_to"] = self._now if row["checked_to"] else 0
         if (known := self._ids.get(table.name)) is not None:
@@ -378,27 +368,26 @@ class _Load:
         self._check(line, table.name, row)
         return row
 
-    def _value(self, line: int, where: str, field: _Field, value: Any) -> Any:  # noqa: ANN401 - the column's
+    def _value(self, line: int, column: Column[Any], info: Mapping[str, Any], value: Any) -> Any:  # noqa: ANN401 - the column's
         """What is stored for a value of an archive."""
-        if value is None:
-            return None
-        if field.target is not None:
-            return self._find(line, where, field.target, field.of, value)
-        if field.holds is Content.UNIT_ROWS:
-            return json.dumps(sorted(self._find(line, where, units, _MEMORIES, row) for row in value))
-        if field.holds is REVISION and value > (self._archived or 0):
-            raise ArchiveInvalid(line, where, f"{value} is after the bank's own, {self._archived}")
-        if field.holds is Content.VECTOR:
+        holds = info["holds"]
+        if "table" in info:
+            return self._find(line, column, info["table"], info["of"], value)
+        if holds is Content.UNIT_ROWS:
+            return json.dumps(sorted(self._find(line, column, units.name, _MEMORIES, row) for row in value))
+        if holds is REVISION and value > (self._archived or 0):
+            raise ArchiveInvalid(line, str(column), f"{value} is after the bank's own, {self._archived}")
+        if holds is Content.VECTOR:
             return base64.b64decode(value)
-        return json.dumps(value) if field.is_json else value
+        return json.dumps(value) if holds in JSON else value
 
-    def _find(self, line: int, where: str, table: Table, of: frozenset[str] | None, row: int) -> int:
+    def _find(self, line: int, column: Column[Any], table: str, of: frozenset[str] | None, row: int) -> int:
         """The new id of an earlier row."""
-        new = self._ids[table.name].get(row)
+        new = self._ids[table].get(row)
         if not new:
-            raise ArchiveInvalid(line, where, f"no row of {table.name} with this id comes before it")
+            raise ArchiveInvalid(line, str(column), f"no row of {table} with this id comes before it")
         if of is not None and self._kinds[new] not in of:
-            raise ArchiveInvalid(line, where, f"the unit is not one of: {', '.join(sorted(of))}")
+            raise ArchiveInvalid(line, str(column), f"the unit is not one of: {', '.join(sorted(of))}")
         return new
 
     def _check(self, line: int, kind: str, row: Mapping[str, Any]) -> None:

@@ -80,7 +80,7 @@ class Content(StrEnum):
     """A list of row ids of units, each once."""
 
 
-_JSON = frozenset(list(Content)[list(Content).index(Content.STRINGS) :])
+JSON = frozenset(list(Content)[list(Content).index(Content.STRINGS) :])
 
 INSTANT = range(to_micros(EPOCH.replace(year=1)), to_micros(LAST_INSTANT) + 1)
 COUNT = range(2**31)
@@ -172,7 +172,8 @@ def reference(
         nullable: it may be NULL.
     """
     key = ForeignKey(f"{table}.{_ROW_IDS.get(table, 'id')}", ondelete=ondelete)
-    info = {"holds": ROW_ID, "archived": True, "of": frozenset(map(str, of)) if table == "units" else None}
+    kinds = frozenset(map(str, of)) if table == "units" else None
+    info = {"holds": ROW_ID, "archived": True, "table": table, "of": kinds}
     return Column(name, Int, key, primary_key=primary_key, nullable=nullable, autoincrement=False, info=info)
 
 
@@ -197,11 +198,6 @@ def archived_columns(table: Table) -> list[Column[Any]]:
     if not table.info.get("archived", True):
         return []
     return [column for column in table.c if column.name != "bank" and column.info["archived"]]
-
-
-def is_json(column: Column[Any]) -> bool:
-    """Whether a column holds JSON text."""
-    return column.info["holds"] in _JSON
 
 
 _UNLEASED = [state for state in TaskState if state is not TaskState.LEASED]

@@ -239,7 +239,7 @@ _RULES: Mapping[str, Mapping[Callable[[Fields], bool], str]] = {
     },
     "units": {
         _is_interval: "occurred_start and occurred_end are not an interval",
-        _is_numbered: "an item of a document has a number from 1 on, and nothing else is part of one",
+        _is_numbered: "number and head are not those of its kind",
     },
     "records": {_is_finite: "value is not a finite number"},
     "record_category_names": {
