@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from builders import BANK, at
 from ledger_support import Passes
+from postgres_server import database, server
 
+from hindsight_integrations.ledger.databases import PostgresDatabase
 from hindsight_integrations.ledger.ledger import SqliteLedger
 from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.testing.doubles import FrozenClock
@@ -26,12 +29,31 @@ def passes(clock: FrozenClock) -> Passes:
     return clock.advance
 
 
-@pytest.fixture
-def ledger(tmp_path: Path, clock: FrozenClock) -> Iterator[Ledger]:
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server whose database `ledger_template` holds an empty ledger."""
+    with server() as address:
+        engine = sa.create_engine(
+            address.format("postgres"), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
+        )
+        with engine.connect() as connection:
+            connection.execute(sa.text("CREATE DATABASE ledger_template TEMPLATE template0"))
+        PostgresDatabase(address.format("ledger_template"), clock=FrozenClock(at(10))).close()
+        yield address
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def ledger(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -> Iterator[Ledger]:
     """An empty ledger."""
-    opened = SqliteLedger.open(tmp_path / "data", clock=clock)
-    yield opened
-    opened.close()
+    if request.param == "sqlite":
+        opened = SqliteLedger.open(tmp_path / "data", clock=clock)
+        yield opened
+        opened.close()
+        return
+    with database(request.getfixturevalue("postgres"), "ledger_template") as address:
+        opened = SqliteLedger(PostgresDatabase(address, clock=clock))
+        yield opened
+        opened.close()
 
 
 @pytest.fixture

@@ -161,7 +161,7 @@ class TestErasure:
         ledger.create_bank("other")
         commit(ledger, rich_write_set(bank="other"))
         assert ledger.drop_bank(bank) == 2
-        assert ledger.scrub() is Scrub.CLEAN
+        assert ledger.scrub() in (Scrub.CLEAN, Scrub.NOT_OURS)  # PostgreSQL cleans its own files
         with pytest.raises(BankNotFound):
             ledger.revision(bank)
         assert ledger.count("other") == 2

@@ -162,7 +162,7 @@ class TestProfiles:
         """Only the present profile is left, under its number; for times before it there was none; later ones count on."""
         kept = ledger.profile_change(bank)
         assert ledger.forget_profile_history(bank) == 2
-        assert ledger.scrub() is Scrub.CLEAN
+        assert ledger.scrub() in (Scrub.CLEAN, Scrub.NOT_OURS)  # PostgreSQL cleans its own files
         assert ledger.profile_changes(bank) == [kept]
         assert ledger.bank(bank).profile == ledger.profile_at(bank, at(2)) == given[-1]
         assert ledger.profile_at(bank, at(1)) == BankProfile()

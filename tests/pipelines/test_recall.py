@@ -345,17 +345,17 @@ def test_a_memory_erased_while_recall_reads_is_left_out(
     opener: Callable[..., Hindsight], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a reranker too, a unit that is gone from the ledger when it is read is missing, and nothing fails."""
-    from hindsight_integrations.ledger.ledger import SqliteLedger
+    from hindsight_integrations.ledger.units import UnitReader
 
     bank = opener(reranker=FixedReranker()).bank("garden")
     fill(bank, GARDEN)
     before = texts(bank.recall(EVERYTHING))
-    real = SqliteLedger.units
+    real = UnitReader.units
 
-    def without(self: SqliteLedger, name: str, ids: Any) -> Any:
+    def without(self: UnitReader, name: str, ids: Any) -> Any:
         return {row: unit for row, unit in real(self, name, ids).items() if unit.text != before[0]}
 
-    monkeypatch.setattr(SqliteLedger, "units", without)
+    monkeypatch.setattr(UnitReader, "units", without)
     assert texts(bank.recall(EVERYTHING)) == before[1:]
 
 

@@ -22,6 +22,7 @@ FIRST = "(SELECT id FROM units WHERE unit_id = 'o')"
     [
         f"UPDATE evidence SET assessment = 'reinforcf' WHERE opinion = {FIRST}",
         f"UPDATE evidence SET sources = '[' WHERE opinion = {FIRST}",
+        f"UPDATE evidence SET restates = '[' WHERE opinion = {FIRST}",
         f"UPDATE evidence SET strength = CAST(x'ff' AS TEXT) WHERE opinion = {FIRST}",
         f"UPDATE evidence SET effective_at = 'noon' WHERE opinion = {FIRST}",
         f"UPDATE evidence SET effective_at = {2**62} WHERE opinion = {FIRST}",

@@ -19,6 +19,7 @@ from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import CheckedWorkers, Runner
 from hindsight_integrations.config import AS_SET, ExtractionOptions, HindsightConfig
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
+from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.time import DateOrder, LocalDates, Weekday
 from hindsight_integrations.ports.clock import Clock
@@ -154,8 +155,8 @@ class BankContext:
             await workers.read(self.check_embedder)
         return view
 
-    def check_embedder(self) -> None:
-        """Refuse to compare vectors of two embedders.
+    def check_embedder(self) -> EmbedderIdentity | None:
+        """Refuse to compare vectors of two embedders; who made the bank's, None if nobody has yet.
 
         Raises:
             EmbedderMismatch: another embedder made the bank's vectors.
@@ -164,6 +165,7 @@ class BankContext:
         given = self.tools.embedder.identity
         if stored is not None and not stored.matches(given):
             raise EmbedderMismatch(self.name, str(stored), str(given))
+        return stored
 
     def claim_embedder(self) -> None:
         """On the first retain the bank remembers who makes its vectors; later ones must be the same.
@@ -171,11 +173,9 @@ class BankContext:
         Raises:
             EmbedderMismatch: another embedder made the bank's vectors.
         """
-        self.check_embedder()
-        ledger = self.tools.ledger
-        if ledger.bank(self.name).embedder is None:
+        if self.check_embedder() is None:
             nothing = np.empty(0, np.int64)
-            ledger.set_embedder(
+            self.tools.ledger.set_embedder(
                 self.name, self.tools.embedder.identity, nothing, np.empty((0, 0), np.float32)
             )
             self.catch_up()

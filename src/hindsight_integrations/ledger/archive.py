@@ -35,9 +35,10 @@ from hindsight_integrations.ledger.checksums import (
     seal_units,
     seal_vectors,
 )
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.erasure import BANK_CONTENT
 from hindsight_integrations.ledger.items import damaged_items, seal_items
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import IS_WITHDRAWN
 from hindsight_integrations.ledger.observations import observe_bank
 from hindsight_integrations.ledger.records import seal_records
@@ -194,7 +195,7 @@ _REPLACED = [
 """What an empty bank may have been given goes: the archive's rows come in its place."""
 _UPDATE = update(banks).where(banks.c.id == bindparam("row"))
 _BEGIN = _UPDATE.values(embedder=bindparam("made_by"), dimension=bindparam("length"))
-_FINISH = _UPDATE.values(profile=bindparam("text"), revision=bindparam("to"))
+_SET_PROFILE = _UPDATE.values(profile=bindparam("text"))
 _PROFILE = (
     select(profile_changes.c.profile)
     .where(profile_changes.c.bank == _BANK)
@@ -208,7 +209,7 @@ _MEMORIES = frozenset(MEMORIES)
 class SqliteArchive:
     """The part of `LedgerMaintenance` that hands out a whole bank and takes one in."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def archive_rows(self, bank: str) -> Generator[ArchiveRow, None, None]:
         """Everything the bank holds, itself first, units before what refers to them."""
@@ -323,7 +324,8 @@ class _Load:
         for seal in (seal_records, seal_items, seal_units, seal_vectors):
             seal(self._connection, self._bank)
         profile = self._connection.scalar(_PROFILE, of) or fields_text(BankProfile())
-        self._connection.execute(_FINISH, {"row": self._bank, "text": profile, "to": self._now})
+        self._connection.execute(_SET_PROFILE, {"row": self._bank, "text": profile})
+        advance(self._connection, self._bank, self._now)
 
     def _begin(self, fields: Mapping[str, Any]) -> None:
         """The bank itself: its revision, and who made its vectors."""
@@ -460,13 +462,12 @@ def _key(table: Table) -> str:
 
 
 def insert_numbered(connection: Connection, table: Table, rows: Sequence[Values]) -> range:
-    """Insert rows; returns the row ids they get, which no row of the table ever had.
-
-    In PostgreSQL the table's sequence has to be set to the last of them.
-    """
+    """Insert rows; returns the row ids they get, which no row of the table ever had."""
     first: int = connection.execute(insert(table), rows[0]).inserted_primary_key[0]  # type: ignore[index] # of an INSERT
     ids = range(first, first + len(rows))
-    run_many(
-        connection, insert(table), [{**row, "id": new} for new, row in zip(ids[1:], rows[1:], strict=True)]
-    )
+    others = [{**row, "id": new} for new, row in zip(ids[1:], rows[1:], strict=True)]
+    run_many(connection, insert(table), others)
+    if connection.dialect.name == "postgresql":  # SQLite goes on after the highest by itself
+        sequence = func.pg_get_serial_sequence(table.name, "id")
+        connection.execute(select(func.setval(sequence, ids[-1])))
     return ids

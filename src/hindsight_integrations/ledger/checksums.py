@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, bindparam, exc, or_, select, type_coerce, update
+from sqlalchemy import Connection, bindparam, exc, func, or_, select, type_coerce, update
+from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import NullType
 
 from hindsight_integrations.ledger.records import digest, records_of
@@ -31,7 +32,7 @@ _NAMES = SEALED_COLUMNS.split(", ")
 _CLOSED_AT, _RECORDS = map(_NAMES.index, ("closed_at", "records"))
 _PAGE = 2000
 NEVER_CLOSED = 1 << 61
-"""What stands for no `closed_at`; the trigger `units_closed` of the schema has it too."""
+"""What stands for no `closed_at`."""
 
 _OF_BANK = select(units.c.id).where(units.c.bank == bindparam("bank"))
 _SEALED = select(units.c.id, *(units.c[name] for name in _NAMES), units.c.checksum).where(
@@ -51,6 +52,12 @@ _VECTORS_IN_BANK = (
     )
     .order_by(units.c.id)
 )
+
+
+def closing(moment: ColumnElement[Any]) -> dict[str, ColumnElement[Any]]:
+    """What an UPDATE of units sets to close them at a moment, or with NULL to open them: also the checksum, by the difference."""
+    before = func.coalesce(units.c.closed_at, NEVER_CLOSED)
+    return {"closed_at": moment, "checksum": units.c.checksum - before + func.coalesce(moment, NEVER_CLOSED)}
 
 
 def unit_checksum(row: Sequence[Any]) -> int:

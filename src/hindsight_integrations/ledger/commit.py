@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, case, func, or_, select, update
+from sqlalchemy import Connection, bindparam, case, func, null, or_, select, update
 
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.ledger import tasks
-from hindsight_integrations.ledger.checksums import unit_checksum, vector_checksum
+from hindsight_integrations.ledger.checksums import closing, unit_checksum, vector_checksum
 from hindsight_integrations.ledger.entities import write_entities, write_mentions
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import write_refresh
 from hindsight_integrations.ledger.observations import (
     change_facts,
@@ -27,6 +28,7 @@ from hindsight_integrations.ledger.rows import (
     BankRow,
     Row,
     Target,
+    all_rows,
     mapping_text,
     unit_row,
     unit_rows,
@@ -41,7 +43,7 @@ from hindsight_integrations.ledger.rules import (
 )
 from hindsight_integrations.ledger.sql import Values, changes, insert, run_many
 from hindsight_integrations.ledger.tables import (
-    banks,
+    Int,
     chunks,
     documents,
     links,
@@ -84,12 +86,7 @@ _PUT_MESSAGE = _key.on_conflict_do_update(
     .correlate(message_keys)
     .scalar_subquery(),
 )
-_ADD_UNIT = insert(units).on_conflict_do_nothing()
-_CREATED = (
-    select(units.c.unit_id, units.c.id)
-    .where(units.c.bank == bindparam("bank"), units.c.created == bindparam("revision"))
-    .order_by(units.c.id)
-)
+_ADD_UNITS = insert(units).on_conflict_do_nothing().returning(units.c.unit_id, units.c.id)
 _SET_HEAD = update(units).where(units.c.id == bindparam("item")).values(head=bindparam("of_document"))
 _RAISE_NUMBER = (
     update(units)
@@ -99,24 +96,20 @@ _RAISE_NUMBER = (
 _ADD_VECTOR = insert(vectors).on_conflict_do_nothing()
 _ADD_SOURCE = insert(unit_sources).on_conflict_do_nothing()
 _ADD_LINK = insert(links).on_conflict_do_nothing()
-_ADD_EVENT = insert(validity_events).on_conflict_do_nothing()
+_ADD_EVENT = (
+    insert(validity_events).on_conflict_do_nothing().inline()
+)  # without the new id, so that the count is true
+_MOMENT = bindparam("moment", type_=Int)
 _CLOSE = (
     update(units)
     .where(units.c.id == bindparam("unit"))
     .values(
-        closed_at=case(
-            (units.c.closed_at < bindparam("moment"), units.c.closed_at), else_=bindparam("moment")
-        ),
         changed=bindparam("now"),
+        **closing(case((units.c.closed_at < _MOMENT, units.c.closed_at), else_=_MOMENT)),
     )
 )
 _REOPEN = (
-    update(units).where(units.c.id == bindparam("unit")).values(closed_at=None, changed=bindparam("now"))
-)
-_RAISE_REVISION = (
-    update(banks)
-    .where(banks.c.id == bindparam("row"))
-    .values(revision=bindparam("to"), dimension=bindparam("length"))
+    update(units).where(units.c.id == bindparam("unit")).values(changed=bindparam("now"), **closing(null()))
 )
 
 
@@ -143,15 +136,15 @@ def commit(connection: Connection, bank: BankRow, writes: WriteSet, now: datetim
         return Receipt(bank.revision, ())
     vector = next((write.vector for write in writes.units if write.vector), b"")
     dimension = len(vector) // FLOAT_BYTES if vector else bank.dimension
-    connection.execute(_RAISE_REVISION, {"to": target.revision, "length": dimension, "row": bank.id})
+    advance(connection, bank.id, target.revision, dimension)
     return Receipt(target.revision, created, enqueued)
 
 
 def _write_all(target: Target, writes: WriteSet, now: int) -> tuple[str, ...]:
     _write_sources(target, writes)
     created = write_units(target, writes)
-    write_turns(target, writes)
-    rows = _unit_rows(target, writes)
+    write_turns(target, writes, created)
+    rows = _unit_rows(target, writes, created)
     write_entities(target, merged_entities(writes.entities))
     write_mentions(target, writes, rows)
     write_links(target, writes.links, rows)
@@ -178,8 +171,10 @@ def write_units(target: Target, writes: WriteSet) -> dict[str, int]:
     if not writes.units:
         write_categories(connection, bank, writes.categories)
         return {}
-    run_many(connection, _ADD_UNIT, [_sealed(unit_row(write, bank, revision)) for write in writes.units])
-    created = dict(connection.execute(_CREATED, {"bank": bank, "revision": revision}).all())
+    rows = [_sealed(unit_row(write, bank, revision)) for write in writes.units]
+    created: dict[str, int] = dict(
+        sorted(map(tuple, connection.execute(_ADD_UNITS, rows)), key=lambda row: int(row[1]))
+    )
     new = [(created[write.unit.id], write) for write in writes.units if write.unit.id in created]
     _join_documents(target, [(row, write.unit) for row, write in new if write.unit.part_of])
     run_many(
@@ -286,13 +281,11 @@ def _write_sources(target: Target, writes: WriteSet) -> None:
     )
 
 
-def _unit_rows(target: Target, writes: WriteSet) -> dict[str, int]:
+def _unit_rows(target: Target, writes: WriteSet, created: Mapping[str, int]) -> dict[str, int]:
     """Row ids of the units mentions, links, events and items speak of; raises InvalidRequest for unknown ones."""
     references = unit_references(writes)
     wanted = sorted(set().union(*references.values()))
-    if not wanted:
-        return {}
-    rows = unit_rows(target.connection, target.bank, wanted)
+    rows = all_rows(target, wanted, created)
     for field, ids in references.items():
         check_known(field, ids, rows, writes.bank)
     return rows

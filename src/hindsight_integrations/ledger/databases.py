@@ -5,6 +5,7 @@ The rest of the package is SQLAlchemy Core and runs on any of them.
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, NullPool, create_engine, event
+from sqlalchemy import Connection, NullPool, create_engine, event, func, select
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -42,6 +43,9 @@ SCHEMA_VERSION = 1
 
 LEDGER_FILE = "ledger.sqlite"
 BUSY_MILLISECONDS = 5000
+CACHED_STATEMENTS = (
+    1000  # more than the package has: the driver's default of 128 would have many prepared again each turn
+)
 CACHE_KIBIBYTES = 16_384  # of the connection that writes
 READER_CACHE_KIBIBYTES = (
     4_096  # of each thread that reads: the system's cache is behind it, at no cost in recall [decision 099]
@@ -83,18 +87,6 @@ def _ours(error: BaseException | None, path: Path) -> StorageError:
     return LedgerFailed(path, str(error))
 
 
-_TRIGGERS = """
-CREATE TRIGGER banks_commit AFTER UPDATE OF revision ON banks WHEN new.revision <> old.revision BEGIN
-    INSERT INTO commits VALUES (new.id, new.revision, randomblob(8));
-    UPDATE ledger SET bank = new.id;
-END;
-CREATE TRIGGER units_closed AFTER UPDATE OF closed_at ON units WHEN new.closed_at IS NOT old.closed_at BEGIN
-    UPDATE units SET checksum = checksum - coalesce(old.closed_at, 2305843009213693952)
-        + coalesce(new.closed_at, 2305843009213693952) WHERE id = new.id;
-END;
-"""
-
-
 @cache
 def _dialect() -> Engine:
     """What all ledgers of this process share: how statements are written in SQLite, and those written already."""
@@ -107,21 +99,21 @@ def engine_of(connect: Callable[[], sqlite3.Connection]) -> Engine:
     """An engine whose every connection is a new one made by `connect`."""
     parent = _dialect()
     pool = NullPool(connect)  # type: ignore[arg-type] # a connection of the standard library's driver
-    return Engine(pool, parent.dialect, parent.url, execution_options={"compiled_cache": _WRITTEN})
+    return Engine(
+        pool, parent.dialect, parent.url, execution_options={"compiled_cache": _WRITTEN, **_OPTIONS}
+    )
 
 
+_OPTIONS = {"preserve_rowcount": True}  # how many rows an INSERT added is asked for
 _WRITTEN: dict[Any, Any] = {}
 """Compiled statements. All are constants of this package, so that their number is bounded."""
 
 
-class SqliteDatabase:
-    """A database in SQLite, open. Every use of it is one transaction.
-
-    On disk, WAL lets readers go on while the writer decides and commits. The shared cache of an in-memory database
-    has no such thing (a reader meets SQLITE_LOCKED or half a commit), so there a gate keeps readers out for the commit.
+class Database:
+    """A database, open. Every use of it is one transaction: this thread's reader, or the one writer.
 
     Attributes:
-        path: the data directory, for messages.
+        path: the data directory or address, for messages.
         read_only: whether `writing` refuses.
         accept_loss: whether the user goes on without what may be found to be missing.
         clock: the ledger's.
@@ -133,12 +125,10 @@ class SqliteDatabase:
     def __init__(
         self,
         path: Path,
-        uri: str,
+        engine: Engine,
         *,
         clock: Clock,
-        lock: DirectoryLock | None = None,
         read_only: bool = False,
-        shared: bool = False,
         accept_loss: bool = False,
         observing: timedelta | None = None,
         refreshing: timedelta = timedelta(0),
@@ -146,15 +136,12 @@ class SqliteDatabase:
     ) -> None:
         self.path, self.read_only, self.accept_loss, self.clock = path, read_only, accept_loss, clock
         self.observing, self.refreshing, self.reinforcing = observing, refreshing, reinforcing
-        self._uri, self._lock, self._shared_cache = uri, lock, shared
-        self._high_water = HighWaterFile(path) if lock else None
+        self._engine = engine
         self._readers: dict[threading.Thread, Connection] = {}
         self._opening, self._one_writer, self._gate = threading.Lock(), threading.Lock(), Gate()
         self._closed = False
-        self._engine = engine_of(self._connect)
-        event.listen(self._engine, "begin", self._begin)
         with converted(path):
-            self._main = self._engine.connect()
+            self._main = engine.connect()
         with ExitStack() as undo:
             undo.callback(self._main.close)
             with converted(path):
@@ -163,18 +150,22 @@ class SqliteDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """This thread's reader inside one read transaction: all selects see the same revision. Do not nest.
+        """This thread's reader inside one read transaction: all selects see the same revision, also those of blocks inside.
 
         Raises:
             EngineClosed: after `close`.
         """
+        reader = self._readers.get(threading.current_thread())
+        if reader and reader.in_transaction():
+            yield reader
+            return
         with self._gate.shared(), converted(self.path):
             connection = self._reader()
-            connection.begin()
             try:
+                self._begin(connection)
                 yield connection
             finally:
-                _roll_back(connection)
+                self._roll_back(connection)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -191,42 +182,148 @@ class SqliteDatabase:
     def deciding(self) -> Iterator[Connection]:
         """The writer, for reads that lead to a commit by `committing`; nobody else writes meanwhile.
 
-        On disk the transaction locks the file here, so that other programs cannot write either. In memory nobody else can, and
-        readers wait for the commit alone.
-
         Raises:
             EngineClosed: after `close`.
             LedgerReadOnly: opened read-only.
         """
         with self._writer():
-            self._main.begin()
             try:
+                self._begin(self._main)
                 yield self._main
             finally:
-                _roll_back(self._main)
+                self._roll_back(self._main)
 
     @contextmanager
     def committing(self) -> Iterator[Connection]:
         """The writer's transaction, committed at the end of the block; inside `writing` or `deciding` only."""
-        with self._gate.exclusive() if self._shared_cache else nullcontext():
+        try:
             if not self._main.in_transaction():
-                self._main.begin()
-            try:
-                before = changes(self._main)
-                yield self._main
-                changed = changes(self._main) != before
-                mark = counted(self._main) if changed and self._high_water else None
-                self._main.commit()
-            finally:
-                _roll_back(self._main)
-            if mark and self._high_water:
-                self._high_water.write(mark)
+                self._begin(self._main)
+            yield self._main
+            self._main.commit()
+        finally:
+            self._roll_back(self._main)
 
     def begin(self, loss: Loss | None) -> None:
-        """Record a loss the user accepts, then make the mark say where the ledger stands. Once, after opening for writing."""
+        """Record a loss the user accepts. Once, after opening for writing."""
         if loss:
             with self.writing() as connection:
                 accept(connection, loss)
+
+    def scrub(self) -> Scrub:
+        """Remove from the files what was erased from the tables, as far as this database can."""
+        raise NotImplementedError
+
+    def problems(self) -> tuple[str, ...]:
+        """What the database finds wrong with its own files."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Wait for running reads and writes, close every connection and release the lock. Idempotent."""
+        with self._one_writer, self._gate.exclusive():
+            if self._closed:
+                return
+            self._closed = True
+            for connection in (*self._readers.values(), self._main):
+                connection.close()
+            self._readers.clear()
+            self._release()
+
+    @contextmanager
+    def _writer(self) -> Iterator[None]:
+        """Be the one that writes."""
+        if self.read_only:
+            raise LedgerReadOnly(self.path, "it was opened with read_only=True")
+        with self._one_writer:
+            self._check_open()
+            with converted(self.path):
+                yield
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineClosed("its ledger was closed")
+
+    def _begin(self, connection: Connection) -> None:
+        """Begin a transaction."""
+        connection.begin()
+
+    def _configure(self) -> None:
+        """Prepare the writer's connection, and create the tables where there are none."""
+        raise NotImplementedError
+
+    def _as_reader(self, connection: Connection) -> Connection:
+        """A new connection, made unable to write."""
+        raise NotImplementedError
+
+    def _release(self) -> None:
+        """Release what else was held; all connections are closed."""
+
+    def _roll_back(self, connection: Connection) -> None:
+        """End a transaction that was not committed."""
+        connection.rollback()
+
+    def _reader(self) -> Connection:
+        self._check_open()
+        thread = threading.current_thread()
+        if connection := self._readers.get(thread):
+            return connection
+        with self._opening:
+            for finished in [known for known in self._readers if not known.is_alive()]:
+                self._readers.pop(finished).close()
+            connection = self._engine.connect()
+            self._readers[thread] = self._as_reader(connection)
+            return self._readers[thread]
+
+
+class SqliteDatabase(Database):
+    """A database in SQLite: one process writes.
+
+    On disk, WAL lets readers go on while the writer decides and commits. The shared cache of an in-memory database
+    has no such thing (a reader meets SQLITE_LOCKED or half a commit), so there a gate keeps readers out for the commit.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        uri: str,
+        *,
+        clock: Clock,
+        lock: DirectoryLock | None = None,
+        read_only: bool = False,
+        shared: bool = False,
+        accept_loss: bool = False,
+        observing: timedelta | None = None,
+        refreshing: timedelta = timedelta(0),
+        reinforcing: timedelta = timedelta(0),
+    ) -> None:
+        self._uri, self._lock, self._shared_cache = uri, lock, shared
+        self._high_water = HighWaterFile(path) if lock else None
+        super().__init__(
+            path,
+            engine_of(self._connect),
+            clock=clock,
+            read_only=read_only,
+            accept_loss=accept_loss,
+            observing=observing,
+            refreshing=refreshing,
+            reinforcing=reinforcing,
+        )
+
+    @contextmanager
+    def committing(self) -> Iterator[Connection]:
+        """The writer's transaction; once it is on disk, the mark beside the file says so."""
+        mark = None
+        with self._gate.exclusive() if self._shared_cache else nullcontext(), super().committing() as main:
+            before = changes(main)
+            yield main
+            if self._high_water and changes(main) != before:
+                mark = counted(main)
+        if mark and self._high_water:
+            self._high_water.write(mark)
+
+    def begin(self, loss: Loss | None) -> None:
+        """Record a loss the user accepts, then make the mark say where the ledger stands. Once, after opening for writing."""
+        super().begin(loss)
         with self.writing() as connection:
             own = state_of(connection)
         if self._high_water and self._high_water.read()[-1:] != [own]:
@@ -244,33 +341,14 @@ class SqliteDatabase:
         with self._writer(), self._gate.exclusive():
             return self._scrubbed()
 
-    def close(self) -> None:
-        """Wait for running reads and writes, close every connection and release the lock. Idempotent."""
-        with self._one_writer, self._gate.exclusive():
-            if self._closed:
-                return
-            self._closed = True
-            for connection in (*self._readers.values(), self._main):
-                connection.close()
-            self._readers.clear()
-            if self._high_water:
-                self._high_water.close()
-            if self._lock:
-                self._lock.release()
-
-    @contextmanager
-    def _writer(self) -> Iterator[None]:
-        """Be the one that writes."""
-        if self.read_only:
-            raise LedgerReadOnly(self.path, "it was opened with read_only=True")
-        with self._one_writer:
-            self._check_open()
-            with converted(self.path):
-                yield
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise EngineClosed("its ledger was closed")
+    def problems(self) -> tuple[str, ...]:
+        """What SQLite finds wrong with the file itself."""
+        try:
+            with self.reading() as connection:
+                rows = raw(connection).execute("PRAGMA integrity_check").fetchall()
+        except LedgerFailed as error:  # too damaged to be checked
+            return (error.reason,)
+        return tuple(row[0] for row in rows if row[0] != "ok")
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -279,13 +357,15 @@ class SqliteDatabase:
             isolation_level=None,  # transactions are begun and ended here, never by the binding
             check_same_thread=False,  # `close` closes the readers of other threads
             timeout=BUSY_MILLISECONDS / 1000,
+            cached_statements=CACHED_STATEMENTS,
         )
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
         return connection
 
     def _begin(self, connection: Connection) -> None:
-        """Begin a transaction, which the driver would do late: at the first statement that writes."""
+        """Begin a transaction at once; the driver would do it late, at the first statement that writes."""
+        super()._begin(connection)
         writes = connection is self._main and not self._shared_cache and not self.read_only
         raw(connection).execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -320,26 +400,77 @@ class SqliteDatabase:
         busy, _, _ = raw(self._main).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not busy
 
-    def _reader(self) -> Connection:
-        self._check_open()
-        thread = threading.current_thread()
-        if connection := self._readers.get(thread):
-            return connection
-        with self._opening:
-            for finished in [known for known in self._readers if not known.is_alive()]:
-                self._readers.pop(finished).close()
-            connection = self._engine.connect()
-            raw(connection).execute("PRAGMA query_only = ON")
-            raw(connection).execute(f"PRAGMA cache_size = -{READER_CACHE_KIBIBYTES}")
-            self._readers[thread] = connection
-            return connection
+    def _as_reader(self, connection: Connection) -> Connection:
+        raw(connection).execute("PRAGMA query_only = ON")
+        raw(connection).execute(f"PRAGMA cache_size = -{READER_CACHE_KIBIBYTES}")
+        return connection
+
+    def _release(self) -> None:
+        if self._high_water:
+            self._high_water.close()
+        if self._lock:
+            self._lock.release()
+
+    def _roll_back(self, connection: Connection) -> None:
+        """End a transaction that was not committed, also one whose commit failed."""
+        super()._roll_back(connection)
+        if raw(connection).in_transaction:
+            raw(connection).rollback()
 
 
-def _roll_back(connection: Connection) -> None:
-    """End a transaction that was not committed, also one whose commit failed."""
-    connection.rollback()
-    if raw(connection).in_transaction:
-        raw(connection).rollback()
+class PostgresDatabase(Database):
+    """A database in PostgreSQL. One process writes; more of them need locks of the server, which are not taken yet."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        clock: Clock,
+        observing: timedelta | None = None,
+        refreshing: timedelta = timedelta(0),
+        reinforcing: timedelta = timedelta(0),
+    ) -> None:
+        engine = create_engine(url, poolclass=NullPool, execution_options=_OPTIONS)
+        event.listen(engine, "after_cursor_execute", _count_changes)
+        super().__init__(
+            Path(url),
+            engine,
+            clock=clock,
+            observing=observing,
+            refreshing=refreshing,
+            reinforcing=reinforcing,
+        )
+
+    def scrub(self) -> Scrub:
+        """Nothing yet: deleted rows stay in the files until PostgreSQL reuses their place."""
+        return Scrub.NOT_OURS
+
+    def problems(self) -> tuple[str, ...]:
+        """None: PostgreSQL checks its own pages."""
+        return ()
+
+    def _configure(self) -> None:
+        with self._main.begin():
+            tables.metadata.create_all(self._main)
+            if not self._main.scalar(select(func.count()).select_from(tables.ledger)):
+                new = {"id": secrets.token_hex(16), "transactions": 0, "token": secrets.token_bytes(8)}
+                self._main.execute(tables.ledger.insert(), new)
+
+    def _as_reader(self, connection: Connection) -> Connection:
+        """All selects of a transaction see one state, as in SQLite."""
+        return connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+
+def _count_changes(
+    connection: Connection,
+    cursor: Any,  # noqa: ANN401 - the driver's
+    statement: str,  # noqa: ARG001
+    parameters: object,  # noqa: ARG001
+    context: Any,  # noqa: ANN401 - the dialect's
+    executemany: bool,  # noqa: ARG001
+) -> None:
+    if context.isinsert or context.isupdate or context.isdelete:
+        connection.info["changes"] = connection.info.get("changes", 0) + max(cursor.rowcount, 0)
 
 
 def is_created(connection: sqlite3.Connection, path: Path) -> bool:
@@ -398,8 +529,7 @@ def _script() -> str:
     return f"""
         BEGIN IMMEDIATE;
         {";".join(str(each.compile(dialect=dialect)) for each in made)};
-        {_TRIGGERS}
-        INSERT INTO ledger VALUES (lower(hex(randomblob(16))), 0, randomblob(8), NULL);
+        INSERT INTO ledger (id, transactions, token) VALUES (lower(hex(randomblob(16))), 0, randomblob(8));
         PRAGMA application_id = {APPLICATION_ID};
         PRAGMA user_version = {SCHEMA_VERSION};
         COMMIT;

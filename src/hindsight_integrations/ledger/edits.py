@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 
 import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import bindparam, delete, or_, select, update
 
 from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.ledger.checksums import (
@@ -15,8 +15,9 @@ from hindsight_integrations.ledger.checksums import (
     vector_checksum,
 )
 from hindsight_integrations.ledger.commit import write_links
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.entities import set_graph_epoch
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import enqueue_refreshes
 from hindsight_integrations.ledger.observations import change_facts, move_documents, observe_changed
 from hindsight_integrations.ledger.opinions import enqueue_reinforcement, judge_corrected
@@ -26,105 +27,107 @@ from hindsight_integrations.ledger.rows import (
     compact_row,
     find_bank,
     mapping_text,
-    marks,
     unit_rows,
 )
 from hindsight_integrations.ledger.rules import check_known, check_shape
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.sql import among, insert
+from hindsight_integrations.ledger.tables import links, unit_edits, units, vectors
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
 from hindsight_integrations.ports.ledger import UnitEdit
 from hindsight_integrations.ports.memory_graph import LINK_CODES
 
-REBUILT = [code for (kind, _), code in LINK_CODES.items() if kind in (LinkType.TEMPORAL, LinkType.SEMANTIC)]
+_REBUILT = [code for (kind, _), code in LINK_CODES.items() if kind in (LinkType.TEMPORAL, LinkType.SEMANTIC)]
+
+# The new values are bound by the names of their columns.
+_UPDATE_UNIT = update(units).where(units.c.id == bindparam("row"))
+_UPDATE_UNITS = update(units).where(among(units.c.id, "rows"))
+_UPDATE_VECTOR = update(vectors).where(vectors.c.unit == bindparam("row"))
+_DELETE_LINKS = delete(links).where(
+    or_(links.c.source == bindparam("row"), links.c.target == bindparam("row")), among(links.c.code, "codes")
+)
+_ITEMS = select(units.c.id).where(units.c.head == bindparam("document"))
+_ADD_EDIT = insert(unit_edits)
 
 
 class SqliteEdits:
     """The part of `LedgerMaintenance` that corrects units."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def edit_unit(self, bank: str, edit: UnitEdit, made_at: datetime) -> int:
         """Write a correction; returns the new revision."""
         with self._database.writing() as connection:
-            found = find_bank(connection, bank)
+            stored = find_bank(connection, bank)
             if edit.vector is not None:
-                writes = WriteSet(bank, found.revision, units=(UnitWrite(edit.unit, edit.vector),))
-                check_shape(writes, found.dimension)
+                writes = WriteSet(bank, stored.revision, units=(UnitWrite(edit.unit, edit.vector),))
+                check_shape(writes, stored.dimension)
             ends = {end for link in edit.links or () for end in (link.source, link.target)}
-            wanted = sorted(ends | {edit.unit.id})
-            rows = unit_rows(connection, found.id, wanted)
-            check_known("unit_id", wanted, rows, bank)
-            revision, row = found.revision + 1, rows[edit.unit.id]
-            if damaged_units(connection, found.id, np.array([row])):
+            names = sorted(ends | {edit.unit.id})
+            rows = unit_rows(connection, stored.id, names)
+            check_known("unit_id", names, rows, bank)
+            revision, row = stored.revision + 1, rows[edit.unit.id]
+            if damaged_units(connection, stored.id, np.array([row])):
                 raise MemoryDamaged(bank, (edit.unit.id,))
-            target = Target(connection, found.id, revision)
-            _write_unit(connection, row, edit, revision)
-            seal_units(connection, found.id, [row, *_with_tags_of(target, row, edit)])
+            target = Target(connection, stored.id, revision)
+            _write_unit(target, row, edit)
+            seal_units(connection, stored.id, [row, *_tag_items(target, row, edit)])
             if edit.links is not None:
-                raw(connection).execute(
-                    f"DELETE FROM links WHERE (source = ? OR target = ?) AND code IN ({marks(len(REBUILT))})",
-                    (row, row, *REBUILT),
-                )
+                connection.execute(_DELETE_LINKS, {"row": row, "codes": _REBUILT})
                 write_links(target, edit.links, rows)
-                set_graph_epoch(connection, found.id, revision)
+                set_graph_epoch(connection, stored.id, revision)
             changed = [row, *move_documents(target, [row])]
             change_facts(target, changed)
             if "text" in edit.fields:
-                for unit in changed:
-                    judge_corrected(connection, unit)
-            raw(connection).execute(
-                "INSERT INTO unit_edits (bank, unit, revision, made_at, fields) VALUES (?, ?, ?, ?, ?)",
-                (found.id, row, revision, to_micros(made_at), json.dumps(edit.fields)),
-            )
-            raw(connection).execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, found.id))
-            observe_changed(self._database, connection, found.id, revision)
-            enqueue_refreshes(self._database, connection, found.id)
-            enqueue_reinforcement(self._database, connection, found.id)
+                judge_corrected(connection, *changed)
+            entry = {
+                "bank": stored.id,
+                "unit": row,
+                "revision": revision,
+                "made_at": to_micros(made_at),
+                "fields": json.dumps(edit.fields),
+            }
+            connection.execute(_ADD_EDIT, entry)
+            advance(connection, stored.id, revision)
+            observe_changed(self._database, connection, stored.id, revision)
+            enqueue_refreshes(self._database, connection, stored.id)
+            enqueue_reinforcement(self._database, connection, stored.id)
         return revision
 
 
-def _with_tags_of(target: Target, document: int, edit: UnitEdit) -> list[int]:
+def _tag_items(target: Target, document: int, edit: UnitEdit) -> list[int]:
     """Give the items of a document its new tags; their row ids. Damaged ones stay as they are."""
     if "tags" not in edit.fields:
         return []
-    items = [
-        row for (row,) in raw(target.connection).execute("SELECT id FROM units WHERE head = ?", (document,))
-    ]
-    damaged = damaged_units(target.connection, target.bank, np.array(items, np.int64)) if items else {}
+    items = target.connection.scalars(_ITEMS, {"document": document}).all()
+    if not items:
+        return []
+    damaged = damaged_units(target.connection, target.bank, np.array(items, np.int64))
     sound = [row for row in items if row not in damaged]
-    raw(target.connection).executemany(
-        "UPDATE units SET tags = ?, changed = ? WHERE id = ?",
-        [(json.dumps(edit.unit.tags), target.revision, row) for row in sound],
-    )
+    values = {"rows": sound, "tags": json.dumps(edit.unit.tags), "changed": target.revision}
+    target.connection.execute(_UPDATE_UNITS, values)
     return sound
 
 
-def _write_unit(connection: Connection, row: int, change: UnitEdit, revision: int) -> None:
-    unit = change.unit
-    start, end = (
-        (to_micros(unit.occurred.start), to_micros(unit.occurred.end)) if unit.occurred else (None, None)
-    )
-    raw(connection).execute(
-        "UPDATE units SET text = ?, occurred_start = ?, occurred_end = ?, metadata = ?, tags = ?, tokens = ?, "
-        "compact = ?, compact_tokens = ?, changed = ? WHERE id = ?",
-        (
-            unit.text,
-            start,
-            end,
-            mapping_text(unit.metadata),
-            json.dumps(unit.tags),
-            unit.tokens,
-            *compact_row(unit),
-            revision,
-            row,
-        ),
-    )
-    if change.records:
-        rewrite_values(connection, row, unit.records)
-    if change.vector is not None:
-        raw(connection).execute(
-            "UPDATE vectors SET vector = ?, revision = ?, checksum = ? WHERE unit = ?",
-            (change.vector, revision, vector_checksum(change.vector), row),
-        )
+def _write_unit(target: Target, row: int, edit: UnitEdit) -> None:
+    unit = edit.unit
+    compact, compact_tokens = compact_row(unit)
+    values = {
+        "row": row,
+        "text": unit.text,
+        "occurred_start": to_micros(unit.occurred.start) if unit.occurred else None,
+        "occurred_end": to_micros(unit.occurred.end) if unit.occurred else None,
+        "metadata": mapping_text(unit.metadata),
+        "tags": json.dumps(unit.tags),
+        "tokens": unit.tokens,
+        "compact": compact,
+        "compact_tokens": compact_tokens,
+        "changed": target.revision,
+    }
+    target.connection.execute(_UPDATE_UNIT, values)
+    if edit.records:
+        rewrite_values(target.connection, row, unit.records)
+    if edit.vector is not None:
+        vector = {"vector": edit.vector, "checksum": vector_checksum(edit.vector)}
+        target.connection.execute(_UPDATE_VECTOR, {"row": row, "revision": target.revision, **vector})

@@ -1,17 +1,18 @@
-"""Reads of entities: by name, by shared blocks, by unit, and the log of changes made by hand."""
+"""Entities: written, read by name, by shared blocks and by unit, and changed by hand with a log."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, and_, bindparam, case, delete, exists, func, literal, or_, select, update
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.observations import (
     note_changed,
     observations_of,
@@ -19,16 +20,11 @@ from hindsight_integrations.ledger.observations import (
     remove_units,
 )
 from hindsight_integrations.ledger.rows import (
-    ENTITY_COLUMNS,
-    IS_FACT,
-    NOT_OBSERVED,
     BankReads,
     Target,
-    batches,
     entity_from,
     entity_rows,
     find_bank,
-    marks,
     unit_rows,
 )
 from hindsight_integrations.ledger.rules import (
@@ -40,112 +36,145 @@ from hindsight_integrations.ledger.rules import (
     merged_names,
     merged_role,
 )
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.sql import among, insert, numbers, run_many, strings, unindexed
+from hindsight_integrations.ledger.tables import (
+    String,
+    entities,
+    entity_blocks,
+    entity_changes,
+    entity_names,
+    graph_epochs,
+    mentions,
+    observations,
+    tasks,
+    units,
+)
 from hindsight_integrations.model.entities import Entity, EntityChange, EntityChangeKind, EntityRole
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import from_micros, to_micros
+from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, UnitKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import EntitySplit
 
+_ENTITY = entities.c["id", "entity_id", "name", "type", "role", "names", "mentions", "last_seen"]
+"""An entity's row id, then what `entity_from` reads."""
+_COUNTS = units.c.fact_type != FactType.OBSERVATION.value
+"""Condition on a unit: it is not an observation, and so counts among the mentions of an entity."""
+
+_BY_IDS = select(*_ENTITY).where(entities.c.bank == bindparam("bank"), among(entities.c.entity_id, "ids"))
+_ADD_ENTITIES = insert(entities).returning(entities.c.entity_id, entities.c.id)
+_UPDATE_ENTITY = update(entities).where(entities.c.id == bindparam("row"))
+
 
 def write_entities(target: Target, writes: Mapping[str, EntityWrite]) -> None:
     """Insert new entities; give known ones the names and the role they lack."""
-    known = _known_entities(target, list(writes))
-    raw(target.connection).executemany(
-        "INSERT INTO entities (bank, entity_id, name, type, role, names) VALUES (?, ?, ?, ?, ?, ?)",
-        [
-            (target.bank, new.id, new.name, new.type.value, new.role.value, json.dumps(new.names))
-            for new in writes.values()
-            if new.id not in known
-        ],
-    )
-    changed = []
-    for entity_id, (row, role, names) in known.items():
-        write = writes[entity_id]
-        after = merged_role(role, write.role), merged_names(names, write.names)
-        if after != (role, names):
-            changed.append((after[0].value, json.dumps(after[1]), row))
-    raw(target.connection).executemany("UPDATE entities SET role = ?, names = ? WHERE id = ?", changed)
-    rows = entity_rows(target.connection, target.bank, list(writes))
+    if not writes:
+        return
+    rows, changes = {}, []
+    known = target.connection.execute(_BY_IDS, {"bank": target.bank, "ids": list(writes)})
+    for row, entity_id, _, _, role, names, *_ in known:
+        rows[entity_id] = row
+        before, write = (EntityRole(role), tuple(json.loads(names))), writes[entity_id]
+        after = merged_role(before[0], write.role), merged_names(before[1], write.names)
+        if after != before:
+            changes.append({"row": row, "role": after[0].value, "names": json.dumps(after[1])})
+    run_many(target.connection, _UPDATE_ENTITY, changes)
+    new = [
+        {
+            "bank": target.bank,
+            "entity_id": write.id,
+            "name": write.name,
+            "type": write.type.value,
+            "role": write.role.value,
+            "names": json.dumps(write.names),
+        }
+        for write in writes.values()
+        if write.id not in rows
+    ]
+    if new:
+        rows |= {row.entity_id: row.id for row in target.connection.execute(_ADD_ENTITIES, new)}
     pairs = ((name, rows[write.id]) for write in writes.values() for name in write.names)
-    write_names(target.connection, target.bank, pairs)
+    _write_names(target.connection, target.bank, pairs)
 
 
-def _known_entities(
-    target: Target, entity_ids: list[str]
-) -> dict[str, tuple[int, EntityRole, tuple[str, ...]]]:
-    """(row id, role, names) of the entities that are there already."""
-    known = {}
-    for some in batches(entity_ids):
-        rows = raw(target.connection).execute(
-            "SELECT entity_id, id, role, names FROM entities "
-            f"WHERE bank = ? AND entity_id IN ({marks(len(some))})",
-            (target.bank, *some),
-        )
-        for entity_id, row, role, names in rows:
-            known[entity_id] = row, EntityRole(role), tuple(json.loads(names))
-    return known
+_ADD_NAME = insert(entity_names).on_conflict_do_nothing()
+_ADD_BLOCK = insert(entity_blocks).on_conflict_do_nothing()
 
 
-def write_names(connection: Connection, bank: int, pairs: Iterable[tuple[str, int]]) -> None:
+def _write_names(connection: Connection, bank: int, pairs: Iterable[tuple[str, int]]) -> None:
     """Make entities findable by the names and blocks of these (normalised name, row id) pairs."""
     names = set(pairs)
-    raw(connection).executemany(
-        "INSERT INTO entity_names (bank, name, entity) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        [(bank, name, row) for name, row in sorted(names)],
-    )
     keys = {(block, row) for name, row in names for block in blocks(name)}
-    raw(connection).executemany(
-        "INSERT INTO entity_blocks (bank, block, entity) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        [(bank, block, row) for block, row in sorted(keys)],
+    name_rows = [{"bank": bank, "name": name, "entity": row} for name, row in sorted(names)]
+    block_rows = [{"bank": bank, "block": block, "entity": row} for block, row in sorted(keys)]
+    run_many(connection, _ADD_NAME, name_rows)
+    run_many(connection, _ADD_BLOCK, block_rows)
+
+
+_ADD_MENTION = insert(mentions).on_conflict_do_nothing()
+_IS_VALID_FACT = and_(
+    units.c.kind == UnitKind.MEMORY.value,
+    or_(*(units.c.fact_type == network.value for network in OBSERVED_NETWORKS)),
+    units.c.closed_at.is_(None),
+)
+_NEW_MENTIONS = (
+    select(
+        mentions.c.entity,
+        func.count().label("count"),
+        func.max(units.c.mentioned_at).label("latest"),
+        func.max(case((_IS_VALID_FACT, 1), else_=0)).label("facts"),
     )
+    .join(units, units.c.id == mentions.c.unit)
+    .where(mentions.c.bank == bindparam("of_bank"), mentions.c.revision == bindparam("revision"), _COUNTS)
+    .group_by(mentions.c.entity)
+    .subquery()
+)
+_COUNT_MENTIONS = (
+    update(entities)
+    .values(
+        mentions=entities.c.mentions + _NEW_MENTIONS.c.count,
+        last_seen=case(
+            (entities.c.last_seen > _NEW_MENTIONS.c.latest, entities.c.last_seen),
+            else_=_NEW_MENTIONS.c.latest,
+        ),
+        facts_changed=case(
+            (_NEW_MENTIONS.c.facts == 1, bindparam("revision")), else_=entities.c.facts_changed
+        ),
+    )
+    .where(entities.c.id == _NEW_MENTIONS.c.entity)
+)
 
 
-def write_mentions(target: Target, writes: WriteSet, units: Mapping[str, int]) -> list[int]:
+def write_mentions(target: Target, writes: WriteSet, units: Mapping[str, int]) -> None:
     """Insert new mentions and count them on their entities; those of observations are not counted.
+
+    Entities whose valid facts became more are marked as changed by this revision.
 
     Args:
         target: where to write.
         writes: the write set; its units and entities are in the tables already.
         units: row ids of the units it mentions.
 
-    Returns:
-        Row ids of the entities whose valid facts became more, which is written down with them.
-
     Raises:
         InvalidRequest: a mention names an entity the bank does not hold.
     """
     if not writes.mentions:
-        return []
-    wanted = sorted({mention.entity_id for mention in writes.mentions})
-    rows = entity_rows(target.connection, target.bank, wanted)
-    check_known("mentions", wanted, rows, writes.bank)
-    raw(target.connection).executemany(
-        "INSERT INTO mentions (unit, entity, bank, revision, text) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [
-            (units[mention.unit_id], rows[mention.entity_id], target.bank, target.revision, mention.text)
-            for mention in writes.mentions
-        ],
-    )
-    fresh = (
-        raw(target.connection)
-        .execute(
-            "SELECT count(*), max(mentioned_at), max(mentioned_at), "
-            f"CASE WHEN max({IS_FACT} AND closed_at IS NULL) THEN ? ELSE 0 END, entity FROM mentions "
-            "JOIN units ON units.id = unit "
-            f"WHERE mentions.bank = ? AND revision = ? AND {NOT_OBSERVED} GROUP BY entity",
-            (target.revision, target.bank, target.revision),
-        )
-        .fetchall()
-    )
-    raw(target.connection).executemany(
-        "UPDATE entities SET mentions = mentions + ?, last_seen = max(coalesce(last_seen, ?), ?), "
-        "facts_changed = max(facts_changed, ?) WHERE id = ?",
-        fresh,
-    )
-    return [entity for *_, changed, entity in fresh if changed]
+        return
+    ids = sorted({mention.entity_id for mention in writes.mentions})
+    rows = entity_rows(target.connection, target.bank, ids)
+    check_known("mentions", ids, rows, writes.bank)
+    new = ((units[each.unit_id], rows[each.entity_id], each.text) for each in writes.mentions)
+    _add_mentions(target, new)
+    target.connection.execute(_COUNT_MENTIONS, {"of_bank": target.bank, "revision": target.revision})
+
+
+def _add_mentions(target: Target, new: Iterable[tuple[int, int, str]]) -> None:
+    """Insert mentions (row ids of unit and entity, text) that are not there."""
+    common = {"bank": target.bank, "revision": target.revision}
+    rows = [{"unit": unit, "entity": entity, "text": text, **common} for unit, entity, text in new]
+    run_many(target.connection, _ADD_MENTION, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,91 +286,155 @@ def exact_names(entity_id: str, name: str, log: Sequence[LoggedChange]) -> froze
     return frozenset(exact)
 
 
+_MOST_MENTIONED = (entities.c.mentions.desc(), entities.c.entity_id)
+_BY_NAMES = (
+    select(entity_names.c.name, *_ENTITY)
+    .join(entities, entities.c.id == entity_names.c.entity)
+    .where(entity_names.c.bank == bindparam("bank"), among(entity_names.c.name, "names"))
+    .order_by(*_MOST_MENTIONED)
+)
+_OF_NAME = select(entity_names.c.entity).where(
+    entity_names.c.bank == bindparam("bank"), entity_names.c.name == bindparam("name")
+)
+_BY_NAME_OR_ID = (
+    select(*_ENTITY)
+    .where(
+        or_(
+            and_(entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("name")),
+            entities.c.id.in_(_OF_NAME),
+        )
+    )
+    .order_by(*_MOST_MENTIONED)
+)
+_PREFIX = bindparam("prefix", type_=String)
+_OF_PREFIX = select(entity_names.c.entity).where(
+    entity_names.c.bank == bindparam("bank"),
+    entity_names.c.name >= _PREFIX,
+    func.substr(entity_names.c.name, 1, func.length(_PREFIX)) == _PREFIX,
+)
+_LIST = (
+    select(*_ENTITY)
+    .order_by(entities.c.mentions.desc(), entities.c.name, entities.c.entity_id)
+    .limit(bindparam("limit"))
+)
+_LIST_OF_BANK = _LIST.where(entities.c.bank == bindparam("bank"))
+_LIST_OF_PREFIX = _LIST.where(entities.c.id.in_(_OF_PREFIX))
+
+_KEYS = strings("keys")
+_SOME_OF_BLOCK = (
+    select(entity_blocks.c.entity)
+    .where(entity_blocks.c.bank == bindparam("bank"), entity_blocks.c.block == _KEYS.c.value)
+    .limit(COMMON_BLOCK + 1)
+    .correlate(_KEYS)
+    .subquery()
+)
+_RARE = select(_KEYS.c.value).where(
+    select(func.count()).select_from(_SOME_OF_BLOCK).scalar_subquery() <= COMMON_BLOCK
+)
+_BLOCK_MEMBERS = select(entity_blocks.c.block, entity_blocks.c.entity).where(
+    entity_blocks.c.bank == bindparam("bank"), entity_blocks.c.block.in_(_RARE)
+)
+_BY_ROWS = select(*_ENTITY).where(among(entities.c.id, "rows"))
+
+_ROWS = numbers("rows")
+_OTHER = mentions.alias("other")
+_LATEST_UNITS = (
+    select(mentions.c.unit)
+    .where(
+        mentions.c.entity == _ROWS.c.value,
+        ~exists().where(observations.c.unit == mentions.c.unit),
+    )
+    .order_by(mentions.c.unit.desc())
+    .limit(NEIGHBOUR_UNITS)
+    .correlate(_ROWS)
+)
+_NEIGHBOURS = (
+    select(_ROWS.c.value, entities.c.names)
+    .select_from(_ROWS)
+    .join(_OTHER, and_(_OTHER.c.unit.in_(_LATEST_UNITS), _OTHER.c.entity != _ROWS.c.value))
+    .join(entities, entities.c.id == _OTHER.c.entity)
+    .group_by(_ROWS.c.value, entities.c.id)
+    .order_by(_ROWS.c.value, func.count().desc(), entities.c.id)
+)
+_OF_UNITS = (
+    select(mentions.c.unit, *_ENTITY)
+    .join(entities, entities.c.id == mentions.c.entity)
+    .where(among(mentions.c.unit, "units"), unindexed(mentions.c.bank) == bindparam("bank"))
+    .order_by(entities.c.name, entities.c.entity_id)
+)
+
+
 class EntityReader(BankReads):
     """The part of `LedgerReader` about entities."""
 
     def entities_named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
         """Entity by name or alias; of several the most mentioned, then the lowest id."""
-        best: dict[str, int] = {}
+        best: dict[str, Entity] = {}
         with self._at(bank) as (connection, row):
-            for some in batches(names):
-                found = raw(connection).execute(
-                    "SELECT entity_names.name, entities.id FROM entity_names JOIN entities ON entities.id = entity "
-                    f"WHERE entity_names.bank = ? AND entity_names.name IN ({marks(len(some))}) "
-                    "ORDER BY mentions DESC, entity_id",
-                    (row, *some),
-                )
-                for name, entity in found:
-                    best.setdefault(name, entity)
-            entities = _by_row(connection, set(best.values()))
-        return {name: entities[entity] for name, entity in best.items()}
+            for entity in connection.execute(_BY_NAMES, {"bank": row, "names": names}):
+                if entity[0] not in best:
+                    best[entity[0]] = entity_from(entity[2:])
+        return best
 
     def find_entities(self, bank: str, name: str) -> list[Entity]:
         """Entities of that id or exact normalised name, by falling mentions, then id."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(
-                f"SELECT {ENTITY_COLUMNS} FROM entities WHERE bank = :bank AND (entity_id = :name OR id IN "
-                "(SELECT entity FROM entity_names WHERE entity_names.bank = :bank AND entity_names.name = :name)) "
-                "ORDER BY mentions DESC, entity_id",
-                {"bank": row, "name": name},
-            )
-            return [entity_from(each) for each in found]
+            values = {"bank": row, "name": name}
+            return [entity_from(entity[1:]) for entity in connection.execute(_BY_NAME_OR_ID, values)]
 
     def list_entities(self, bank: str, prefix: str, limit: int) -> list[Entity]:
         """Entities with a name that starts so, the most mentioned first, then by name and id."""
+        statement = _LIST_OF_PREFIX if prefix else _LIST_OF_BANK
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(
-                f"SELECT {ENTITY_COLUMNS} FROM entities WHERE bank = :bank AND (:prefix = '' OR id IN "
-                "(SELECT entity FROM entity_names WHERE entity_names.bank = :bank AND entity_names.name >= :prefix "
-                "AND substr(entity_names.name, 1, length(:prefix)) = :prefix)) "
-                "ORDER BY mentions DESC, name, entity_id LIMIT :limit",
-                {"bank": row, "prefix": prefix, "limit": limit},
-            )
-            return [entity_from(each) for each in found]
+            values = {"bank": row, "prefix": prefix, "limit": limit}
+            return [entity_from(entity[1:]) for entity in connection.execute(statement, values)]
 
     def entity_candidates(self, bank: str, names: Sequence[str], limit: int) -> dict[str, list[Entity]]:
         """For each name the entities sharing a block with it, at most `limit`; see the port for the order."""
+        keys = {name: blocks(name) for name in names}
+        exact: dict[str, set[int]] = defaultdict(set)
+        members: dict[str, list[int]] = defaultdict(list)
         with self._at(bank) as (connection, row):
-            rare = _rare(connection, row, {block for name in names for block in blocks(name)})
-            rows = {name: _blocked(connection, row, name, blocks(name) & rare, limit) for name in names}
-            found = _by_row(connection, {entity for some in rows.values() for entity in some})
-        return {name: [found[entity] for entity in some] for name, some in rows.items()}
+            for name, entity, *_ in connection.execute(_BY_NAMES, {"bank": row, "names": names}):
+                exact[name].add(entity)
+            values = {"bank": row, "keys": list(set().union(*keys.values()))}
+            for block, entity in connection.execute(_BLOCK_MEMBERS, values).all():
+                members[block].append(entity)
+            near = list(set().union(*exact.values(), *members.values()))
+            rows = {entity[0]: entity for entity in connection.execute(_BY_ROWS, {"rows": near}).all()}
+        candidates = {}
+        for name in names:
+            shared = Counter(row for key in keys[name] for row in members[key])
+            ranked = sorted(
+                (row not in exact[name], -shared[row], -rows[row].mentions, rows[row].entity_id, row)
+                for row in exact[name] | shared.keys()
+            )
+            candidates[name] = [entity_from(rows[row][1:]) for *_, row in ranked[: max(limit, 0)]]
+        return candidates
 
     def entity_neighbours(self, bank: str, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
         """Names each entity was mentioned with in its latest units, the most frequent ones."""
         met: dict[str, list[str]] = {}
         with self._at(bank) as (connection, row):
-            names = {entity: key for key, entity in entity_rows(connection, row, entity_ids).items()}
-            for entity, name in raw(connection).execute(
-                "SELECT given.value, json_extract(entities.names, '$[0]') FROM json_each(?) AS given "
-                "CROSS JOIN mentions AS other ON other.unit IN "
-                "(SELECT unit FROM mentions WHERE entity = given.value "
-                "AND NOT EXISTS (SELECT 1 FROM observations WHERE observations.unit = mentions.unit) "
-                "ORDER BY unit DESC LIMIT ?) "
-                "AND other.entity <> given.value JOIN entities ON entities.id = other.entity "
-                "GROUP BY given.value, other.entity ORDER BY given.value, count(*) DESC, other.entity",
-                (json.dumps(sorted(names)), NEIGHBOUR_UNITS),
-            ):
-                if name is not None and len(known := met.setdefault(names[entity], [])) < NEIGHBOUR_LIMIT:
-                    known.append(name)
-        return {entity_id: frozenset(known) for entity_id, known in met.items()}
+            ids = {entity: key for key, entity in entity_rows(connection, row, entity_ids).items()}
+            for entity, names in connection.execute(_NEIGHBOURS, {"rows": list(ids)}).all():
+                others = met.setdefault(ids[entity], [])
+                if len(others) < NEIGHBOUR_LIMIT:
+                    others += json.loads(names)[:1]
+        return {entity_id: frozenset(others) for entity_id, others in met.items() if others}
 
     def entities_of(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
         """The entities each unit mentions, by name."""
-        found: dict[int, list[Entity]] = {}
-        read: dict[str, Entity] = {}  # an entity that many units mention is read once
+        by_unit: dict[int, list[Entity]] = defaultdict(list)
+        read: dict[int, Entity] = {}  # an entity that many units mention is read once
         with self._at(bank) as (connection, row):
-            # The + keeps the planner from walking the whole bank by the feed's index.
-            rows = raw(connection).execute(
-                f"SELECT mentions.unit, {ENTITY_COLUMNS} FROM json_each(?) AS given "
-                "CROSS JOIN mentions ON mentions.unit = given.value CROSS JOIN entities ON entities.id = mentions.entity "
-                "WHERE +mentions.bank = ? ORDER BY entities.name, entity_id",
-                (json.dumps(sorted(set(ids.tolist()))), row),
-            )
-            for unit, *fields in rows:
-                entity = read.get(fields[0]) or read.setdefault(fields[0], entity_from(tuple(fields)))
-                found.setdefault(unit, []).append(entity)
-        return found
+            values = {"bank": row, "units": ids.tolist()}
+            for mention in connection.execute(_OF_UNITS, values).all():
+                unit, entity = mention[:2]
+                if entity not in read:
+                    read[entity] = entity_from(mention[2:])
+                by_unit[unit].append(read[entity])
+        return dict(by_unit)
 
     def entity_rows(self, bank: str, entity_ids: Sequence[str]) -> dict[str, int]:
         """Row ids of entities, as the graph names them."""
@@ -356,9 +449,8 @@ class EntityReader(BankReads):
     def exact_names(self, bank: str, entity_id: str) -> frozenset[str]:
         """Names that are the entity's for certain; see the port."""
         with self._at(bank) as (connection, row):
-            query = "SELECT name FROM entities WHERE bank = ? AND entity_id = ?"
-            (name,) = raw(connection).execute(query, (row, entity_id)).fetchone()
-            return exact_names(entity_id, name, logged_changes(connection, row))
+            (entity,) = connection.execute(_BY_IDS, {"bank": row, "ids": [entity_id]})
+            return exact_names(entity_id, entity.name, logged_changes(connection, row))
 
     def entity_changes(self, bank: str) -> list[EntityChange]:
         """The audit log, oldest first."""
@@ -366,69 +458,86 @@ class EntityReader(BankReads):
             return [change.public() for change in logged_changes(connection, row)]
 
 
+_TEXTS = (
+    select(units.c.unit_id, mentions.c.text)
+    .join(mentions, mentions.c.unit == units.c.id)
+    .join(entities, entities.c.id == mentions.c.entity)
+    .where(entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity"))
+    .order_by(units.c.id)
+)
+
+
 def mention_texts(connection: Connection, bank: int, entity_id: str) -> list[tuple[str, str]]:
     """(unit id, text as written) of an entity's mentions, in unit order."""
-    rows = raw(connection).execute(
-        "SELECT unit_id, mentions.text FROM entities JOIN mentions ON entity = entities.id "
-        "JOIN units ON units.id = mentions.unit WHERE entities.bank = ? AND entity_id = ? ORDER BY units.id",
-        (bank, entity_id),
-    )
-    return [(unit, text) for unit, text in rows]
+    return [tuple(row) for row in connection.execute(_TEXTS, {"bank": bank, "entity": entity_id}).all()]
+
+
+_LOG = (
+    select(*entity_changes.c["id", "kind", "detail", "made_at", "undone"])
+    .where(entity_changes.c.bank == bindparam("bank"))
+    .order_by(entity_changes.c.id)
+)
 
 
 def logged_changes(connection: Connection, bank: int) -> list[LoggedChange]:
     """The audit log of entity changes, oldest first."""
-    rows = raw(connection).execute(
-        "SELECT id, kind, detail, made_at, undone FROM entity_changes WHERE bank = ? ORDER BY id", (bank,)
-    )
     return [
         LoggedChange(number, EntityChangeKind(kind), detail, from_micros(made_at), bool(undone))
-        for number, kind, detail, made_at, undone in rows
+        for number, kind, detail, made_at, undone in connection.execute(_LOG, {"bank": bank})
     ]
 
 
-def _rare(connection: Connection, bank: int, keys: set[str]) -> frozenset[str]:
-    """The keys that some entity has, and not too many; counting stops at the limit."""
-    rows = raw(connection).execute(
-        "SELECT given.value, (SELECT count(*) FROM (SELECT 1 FROM entity_blocks WHERE bank = ? AND block = given.value "
-        "LIMIT ?)) AS size FROM json_each(?) AS given",
-        (bank, COMMON_BLOCK + 1, json.dumps(sorted(keys))),
+@dataclass(frozen=True, slots=True)
+class _EntityRow:
+    """An entity under change, with its row id."""
+
+    row: int
+    id: str
+    name: str
+    type: str
+    role: str
+    names: tuple[str, ...]
+
+
+_ADD_ENTITY = insert(entities).on_conflict_do_nothing()
+_DELETE_NAMES = delete(entity_names).where(entity_names.c.entity == bindparam("row"))
+_DELETE_BLOCKS = delete(entity_blocks).where(entity_blocks.c.entity == bindparam("row"))
+_MOVE_MENTIONS = (
+    update(mentions)
+    .values(entity=bindparam("target"), revision=bindparam("at"))
+    .where(
+        mentions.c.entity == bindparam("source"),
+        mentions.c.unit.in_(
+            select(units.c.id).where(units.c.bank == bindparam("of_bank"), among(units.c.unit_id, "units"))
+        ),
+        ~exists().where(_OTHER.c.unit == mentions.c.unit, _OTHER.c.entity == bindparam("target")),
     )
-    return frozenset(key for key, size in rows if 0 < size <= COMMON_BLOCK)
-
-
-def _blocked(connection: Connection, bank: int, name: str, keys: frozenset[str], limit: int) -> list[int]:
-    """Rows of the entities named `name` or sharing a key with it, best first."""
-    if limit <= 0:
-        return []
-    shared: Counter[int] = Counter()
-    for some in batches(sorted(keys)):
-        query = (
-            f"SELECT entity, count(*) FROM entity_blocks WHERE bank = ? AND block IN ({marks(len(some))}) "
-            "GROUP BY entity"
-        )
-        shared.update(dict(raw(connection).execute(query, (bank, *some)).fetchall()))
-    query = "SELECT entity FROM entity_names WHERE bank = ? AND name = ?"
-    exact = {row[0] for row in raw(connection).execute(query, (bank, name))}
-    near = json.dumps(sorted(exact | shared.keys()))
-    rows = (
-        raw(connection)
-        .execute(
-            "SELECT id, mentions, entity_id FROM entities WHERE id IN (SELECT value FROM json_each(?))",
-            (near,),
-        )
-        .fetchall()
+)
+_TOTALS = (
+    select(
+        _ROWS.c.value.label("entity"),
+        func.count(units.c.id).label("count"),
+        func.max(units.c.mentioned_at).label("latest"),
     )
-    rows.sort(key=lambda row: (row[0] not in exact, -shared[row[0]], -row[1], row[2]))
-    return [row[0] for row in rows[:limit]]
-
-
-def _by_row(connection: Connection, rows: Iterable[int]) -> dict[int, Entity]:
-    found = raw(connection).execute(
-        f"SELECT entities.id, {ENTITY_COLUMNS} FROM entities WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(sorted(rows)),),
-    )
-    return {row[0]: entity_from(row[1:]) for row in found}
+    .select_from(_ROWS)
+    .outerjoin(mentions, mentions.c.entity == _ROWS.c.value)
+    .outerjoin(units, and_(units.c.id == mentions.c.unit, _COUNTS))
+    .group_by(_ROWS.c.value)
+    .subquery()
+)
+_RECOUNT = (
+    update(entities)
+    .values(mentions=_TOTALS.c.count, last_seen=_TOTALS.c.latest)
+    .where(entities.c.id == _TOTALS.c.entity)
+)
+_DELETE_TASK = delete(tasks).where(
+    tasks.c.bank == bindparam("bank"),
+    tasks.c.kind == TaskKind.OBSERVE.value,
+    tasks.c.key == bindparam("entity"),
+    tasks.c.key != literal("", literal_execute=True),  # only an index of such keys
+)
+_DELETE_ENTITY = delete(entities).where(entities.c.id == bindparam("row"))
+_ADD_CHANGE = insert(entity_changes).returning(entity_changes.c.id)
 
 
 class _Editor:
@@ -440,124 +549,102 @@ class _Editor:
         self.bank, self.revision = bank.id, bank.revision + 1
         self.target = Target(connection, self.bank, self.revision)
 
-    def row(self, entity_id: str) -> int:
-        rows = entity_rows(self.connection, self.bank, [entity_id])
+    def entity(self, entity_id: str) -> _EntityRow:
+        values = {"bank": self.bank, "ids": [entity_id]}
+        rows = {row.entity_id: row for row in self.connection.execute(_BY_IDS, values)}
         check_known("entity", [entity_id], rows, self.name)
-        return rows[entity_id]
+        row, _, name, kind, role, names, *_ = rows[entity_id]
+        return _EntityRow(row, entity_id, name, kind, role, tuple(json.loads(names)))
 
-    def facts(self, row: int) -> tuple[str, str, str, tuple[str, ...]]:
-        """Name, type, role and names of an entity."""
-        query = "SELECT name, type, role, names FROM entities WHERE id = ?"
-        name, kind, role, names = raw(self.connection).execute(query, (row,)).fetchone()
-        return name, kind, role, tuple(json.loads(names))
+    def create(self, entity_id: str, name: str, kind: str, role: str) -> _EntityRow:
+        values = {"bank": self.bank, "entity_id": entity_id, "name": name, "type": kind, "role": role}
+        self.connection.execute(_ADD_ENTITY, {**values, "names": "[]"})
+        return self.entity(entity_id)
 
-    def create(self, entity_id: str, name: str, kind: str, role: str) -> int:
-        raw(self.connection).execute(
-            "INSERT INTO entities (bank, entity_id, name, type, role, names) VALUES (?, ?, ?, ?, ?, '[]') "
-            "ON CONFLICT DO NOTHING",
-            (self.bank, entity_id, name, kind, role),
-        )
-        return self.row(entity_id)
-
-    def set_names(self, row: int, names: Iterable[str]) -> None:
+    def set_names(self, entity: _EntityRow, names: Iterable[str]) -> None:
         """Exactly these names, findable by them alone."""
-        given = tuple(names)
-        for table in ("entity_names", "entity_blocks"):
-            raw(self.connection).execute(f"DELETE FROM {table} WHERE entity = ?", (row,))
-        raw(self.connection).execute("UPDATE entities SET names = ? WHERE id = ?", (json.dumps(given), row))
-        write_names(self.connection, self.bank, ((name, row) for name in given))
+        row, all_names = {"row": entity.row}, tuple(names)
+        self.connection.execute(_DELETE_NAMES, row)
+        self.connection.execute(_DELETE_BLOCKS, row)
+        self.connection.execute(_UPDATE_ENTITY, {**row, "names": json.dumps(all_names)})
+        _write_names(self.connection, self.bank, ((name, entity.row) for name in all_names))
 
-    def move(self, source: int, target: int, units: Sequence[str]) -> None:
+    def move(self, source: _EntityRow, target: _EntityRow, unit_ids: Sequence[str]) -> None:
         """Mentions of these units from one entity to another; a unit that mentions both already keeps both."""
-        rows = unit_rows(self.connection, self.bank, units)
-        raw(self.connection).executemany(
-            "UPDATE OR IGNORE mentions SET entity = ?, revision = ? WHERE entity = ? AND unit = ?",
-            [(target, self.revision, source, unit) for unit in rows.values()],
-        )
+        values = {"source": source.row, "target": target.row, "units": unit_ids}
+        self.connection.execute(_MOVE_MENTIONS, {**values, "of_bank": self.bank, "at": self.revision})
 
-    def recount(self, *rows: int) -> None:
-        raw(self.connection).executemany(
-            "UPDATE entities SET (mentions, last_seen) = (SELECT count(*), max(mentioned_at) FROM mentions "
-            f"JOIN units ON units.id = unit WHERE entity = entities.id AND {NOT_OBSERVED}) WHERE id = ?",
-            [(row,) for row in rows],
-        )
-
-    def end_observations(self, *rows: int) -> None:
+    def end_observations(self, *changed: _EntityRow) -> None:
         """What was made of facts that were, or will be, another entity's says something of both: it goes before they move."""
-        remove_units(self.target, observations_of(self.connection, rows))
+        remove_units(self.target, observations_of(self.connection, [entity.row for entity in changed]))
 
-    def note_changed(self, *rows: int) -> None:
-        """Their facts are others from now on."""
+    def recount(self, *changed: _EntityRow) -> None:
+        """Their mentions are counted again; their facts are others from now on."""
+        rows = [entity.row for entity in changed]
+        self.connection.execute(_RECOUNT, {"rows": rows})
         note_changed(self.target, rows)
 
-    def remove(self, row: int) -> None:
-        raw(self.connection).execute(
-            "DELETE FROM tasks WHERE bank = ? AND kind = ? AND key <> '' "
-            "AND key = (SELECT entity_id FROM entities WHERE id = ?)",
-            (self.bank, TaskKind.OBSERVE, row),
-        )
-        raw(self.connection).execute("DELETE FROM entities WHERE id = ?", (row,))
+    def remove(self, entity: _EntityRow) -> None:
+        self.connection.execute(_DELETE_TASK, {"bank": self.bank, "entity": entity.id})
+        self.connection.execute(_DELETE_ENTITY, {"row": entity.row})
 
     def log(self, kind: EntityChangeKind, moved: Moved, made_at: datetime) -> EntityChange:
         set_graph_epoch(self.connection, self.bank, self.revision)
-        added = raw(self.connection).execute(
-            "INSERT INTO entity_changes (bank, kind, detail, made_at) VALUES (?, ?, ?, ?)",
-            (self.bank, kind.value, moved.text(), to_micros(made_at)),
-        )
-        return LoggedChange(int(added.lastrowid or 0), kind, moved.text(), made_at).public()
+        advance(self.connection, self.bank, self.revision)
+        values = {"kind": kind.value, "detail": moved.text(), "made_at": to_micros(made_at)}
+        number = self.connection.execute(_ADD_CHANGE, {"bank": self.bank, **values}).scalar_one()
+        return LoggedChange(number, kind, moved.text(), made_at).public()
+
+
+_MARK_UNDONE = update(entity_changes).values(undone=1).where(entity_changes.c.id == bindparam("change"))
 
 
 class SqliteEntityChanges:
     """The part of `LedgerMaintenance` that corrects who is who, each change with a log row from which it can be undone."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def merge_entities(self, bank: str, keep: str, merged: str, made_at: datetime) -> EntityChange:
         """Move all names and mentions of one entity to another; the merged one is removed."""
         with self._database.writing() as connection:
             editor = _Editor(connection, bank)
-            target, source = editor.row(keep), editor.row(merged)
+            target, source = editor.entity(keep), editor.entity(merged)
             editor.end_observations(target, source)
             texts = dict(mention_texts(connection, editor.bank, merged))
             both = {unit for unit, _ in mention_texts(connection, editor.bank, keep)} & texts.keys()
-            other, kind, role, names = editor.facts(source)
-            own = editor.facts(target)[3]
             moved = Moved(
                 keep,
                 merged,
-                tuple(each for each in names if each not in own),
+                tuple(name for name in source.names if name not in target.names),
                 tuple(unit for unit in texts if unit not in both),
                 tuple((unit, texts[unit]) for unit in texts if unit in both),
-                other,
-                kind,
-                role,
-                names,
+                source.name,
+                source.type,
+                source.role,
+                source.names,
             )
             editor.move(source, target, moved.units)
             editor.remove(source)
-            editor.set_names(target, merged_names(own, names))
-            if role:
-                raw(connection).execute(
-                    "UPDATE entities SET role = ? WHERE id = ? AND role = ''", (role, target)
-                )
+            editor.set_names(target, merged_names(target.names, source.names))
+            if source.role and not target.role:
+                connection.execute(_UPDATE_ENTITY, {"row": target.row, "role": source.role})
             editor.recount(target)
-            editor.note_changed(target)
             return self._logged(editor, EntityChangeKind.MERGE, moved, made_at)
 
     def split_entity(self, bank: str, split: EntitySplit, made_at: datetime) -> EntityChange:
         """Make a new entity of some names and mentions of another."""
         with self._database.writing() as connection:
             editor = _Editor(connection, bank)
-            source = editor.row(split.entity_id)
+            source = editor.entity(split.entity_id)
             editor.end_observations(source)
-            _, kind, _, names = editor.facts(source)
-            target = editor.create(split.new_id, split.name, kind, EntityRole.NONE.value)
-            editor.set_names(source, [each for each in names if each not in split.names])
+            target = editor.create(split.new_id, split.name, source.type, EntityRole.NONE.value)
+            editor.set_names(source, [name for name in source.names if name not in split.names])
             editor.set_names(target, split.names)
             editor.move(source, target, split.units)
             editor.recount(source, target)
-            editor.note_changed(source, target)
-            moved = Moved(split.entity_id, split.new_id, split.names, split.units, name=split.name, type=kind)
+            moved = Moved(
+                split.entity_id, split.new_id, split.names, split.units, name=split.name, type=source.type
+            )
             return self._logged(editor, EntityChangeKind.SPLIT, moved, made_at)
 
     def alias_entity(
@@ -566,12 +653,11 @@ class SqliteEntityChanges:
         """Give an entity further normalised names."""
         with self._database.writing() as connection:
             editor = _Editor(connection, bank)
-            row = editor.row(entity_id)
-            own = editor.facts(row)[3]
-            editor.set_names(row, merged_names(own, names))
-            given = tuple(each for each in names if each not in own)
+            entity = editor.entity(entity_id)
+            editor.set_names(entity, merged_names(entity.names, names))
+            new = tuple(name for name in names if name not in entity.names)
             # A name it had by likeness is one given by hand from now on.
-            moved = Moved(entity_id, names=given, other_names=tuple(names))
+            moved = Moved(entity_id, names=new, other_names=tuple(names))
             return editor.log(EntityChangeKind.ALIAS, moved, made_at)
 
     def undo_entity_change(self, bank: str, change_id: int) -> EntityChange:
@@ -579,19 +665,19 @@ class SqliteEntityChanges:
         with self._database.writing() as connection:
             editor = _Editor(connection, bank)
             log = logged_changes(connection, editor.bank)
-            found = next((change for change in log if change.id == change_id), None)
-            change = check_undoable(found, change_id, [other for other in log if other.id > change_id])
+            change = next((change for change in log if change.id == change_id), None)
+            change = check_undoable(change, change_id, [other for other in log if other.id > change_id])
             moved = change.moved
-            row = editor.row(moved.entity_id)
-            own = editor.facts(row)[3]
+            entity = editor.entity(moved.entity_id)
             if change.kind is EntityChangeKind.SPLIT:
-                _join(editor, row, own, moved)
+                _join(editor, entity, moved)
             else:
-                editor.set_names(row, [each for each in own if each not in moved.names])
+                editor.set_names(entity, [name for name in entity.names if name not in moved.names])
             if change.kind is EntityChangeKind.MERGE:
-                _part(editor, row, moved)
-            raw(connection).execute("UPDATE entity_changes SET undone = 1 WHERE id = ?", (change_id,))
+                _part(editor, entity, moved)
+            connection.execute(_MARK_UNDONE, {"change": change_id})
             set_graph_epoch(connection, editor.bank, editor.revision)
+            advance(connection, editor.bank, editor.revision)
             observe_changed(self._database, connection, editor.bank, editor.revision)
             return change.as_undone().public()
 
@@ -604,39 +690,35 @@ class SqliteEntityChanges:
         return change
 
 
+_EPOCH = insert(graph_epochs)
+_SET_EPOCH = _EPOCH.on_conflict_do_update(
+    index_elements=[graph_epochs.c.bank], set_={"revision": _EPOCH.excluded.revision}
+)
+
+
 def set_graph_epoch(connection: Connection, bank: int, revision: int) -> None:
-    """Graphs older than this revision start over; the bank stands at it from now on."""
-    raw(connection).execute("INSERT OR REPLACE INTO graph_epochs VALUES (?, ?)", (bank, revision))
-    raw(connection).execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, bank))
+    """Make graphs older than this revision start over."""
+    connection.execute(_SET_EPOCH, {"bank": bank, "revision": revision})
 
 
-def _join(editor: _Editor, row: int, own: tuple[str, ...], moved: Moved) -> None:
+def _join(editor: _Editor, entity: _EntityRow, moved: Moved) -> None:
     """Undo a split: everything the new entity has by now goes back."""
-    other = editor.row(moved.other_id)
-    editor.end_observations(row, other)
+    other = editor.entity(moved.other_id)
+    editor.end_observations(entity, other)
     texts = mention_texts(editor.connection, editor.bank, moved.other_id)
-    names = editor.facts(other)[3]
-    editor.move(other, row, [unit for unit, _ in texts])
+    editor.move(other, entity, [unit for unit, _ in texts])
     editor.remove(other)
-    editor.set_names(row, merged_names(own, names))
-    editor.recount(row)
-    editor.note_changed(row)
+    editor.set_names(entity, merged_names(entity.names, other.names))
+    editor.recount(entity)
 
 
-def _part(editor: _Editor, row: int, moved: Moved) -> None:
+def _part(editor: _Editor, entity: _EntityRow, moved: Moved) -> None:
     """Undo a merge: the merged entity comes back with its names and the mentions it had."""
-    editor.end_observations(row)
+    editor.end_observations(entity)
     other = editor.create(moved.other_id, moved.name, moved.type, moved.role)
     editor.set_names(other, moved.other_names)
-    editor.move(row, other, moved.units)
-    units = unit_rows(editor.connection, editor.bank, [unit for unit, _ in moved.shared])
-    raw(editor.connection).executemany(
-        "INSERT INTO mentions (unit, entity, bank, revision, text) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [
-            (units[unit], other, editor.bank, editor.revision, text)
-            for unit, text in moved.shared
-            if unit in units
-        ],
-    )
-    editor.recount(row, other)
-    editor.note_changed(row, other)
+    editor.move(entity, other, moved.units)
+    rows = unit_rows(editor.connection, editor.bank, [unit for unit, _ in moved.shared])
+    shared = [(rows[unit], other.row, text) for unit, text in moved.shared if unit in rows]
+    _add_mentions(editor.target, shared)
+    editor.recount(entity, other)

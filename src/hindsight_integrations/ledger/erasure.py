@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 
-from sqlalchemy import Connection
+from sqlalchemy import (
+    Column,
+    Connection,
+    Delete,
+    Table,
+    Update,
+    and_,
+    bindparam,
+    delete,
+    func,
+    literal,
+    or_,
+    select,
+    update,
+)
 
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.checksums import closing
+from hindsight_integrations.ledger.databases import Database
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import enqueue_refreshes, forget_answers
 from hindsight_integrations.ledger.observations import (
     change_facts,
@@ -30,9 +48,35 @@ from hindsight_integrations.ledger.opinions import (
     with_wordings,
 )
 from hindsight_integrations.ledger.records import erase_unused, touched_categories
-from hindsight_integrations.ledger.rows import NOT_OBSERVED, Target, find_bank
+from hindsight_integrations.ledger.rows import BankRow, Target, find_bank
 from hindsight_integrations.ledger.rules import blocks
-from hindsight_integrations.ledger.sql import changes, raw
+from hindsight_integrations.ledger.sql import Values, among, insert, run_many
+from hindsight_integrations.ledger.tables import (
+    Int,
+    banks,
+    chunks,
+    documents,
+    entities,
+    entity_blocks,
+    entity_changes,
+    entity_names,
+    erasures,
+    evidence,
+    links,
+    mentions,
+    message_keys,
+    metadata,
+    records,
+    removed,
+    retold,
+    tasks,
+    turns,
+    unit_sources,
+    units,
+    unscrubbed,
+    validity_events,
+    vectors,
+)
 from hindsight_integrations.ledger.tasks import take_back
 from hindsight_integrations.ledger.units import count_memories
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
@@ -160,93 +204,133 @@ def kept_names(
 
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
+_BY_ROW_IDS = {
+    table.name: delete(table).where(among(table.c.id, "ids"))
+    for table in (units, entities, entity_changes, tasks, validity_events)
+}
+
+
+def _delete(connection: Connection, table: Table, ids: Collection[int]) -> None:
+    if ids:
+        connection.execute(_BY_ROW_IDS[table.name], {"ids": ids})
+
 
 def erase_traces(
     connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
 ) -> dict[str, int]:
     """Erase them for these units (and a whole document, if one is named); rows erased per kind."""
-    given, document = json.dumps(rows), erasure.document
-    counts = {"chunks": _erase_chunks(connection, bank, given, document)}
-    counts["documents"] = _erase_documents(connection, bank, given, document)
-    counts["tasks"] = _erase_tasks(connection, bank, traces)
-    # OR REPLACE: two statements that differ by author and reason alone become one event.
-    counts["reasons"] = (
-        raw(connection)
-        .execute(
-            "UPDATE OR REPLACE validity_events SET by_unit = NULL, reason = '' "
-            "WHERE by_unit IN (SELECT value FROM json_each(?))",
-            (given,),
-        )
-        .rowcount
-    )
-    return counts
+    return {
+        "chunks": _erase_texts(connection, _CHUNKS, bank, rows, erasure.document),
+        "documents": _erase_texts(connection, _DOCUMENTS, bank, rows, erasure.document),
+        "tasks": _erase_tasks(connection, bank, traces),
+        "reasons": _erase_reasons(connection, rows),
+    }
 
 
-def _erase_chunks(connection: Connection, bank: int, given: str, document: str | None) -> int:
-    """The passages the units came from. Their hash stays, so that the same passage is not extracted again."""
-    named = (
-        raw(connection)
-        .execute("DELETE FROM chunks WHERE bank = ? AND document = ?", (bank, document))
-        .rowcount
+# The hash of a passage stays, so that the same passage is not extracted again.
+_CHUNKS = (
+    delete(chunks).where(chunks.c.bank == bindparam("bank"), chunks.c.document == bindparam("document")),
+    update(chunks)
+    .where(
+        chunks.c.bank == bindparam("of"),
+        chunks.c.document == units.c.document,
+        chunks.c.ordinal == units.c.chunk,
+        among(units.c.id, "rows"),
     )
-    emptied = (
-        raw(connection)
-        .execute(
-            "UPDATE chunks SET text = '' WHERE bank = ? AND (document, ordinal) IN "
-            "(SELECT document, chunk FROM units WHERE id IN (SELECT value FROM json_each(?)))",
-            (bank, given),
-        )
-        .rowcount
+    .values(text=""),
+)
+_STAYING = select(units.c.id).where(
+    units.c.bank == bindparam("of"), units.c.document == documents.c.id, ~among(units.c.id, "rows")
+)
+_DOCUMENTS = (
+    delete(documents).where(documents.c.bank == bindparam("bank"), documents.c.id == bindparam("document")),
+    update(documents)
+    .where(
+        documents.c.bank == bindparam("of"),
+        documents.c.id.in_(select(units.c.document).where(among(units.c.id, "rows"))),
+        ~_STAYING.exists(),
     )
-    return named + emptied
+    .values(context="", metadata="{}", tags="[]"),
+)
+"""Delete the document named, or its passages; of others, empty the passages the units came from, and what the caller gave
+with the documents whose last unit goes."""
 
 
-def _erase_documents(connection: Connection, bank: int, given: str, document: str | None) -> int:
-    """The document named; of those whose last unit goes, what the caller gave with them."""
-    named = (
-        raw(connection).execute("DELETE FROM documents WHERE bank = ? AND id = ?", (bank, document)).rowcount
-    )
-    emptied = (
-        raw(connection)
-        .execute(
-            "UPDATE documents SET context = '', metadata = '{}', tags = '[]' WHERE bank = :bank AND id IN "
-            "(SELECT document FROM units WHERE id IN (SELECT value FROM json_each(:given))) AND NOT EXISTS "
-            "(SELECT 1 FROM units WHERE units.bank = :bank AND units.document = documents.id "
-            "AND units.id NOT IN (SELECT value FROM json_each(:given)))",
-            {"bank": bank, "given": given},
-        )
-        .rowcount
-    )
-    return named + emptied
+def _erase_texts(
+    connection: Connection,
+    statements: tuple[Delete, Update],
+    bank: int,
+    rows: list[int],
+    document: str | None,
+) -> int:
+    """Execute _CHUNKS or _DOCUMENTS for a document and units; how many rows that changed."""
+    delete_named, empty = statements
+    count = 0
+    if document is not None:
+        count = connection.execute(delete_named, {"bank": bank, "document": document}).rowcount
+    if rows:
+        count += connection.execute(empty, {"of": bank, "rows": rows}).rowcount
+    return count
+
+
+_PAYLOADS = select(tasks.c.id, tasks.c.payload).where(
+    tasks.c.bank == bindparam("bank"), tasks.c.payload != "", tasks.c.payload != "{}"
+)
+# What a task failed with may quote what it was about.
+_REPLACE_PAYLOAD = (
+    update(tasks).where(tasks.c.id == bindparam("task")).values(payload=bindparam("kept"), last_error="")
+)
 
 
 def _erase_tasks(connection: Connection, bank: int, traces: Traces) -> int:
     """What waiting tasks carry of what is forgotten; how many tasks that changed or ended."""
-    tasks = (
-        raw(connection)
-        .execute("SELECT id, payload FROM tasks WHERE bank = ? AND payload NOT IN ('', '{}')", (bank,))
-        .fetchall()
-    )
-    after = [(task, payload, without(payload, traces)) for task, payload in tasks]
-    changed = [(kept, task) for task, payload, kept in after if kept != payload]
-    # What a task failed with may quote what it was about.
-    raw(connection).executemany(
-        "UPDATE tasks SET payload = ?, last_error = '' WHERE id = ?", [pair for pair in changed if pair[0]]
-    )
-    raw(connection).executemany(
-        "DELETE FROM tasks WHERE id = ?", [(task,) for kept, task in changed if not kept]
-    )
+    waiting = connection.execute(_PAYLOADS, {"bank": bank}).all()
+    after = [(task, payload, without(payload, traces)) for task, payload in waiting]
+    changed = [{"task": task, "kept": kept} for task, payload, kept in after if kept != payload]
+    run_many(connection, _REPLACE_PAYLOAD, [row for row in changed if row["kept"]])
+    _delete(connection, tasks, [row["task"] for row in changed if not row["kept"]])
     return len(changed)
+
+
+_EVENT = select(
+    validity_events.c.id, validity_events.c.unit, validity_events.c.kind, validity_events.c.effective_at
+)
+_BY_UNITS = _EVENT.where(among(validity_events.c.by_unit, "rows"))
+_BY_NOBODY = _EVENT.where(
+    among(validity_events.c.unit, "units"),
+    validity_events.c.by_unit.is_(None),
+    validity_events.c.reason == "",
+)
+_BLANK_EVENTS = (
+    update(validity_events).where(among(validity_events.c.id, "events")).values(by_unit=None, reason="")
+)
+
+
+def _erase_reasons(connection: Connection, rows: list[int]) -> int:
+    """The author and reason of events that these units caused; how many events that concerned.
+
+    Events that differ in author and reason alone become one, the newest: the order of a unit's log decides its state.
+    """
+    events = connection.execute(_BY_UNITS, {"rows": rows}).all() if rows else []
+    if not events:
+        return 0
+    others = connection.execute(_BY_NOBODY, {"units": [event.unit for event in events]}).all()
+    logged = sorted((*events, *others))
+    newest = {*{tuple(key): event for event, *key in logged}.values()}
+    _delete(connection, validity_events, [event.id for event in logged if event.id not in newest])
+    connection.execute(_BLANK_EVENTS, {"events": [event.id for event in events if event.id in newest]})
+    return len(events)
+
+
+_UNIT_WORDS = select(units.c.unit_id, units.c["text"]).where(among(units.c.id, "rows"))
 
 
 def traces_of(
     connection: Connection, rows: list[int], erasure: Erasure, messages: set[Place], names: WholeNames
 ) -> Traces:
     """By what waiting tasks are known that carry these units, messages or names."""
-    found = raw(connection).execute(
-        "SELECT unit_id, text FROM units WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(rows),)
-    )
-    words = {word for pair in found for word in pair} | {erasure.document or ""}
+    words = {word for row in connection.execute(_UNIT_WORDS, {"rows": rows}) for word in row}
+    words.add(erasure.document or "")
     thread = erasure.thread if erasure.message is None else None
     window = erasure.window
     if erasure.before is not None and not erasure.tags:
@@ -262,11 +346,63 @@ class ErasedNames:
         entities: ids of the entities erased.
         names: normalised names that went, of entities erased and of those that stay, sorted.
         lost: how many names the entities that stay lost.
+        changes: how many audit entries went.
     """
 
     entities: tuple[str, ...]
     names: tuple[str, ...]
     lost: int
+    changes: int
+
+
+_TOUCHED = (
+    select(entities.c.id, entities.c.entity_id, entities.c.name, entities.c.names)
+    .where(
+        or_(
+            entities.c.id.in_(select(mentions.c.entity).where(among(mentions.c.unit, "rows"))),
+            and_(entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity")),
+        )
+    )
+    .order_by(entities.c.id)
+)
+_MENTIONS = (
+    select(mentions.c.entity, mentions.c.unit, mentions.c["text"])
+    .where(among(mentions.c.entity, "entities"))
+    .order_by(mentions.c.entity, mentions.c.unit)
+)
+# How often and when last the units that stay mention an entity.
+_REMAINING = (
+    select(mentions.c.entity, func.count(), func.max(units.c.mentioned_at))
+    .join(units, units.c.id == mentions.c.unit)
+    .where(
+        among(mentions.c.entity, "entities"),
+        units.c.fact_type != FactType.OBSERVATION.value,
+        ~among(mentions.c.unit, "rows"),
+    )
+    .group_by(mentions.c.entity)
+)
+_KEEP_ENTITY = (
+    update(entities)
+    .where(entities.c.id == bindparam("row"))
+    .values(
+        name=bindparam("kept_name"),
+        names=bindparam("kept_names"),
+        mentions=bindparam("count"),
+        last_seen=bindparam("latest"),
+    )
+)
+_DELETE_NAME = delete(entity_names).where(
+    entity_names.c.entity == bindparam("row"), entity_names.c.name == bindparam("dropped")
+)
+_DELETE_BLOCK = delete(entity_blocks).where(
+    entity_blocks.c.entity == bindparam("row"), entity_blocks.c.block == bindparam("dropped")
+)
+_DELETE_OBSERVING = delete(tasks).where(
+    tasks.c.bank == bindparam("bank"),
+    tasks.c.kind == TaskKind.OBSERVE.value,
+    tasks.c["key"] != literal("", literal_execute=True),  # the condition of the index
+    among(tasks.c["key"], "keys"),
+)
 
 
 def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Erasure) -> ErasedNames:
@@ -278,96 +414,100 @@ def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Era
         rows: row ids of the units about to go.
         erasure: names the entity, or some of its names, that go in any case.
     """
+    touched = connection.execute(_TOUCHED, {"bank": bank, "rows": rows, "entity": erasure.entity}).all()
+    if not touched:
+        return ErasedNames((), (), 0, 0)
+    values = {"entities": [entity.id for entity in touched], "rows": rows}
+    counts = {entity: (count, latest) for entity, count, latest in connection.execute(_REMAINING, values)}
     erased = set(rows)
+    going: dict[int, list[str]] = defaultdict(list)
+    staying: dict[int, list[str]] = defaultdict(list)
+    for entity, unit, text in connection.execute(_MENTIONS, values):
+        (going if unit in erased else staying)[entity].append(text)
     orphans: dict[int, str] = {}
+    kept: dict[int, KeptNames] = {}
     names: set[str] = set()
-    forgotten: set[str] = set()
     lost = 0
-    for entity, entity_id, known, mentions in _touched(connection, bank, rows, erasure.entity):
-        left = [text for unit, text in mentions if unit not in erased]
+    for entity, entity_id, name, text in touched:
+        known = json.loads(text)
         named = entity_id == erasure.entity
-        if not left or (named and not erasure.names):
+        if not staying[entity] or (named and not erasure.names):
             orphans[entity] = entity_id
             names |= set(known)
-            forgotten.add(entity_id)
             continue
-        going = [text for unit, text in mentions if unit in erased]
-        dropped, fewer = _drop_names(connection, entity, [*going, *(erasure.names if named else ())], left)
-        names |= dropped
-        forgotten |= dropped
-        lost += fewer
-        _recount(connection, entity, erased)
-    _drop_audit(connection, bank, forgotten)
-    raw(connection).executemany("DELETE FROM entities WHERE id = ?", [(entity,) for entity in orphans])
-    raw(connection).executemany(
-        "DELETE FROM tasks WHERE bank = ? AND kind = ? AND key = ? AND key <> ''",
-        [(bank, TaskKind.OBSERVE, entity_id) for entity_id in orphans.values()],
-    )
-    return ErasedNames(tuple(orphans.values()), tuple(sorted(names)), lost)
+        words = [*going[entity], *(erasure.names if named else ())]
+        kept[entity] = kept_names(name, known, words, staying[entity])
+        lost += sum(each not in kept[entity].names for each in known)
+    _keep_names(connection, kept, counts)
+    dropped = {name for each in kept.values() for name in each.dropped}
+    changes = _drop_audit(connection, bank, {*orphans.values(), *dropped})
+    _delete(connection, entities, list(orphans))
+    if orphans:
+        connection.execute(_DELETE_OBSERVING, {"bank": bank, "keys": list(orphans.values())})
+    return ErasedNames(tuple(orphans.values()), tuple(sorted(names | dropped)), lost, changes)
 
 
-def _touched(
-    connection: Connection, bank: int, rows: list[int], named: str | None
-) -> list[tuple[int, str, list[str], list[tuple[int, str]]]]:
-    """(row, id, names, mentions as (unit, text)) of the entities these units mention, and of the one named."""
-    entities = (
-        raw(connection)
-        .execute(
-            "SELECT id, entity_id, names FROM entities WHERE id IN (SELECT entity FROM mentions "
-            "WHERE unit IN (SELECT value FROM json_each(?))) OR (bank = ? AND entity_id = ?) ORDER BY id",
-            (json.dumps(rows), bank, named),
+def _keep_names(
+    connection: Connection, kept: dict[int, KeptNames], counts: dict[int, tuple[int, int | None]]
+) -> None:
+    """Write the names of entities that stay, and how often and when last they are mentioned."""
+    rows, names, keys = [], [], []
+    for entity, each in kept.items():
+        count, latest = counts.get(entity, (0, None))
+        rows.append(
+            {
+                "row": entity,
+                "kept_name": each.name,
+                "kept_names": json.dumps(each.names),
+                "count": count,
+                "latest": latest,
+            }
         )
-        .fetchall()
-    )
-    query = "SELECT unit, text FROM mentions WHERE entity = ? ORDER BY unit"
-    return [
-        (row, key, json.loads(names), raw(connection).execute(query, (row,)).fetchall())
-        for row, key, names in entities
-    ]
+        names += [{"row": entity, "dropped": name} for name in each.dropped]
+        stale = {key for name in each.dropped for key in blocks(name)}
+        stale -= {key for name in each.names for key in blocks(name)}
+        keys += [{"row": entity, "dropped": key} for key in stale]
+    run_many(connection, _KEEP_ENTITY, rows)
+    run_many(connection, _DELETE_NAME, names)
+    run_many(connection, _DELETE_BLOCK, keys)
 
 
-def _drop_names(
-    connection: Connection, entity: int, erased: list[str], left: list[str]
-) -> tuple[frozenset[str], int]:
-    """Take away the names nothing else uses: the names that go, and how many of them the entity had."""
-    name, known = (
-        raw(connection).execute("SELECT name, names FROM entities WHERE id = ?", (entity,)).fetchone()
-    )
-    names = json.loads(known)
-    kept = kept_names(name, names, erased, left)
-    if list(kept.names) == names:
-        return kept.dropped, 0
-    raw(connection).execute(
-        "UPDATE entities SET name = ?, names = ? WHERE id = ?", (kept.name, json.dumps(kept.names), entity)
-    )
-    raw(connection).executemany(
-        "DELETE FROM entity_names WHERE entity = ? AND name = ?", [(entity, each) for each in kept.dropped]
-    )
-    stale = {key for each in kept.dropped for key in blocks(each)}
-    stale -= {key for each in kept.names for key in blocks(each)}
-    raw(connection).executemany(
-        "DELETE FROM entity_blocks WHERE entity = ? AND block = ?", [(entity, key) for key in sorted(stale)]
-    )
-    return kept.dropped, len(names) - len([each for each in names if each in kept.names])
+_AUDIT = select(entity_changes.c.id, entity_changes.c.detail).where(
+    entity_changes.c.bank == bindparam("bank")
+)
 
 
-def _recount(connection: Connection, entity: int, erased: set[int]) -> None:
-    """How often and when last the units that stay mention the entity."""
-    raw(connection).execute(
-        "UPDATE entities SET (mentions, last_seen) = (SELECT count(*), max(mentioned_at) FROM mentions "
-        f"JOIN units ON units.id = unit WHERE entity = :entity AND {NOT_OBSERVED} AND unit NOT IN (SELECT value FROM json_each(:erased))) "
-        "WHERE id = :entity",
-        {"entity": entity, "erased": json.dumps(sorted(erased))},
+def _drop_audit(connection: Connection, bank: int, forgotten: Collection[str]) -> int:
+    """Audit entries that name what is forgotten: they would keep the name alive, and can no longer be undone; how many."""
+    if not forgotten:
+        return 0
+    words = [json.dumps(word) for word in forgotten]
+    audit = connection.execute(_AUDIT, {"bank": bank})
+    stale = [change for change, detail in audit if any(word in detail for word in words)]
+    _delete(connection, entity_changes, stale)
+    return len(stale)
+
+
+_SOURCES = select(unit_sources.c.thread, unit_sources.c.message).where(among(unit_sources.c.unit, "rows"))
+_MESSAGES = select(message_keys.c.thread, message_keys.c.message).where(
+    message_keys.c.bank == bindparam("bank"), message_keys.c.thread == bindparam("thread")
+)
+_KEPT = select(turns.c.thread, turns.c.message).where(
+    turns.c.bank == bindparam("bank"), turns.c.unit.is_(None)
+)
+_KEPT_WITHIN = _KEPT.where(turns.c.said_at >= bindparam("start"), turns.c.said_at < bindparam("end"))
+_KEPT_BEFORE = _KEPT.where(turns.c.said_at < bindparam("before")).add_columns(turns.c.tags)
+_KEPT_TEXTS = _KEPT.add_columns(turns.c.speaker, turns.c["text"])
+_WAITING = (
+    select(unit_sources.c.thread, unit_sources.c.message)
+    .select_from(units.join(unit_sources, unit_sources.c.unit == units.c.id))
+    .where(
+        units.c.bank == bindparam("bank"),
+        units.c.kind == literal(UnitKind.TURN.value, literal_execute=True),  # the condition of the index
     )
-
-
-def _drop_audit(connection: Connection, bank: int, forgotten: set[str]) -> None:
-    """Audit entries that name what is forgotten: they would keep the name alive, and can no longer be undone."""
-    rows = raw(connection).execute("SELECT id, detail FROM entity_changes WHERE bank = ?", (bank,)).fetchall()
-    stale = [
-        (change,) for change, detail in rows if any(json.dumps(word) in detail for word in sorted(forgotten))
-    ]
-    raw(connection).executemany("DELETE FROM entity_changes WHERE id = ?", stale)
+)
+_WAITING_ROWS = _WAITING.add_columns(units.c.id)
+_WAITING_TEXTS = _WAITING.add_columns(units.c["text"])
 
 
 def reached_turns(
@@ -382,94 +522,81 @@ def reached_turns(
         erasure: what is to be erased.
         names: of the entity to be erased, if it names one.
     """
-    found = (
-        raw(connection)
-        .execute(
-            "SELECT thread, message FROM json_each(?) AS given CROSS JOIN unit_sources ON unit = given.value",
-            (json.dumps(rows),),
-        )
-        .fetchall()
-    )
+    places: set[Place] = set()
+    if rows:
+        places.update(connection.execute(_SOURCES, {"rows": rows}).all())
     if erasure.message is not None:
-        found.append((erasure.thread or "", erasure.message))
+        places.add((erasure.thread or "", erasure.message))
     elif erasure.thread is not None:
-        query = "SELECT thread, message FROM message_keys WHERE bank = ? AND thread = ?"
-        found += raw(connection).execute(query, (bank, erasure.thread)).fetchall()
+        places.update(connection.execute(_MESSAGES, {"bank": bank, "thread": erasure.thread}).all())
     if erasure.before is not None:
-        found += _said_before(connection, bank, erasure)
+        said = connection.execute(_KEPT_BEFORE, {"bank": bank, "before": to_micros(erasure.before)})
+        places.update((thread, message) for thread, message, tags in said if _is_tagged(tags, erasure))
     if erasure.window is not None:
-        span = to_micros(erasure.window.start), to_micros(erasure.window.end)
-        query = "SELECT thread, message FROM turns WHERE bank = ? AND unit IS NULL AND said_at >= ? AND said_at < ?"
-        found += raw(connection).execute(query, (bank, *span)).fetchall()
-    return set(found) | _naming(connection, bank, names, erasure.identifiers)
+        values = {"bank": bank, **_span(erasure.window)}
+        places.update(connection.execute(_KEPT_WITHIN, values).all())
+    return places | _naming(connection, bank, names, erasure.identifiers)
+
+
+def _is_tagged(tags: str, erasure: Erasure) -> bool:
+    """Whether a row's tags (JSON) have one of the erasure's, if it has any."""
+    return not erasure.tags or not {*erasure.tags}.isdisjoint(json.loads(tags))
+
+
+def _span(window: Interval) -> dict[str, int]:
+    return {"start": to_micros(window.start), "end": to_micros(window.end)}
 
 
 def waiting_of(connection: Connection, bank: int, places: set[Place]) -> list[int]:
     """Row ids of the turns of these messages that wait for extraction."""
-    rows = raw(connection).execute(
-        "SELECT units.id FROM json_each(?) AS given CROSS JOIN unit_sources AS source "
-        "ON source.thread = json_extract(given.value, '$[0]') AND message = json_extract(given.value, '$[1]') "
-        "JOIN units ON units.id = source.unit WHERE source.bank = ? AND kind = ? ORDER BY units.id",
-        (json.dumps(sorted(places)), bank, UnitKind.TURN),
-    )
-    return [row for (row,) in rows]
+    waiting = connection.execute(_WAITING_ROWS, {"bank": bank}) if places else ()
+    return [unit for thread, message, unit in waiting if (thread, message) in places]
 
 
-def erase_turns(target: Target, places: set[Place]) -> int:
-    """Erase the texts of these messages; how many were kept, beside those that are units.
+_RETELL = insert(retold).from_select(
+    ["unit", "bank", "revision"],
+    select(unit_sources.c.unit, unit_sources.c.bank, bindparam("at", type_=retold.c.revision.type)).where(
+        unit_sources.c.bank == bindparam("of"),
+        unit_sources.c.thread == bindparam("in_thread"),
+        unit_sources.c.message == bindparam("said"),
+    ),
+)
+_RETELL = _RETELL.on_conflict_do_update(index_elements=["unit"], set_={"revision": _RETELL.excluded.revision})
+_DELETE_TURN = delete(turns).where(
+    turns.c.bank == bindparam("of"),
+    turns.c.thread == bindparam("in_thread"),
+    turns.c.message == bindparam("said"),
+)
+_DELETE_UNIT_TURN = _DELETE_TURN.where(turns.c.unit.is_not(None))
+
+
+def erase_turns(target: Target, places: set[Place]) -> tuple[int, int]:
+    """Erase the texts of these messages: how many were kept, beside those that are units; and how many rows changed besides.
 
     Memories made from them that stay are to be indexed again, without their words.
     """
-    connection, bank = target.connection, target.bank
-    raw(connection).executemany(
-        "INSERT INTO retold SELECT unit, bank, ? FROM unit_sources WHERE bank = ? AND thread = ? AND message = ? "
-        "ON CONFLICT DO UPDATE SET revision = excluded.revision",
-        [(target.revision, bank, *place) for place in places],
-    )
-    raw(connection).executemany(
-        "DELETE FROM turns WHERE bank = ? AND thread = ? AND message = ? AND unit IS NOT NULL",
-        [(bank, *place) for place in places],
-    )
-    return (
-        raw(connection)
-        .executemany(
-            "DELETE FROM turns WHERE bank = ? AND thread = ? AND message = ?",
-            [(bank, *place) for place in places],
-        )
-        .rowcount
-    )
-
-
-def _said_before(connection: Connection, bank: int, erasure: Erasure) -> list[Place]:
-    """The messages kept as text that were said before a moment, all or those with one of the tags."""
-    rows = raw(connection).execute(
-        "SELECT thread, message, tags FROM turns WHERE bank = ? AND unit IS NULL AND said_at < ?",
-        (bank, to_micros(erasure.before)) if erasure.before else (),
-    )
-    wanted = set(erasure.tags)
-    return [
-        (thread, message) for thread, message, tags in rows if not wanted or wanted & set(json.loads(tags))
+    rows = [
+        {"at": target.revision, "of": target.bank, "in_thread": thread, "said": message}
+        for thread, message in places
     ]
+    others = run_many(target.connection, _RETELL, rows)
+    others += run_many(target.connection, _DELETE_UNIT_TURN, rows)
+    return run_many(target.connection, _DELETE_TURN, rows), others
 
 
 def _naming(connection: Connection, bank: int, names: WholeNames, identifiers: Collection[str]) -> set[Place]:
     """The messages kept as text, or waiting, in which a name stands as whole words, or whose speaker bears it, or an identifier."""
     if not names and not identifiers:
         return set()
-
-    def is_meant(text: str) -> bool:
-        return names.stand_in(text) or identifies_any(text, identifiers)
-
-    kept = raw(connection).execute(
-        "SELECT thread, message, speaker || ': ' || text FROM turns WHERE bank = ? AND unit IS NULL", (bank,)
+    kept = (
+        (thread, message, f"{speaker}: {text}")
+        for thread, message, speaker, text in connection.execute(_KEPT_TEXTS, {"bank": bank})
     )
-    found = {(thread, message) for thread, message, text in kept if is_meant(text)}
-    waiting = raw(connection).execute(
-        "SELECT source.thread, message, text FROM units JOIN unit_sources AS source ON unit = units.id "
-        "WHERE units.bank = ? AND kind = ?",
-        (bank, UnitKind.TURN),
-    )
-    return found | {(thread, message) for thread, message, text in waiting if is_meant(text)}
+    return {
+        (thread, message)
+        for thread, message, text in chain(kept, connection.execute(_WAITING_TEXTS, {"bank": bank}))
+        if names.stand_in(text) or identifies_any(text, identifiers)
+    }
 
 
 BANK_CONTENT = (
@@ -488,6 +615,13 @@ BANK_CONTENT = (
 )
 """Tables emptied by `everything`; those that hang on units and entities follow by foreign key."""
 
+_CONTENT = {
+    name: delete(metadata.tables[name]).where(metadata.tables[name].c.bank == bindparam("bank"))
+    for name in BANK_CONTENT
+}
+_DELETE_BANK = delete(banks).where(banks.c.id == bindparam("bank"))
+_UNSCRUBBED = insert(unscrubbed).on_conflict_do_nothing()
+
 
 class _Foreseen(Exception):
     """Rolls the transaction of a dry run back, so that not a page of it is written."""
@@ -496,131 +630,150 @@ class _Foreseen(Exception):
 class SqliteErasure:
     """The part of `LedgerMaintenance` that forgets for good."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def erase(self, bank: str, erasure: Erasure, *, dry_run: bool = False) -> ForgetReceipt:
         """Erase the chosen units with all that derives from them; see the port."""
         with suppress(_Foreseen), self._database.writing() as connection:
-            before = find_bank(connection, bank).revision
-            receipt = _erased(connection, bank, erasure, self._database.clock.now())
-            if receipt.revision > before:
-                row = find_bank(connection, bank).id
-                observe_changed(self._database, connection, row, receipt.revision)
-                enqueue_refreshes(self._database, connection, row)
-                enqueue_reinforcement(self._database, connection, row)
+            row = find_bank(connection, bank)
+            receipt = _erased(connection, row, erasure, self._database.clock.now())
+            if receipt.revision > row.revision:
+                observe_changed(self._database, connection, row.id, receipt.revision)
+                enqueue_refreshes(self._database, connection, row.id)
+                enqueue_reinforcement(self._database, connection, row.id)
             if dry_run:
                 raise _Foreseen
-        return replace(receipt, revision=before, dry_run=True) if dry_run else replace(receipt, names=())
+        if dry_run:
+            return replace(receipt, revision=row.revision, dry_run=True)
+        return replace(receipt, names=())
 
     def drop_bank(self, bank: str) -> int:
         """Delete the bank's row and everything under it; how many units it held."""
         with self._database.writing() as connection:
             row = find_bank(connection, bank).id
-            units = count_memories(connection, row)
+            count = count_memories(connection, row)
             _erase_all(connection, row)
-            raw(connection).execute("DELETE FROM banks WHERE id = ?", (row,))
-            raw(connection).execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (row,))
-        return units
+            connection.execute(_DELETE_BANK, {"bank": row})
+            connection.execute(_UNSCRUBBED, {"bank": row})
+        return count
 
     def scrub(self) -> Scrub:
         """Rewrite the files so that nothing erased is left in them."""
         return self._database.scrub()
 
 
-def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) -> ForgetReceipt:
+_REMOVE = insert(removed)
+_NOTE_ERASURE = insert(erasures)
+_NOTE_ERASURE = _NOTE_ERASURE.on_conflict_do_update(
+    index_elements=["bank"], set_={"revision": _NOTE_ERASURE.excluded.revision}
+)
+
+
+def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetime) -> ForgetReceipt:
     """Erase within the open transaction; the receipt has names, whatever becomes of them."""
-    found = find_bank(connection, bank)
-    names = _names(connection, found.id, erasure)
-    whole = WholeNames(names, _texts(connection, found.id) if names else ())
-    named = {
-        *_whole(connection, _chosen(connection, found.id, erasure), whole),
-        *_older(connection, found.id, erasure),
-        *_telling(connection, found.id, erasure),
+    target = Target(connection, row.id, row.revision + 1)
+    names = _names(connection, row.id, erasure)
+    whole = WholeNames(names, connection.scalars(_TEXTS, {"bank": row.id}) if names else ())
+    selected = {
+        *_whole(connection, _chosen(connection, row.id, erasure), whole),
+        *_older(connection, row.id, erasure),
+        *_telling(connection, row.id, erasure),
     }
-    chosen = _with_derived(connection, sorted(named), erasure)
-    places = reached_turns(connection, found.id, chosen, erasure, whole)
-    documents = documents_of(connection, chosen)  # an erased item was told with its document
-    touched = entities_to_sum_up(connection, [*chosen, *documents])
-    chosen = sorted({*chosen, *waiting_of(connection, found.id, places)})
-    units = _ids_of(connection, chosen, UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM)
-    waiting = _ids_of(connection, chosen, UnitKind.TURN)
-    before = changes(connection)
-    raw(connection).executemany(
-        "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
-        [(row, found.id, found.revision + 1) for row in chosen],
-    )
-    answers = forget_answers(connection, [*chosen, *documents])
+    chosen = _with_derived(connection, sorted(selected), erasure)
+    places = reached_turns(connection, row.id, chosen, erasure, whole)
+    parents = documents_of(connection, chosen)  # an erased item was told with its document
+    touched = entities_to_sum_up(connection, [*chosen, *parents])
+    chosen = sorted({*chosen, *waiting_of(connection, row.id, places)})
+    kinds = _kinds_of(connection, chosen)
+    erased = tuple(unit for unit, kind in kinds if kind in {UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM})
+    rows = [{"unit": unit, "bank": row.id, "revision": target.revision} for unit in chosen]
+    run_many(connection, _REMOVE, rows)
+    answers = forget_answers(connection, [*chosen, *parents])
     restored: list[int] = []
+    others = 0
     if erasure.everything:
-        gone, counts = _erase_all(connection, found.id)
+        gone, counts = _erase_all(connection, row.id)
     else:
         traces = traces_of(connection, chosen, erasure, places, whole)
-        target = Target(connection, found.id, found.revision + 1)
         restored = _undo_endings(target, chosen)
         move_documents(target, chosen)
-        opinions, revived = erase_opinions(target, chosen, documents)
-        gone, counts = _erase_some(connection, found.id, chosen, erasure, traces)
+        opinions, revived = erase_opinions(target, chosen, parents)
+        gone, counts = _erase_some(connection, row.id, chosen, erasure, traces)
         counts["opinions"] = opinions
         follow_own_grounds(target, revived)
-        counts["turns"] = erase_turns(target, places)
+        counts["turns"], others = erase_turns(target, places)
         note_changed(target, touched)
         follow_grounds(target, restored)
-    counts["turns"] += len(waiting)
+    counts["turns"] += sum(kind == UnitKind.TURN for _, kind in kinds)
     counts["mental_models"] = answers
-    if changes(connection) == before:
-        return ForgetReceipt((), (), {}, found.revision)
-    take_back(
-        connection, found.id, now
-    )  # what is worked on may have been read before the erasure, and retell it
-    raw(connection).execute("UPDATE banks SET revision = ? WHERE id = ?", (found.revision + 1, found.id))
-    raw(connection).execute(
-        "INSERT INTO erasures VALUES (?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision",
-        (found.id, found.revision + 1),
-    )
-    raw(connection).execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (found.id,))
-    erased = {kind: count for kind, count in {**counts, "units": len(units)}.items() if count}
+    if not (chosen or others or gone.changes or any(counts.values())):
+        return ForgetReceipt((), (), {}, row.revision)
+    # What is worked on may have been read before the erasure, and retell it.
+    take_back(connection, row.id, now)
+    advance(connection, row.id, target.revision)
+    connection.execute(_NOTE_ERASURE, {"bank": row.id, "revision": target.revision})
+    connection.execute(_UNSCRUBBED, {"bank": row.id})
     return ForgetReceipt(
-        tuple(units),
-        gone.entities,
         erased,
-        found.revision + 1,
+        gone.entities,
+        {kind: count for kind, count in {**counts, "units": len(erased)}.items() if count},
+        target.revision,
         names=gone.names,
-        restored=tuple(_ids_of(connection, restored, *UnitKind)),
+        restored=tuple(unit for unit, _ in _kinds_of(connection, restored)),
     )
+
+
+_OF_BANK = select(units.c.id).where(units.c.bank == bindparam("bank"))
+_NO_ITEMS = _OF_BANK.where(units.c.kind != UnitKind.ITEM.value)
+_UNIT = _NO_ITEMS.where(units.c.unit_id == bindparam("unit"))
+_UNITS = _NO_ITEMS.where(among(units.c.unit_id, "units"))
+_DOCUMENT = _OF_BANK.where(units.c.document == bindparam("document"))
+_WINDOW = _NO_ITEMS.where(
+    or_(
+        and_(units.c.occurred_start < bindparam("end"), units.c.occurred_end > bindparam("start")),
+        and_(units.c.mentioned_at >= bindparam("start"), units.c.mentioned_at < bindparam("end")),
+    )
+)
+# A document may have been retained under the thread; it has a selector of its own.
+_THREAD = _OF_BANK.where(units.c.thread == bindparam("thread"), units.c.document.is_(None))
+_MESSAGE = select(unit_sources.c.unit).where(
+    unit_sources.c.bank == bindparam("bank"),
+    unit_sources.c.thread == bindparam("thread"),
+    unit_sources.c.message == bindparam("message"),
+)
+_ENTITY = (
+    select(mentions.c.unit, mentions.c["text"])
+    .join(entities, entities.c.id == mentions.c.entity)
+    .where(entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity"))
+)
+_BEFORE = _NO_ITEMS.where(units.c.mentioned_at < bindparam("before")).add_columns(units.c.tags)
+_WORDS = _NO_ITEMS.add_columns(units.c["text"], units.c.context, units.c.metadata)
+_TEXTS = select(units.c["text"]).where(units.c.bank == bindparam("bank"))
+_TEXTS_OF = select(units.c.id, units.c["text"]).where(among(units.c.id, "rows"))
+_ITEMS = select(units.c.id).where(among(units.c.head, "rows"))
 
 
 def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     """Row ids of the units an erasure names."""
-    values: dict[str, str | int] = {"bank": bank}
+    values: dict[str, str | int] = {}
     if erasure.everything:
-        query = "bank = :bank"
+        statement = _OF_BANK
     elif erasure.unit is not None:
-        query, values["unit"] = (
-            f"bank = :bank AND unit_id = :unit AND kind <> '{UnitKind.ITEM.value}'",
-            erasure.unit,
-        )
+        statement, values["unit"] = _UNIT, erasure.unit
     elif erasure.document is not None:
-        query, values["document"] = "bank = :bank AND document = :document", erasure.document
-    elif erasure.entity is not None and erasure.names:
-        return _mentioning(connection, bank, erasure.entity, erasure.names)
+        statement, values["document"] = _DOCUMENT, erasure.document
     elif erasure.entity is not None:
-        query = (
-            "bank = :bank AND id IN (SELECT unit FROM mentions WHERE entity IN "
-            "(SELECT id FROM entities WHERE bank = :bank AND entity_id = :entity))"
-        )
-        values["entity"] = erasure.entity
+        said = connection.execute(_ENTITY, {"bank": bank, "entity": erasure.entity})
+        return [unit for unit, text in said if not erasure.names or normalise_name(text) in erasure.names]
     elif erasure.window is not None:
-        query = (
-            f"bank = :bank AND kind <> '{UnitKind.ITEM.value}' AND ((occurred_start < :end AND occurred_end > :start) "
-            "OR (mentioned_at >= :start AND mentioned_at < :end))"
-        )
-        values |= {"start": to_micros(erasure.window.start), "end": to_micros(erasure.window.end)}
+        statement, values = _WINDOW, {**_span(erasure.window)}
+    elif erasure.message is not None:
+        statement, values = _MESSAGE, {"thread": erasure.thread or "", "message": erasure.message}
     elif erasure.thread is not None:
-        return _made_from(connection, bank, erasure.thread, erasure.message)
+        statement, values["thread"] = _THREAD, erasure.thread
     else:
         return []
-    rows = raw(connection).execute(f"SELECT id FROM units WHERE {query}", values)
-    return sorted(row[0] for row in rows)
+    return list(connection.scalars(statement, {"bank": bank, **values}))
 
 
 def _with_derived(connection: Connection, rows: list[int], erasure: Erasure) -> list[int]:
@@ -629,13 +782,15 @@ def _with_derived(connection: Connection, rows: list[int], erasure: Erasure) -> 
     With a document go its items, unless messages or moments are chosen: an item goes with its own. With an item goes what
     retells its document.
     """
+    if not rows:
+        return []
     whole = erasure.unit is not None
     if erasure.thread is None and erasure.window is None and erasure.before is None:
-        rows = _with_items(connection, rows)
-    documents = documents_of(connection, rows)
+        rows = sorted({*rows, *connection.scalars(_ITEMS, {"rows": rows})})
+    parents = documents_of(connection, rows)
     while True:
-        derived = with_observations(connection, [*rows, *documents])
-        derived = sorted({*with_wordings(connection, derived, whole=whole)} - {*documents})
+        derived = with_observations(connection, [*rows, *parents])
+        derived = sorted({*with_wordings(connection, derived, whole=whole)} - {*parents})
         if len(derived) == len(rows):
             return derived
         rows, whole = derived, False
@@ -645,80 +800,53 @@ def _older(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     """Row ids of the units that were mentioned before a moment, all or those with one of the tags."""
     if erasure.before is None:
         return []
-    rows = raw(connection).execute(
-        "SELECT id, tags FROM units WHERE bank = ? AND kind <> ? AND mentioned_at < ?",
-        (bank, UnitKind.ITEM, to_micros(erasure.before)),
-    )
-    wanted = set(erasure.tags)
-    return [row for row, tags in rows if not wanted or wanted & set(json.loads(tags))]
-
-
-def _texts(connection: Connection, bank: int) -> Iterator[str]:
-    """The texts of a bank's memories."""
-    return (text for (text,) in raw(connection).execute("SELECT text FROM units WHERE bank = ?", (bank,)))
+    older = connection.execute(_BEFORE, {"bank": bank, "before": to_micros(erasure.before)})
+    return [row for row, tags in older if _is_tagged(tags, erasure)]
 
 
 def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[int]:
     """The units without those in which the names erased stand inside longer names alone: Apollo 2 does not go with Apollo."""
-    if not whole:
+    if not whole or not rows:
         return rows
-    found = raw(connection).execute(
-        "SELECT units.id, text FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value",
-        (json.dumps(rows),),
-    )
-    return [row for row, text in found if not whole.only_inside_longer(text)]
+    texts = connection.execute(_TEXTS_OF, {"rows": rows})
+    return [row for row, text in texts if not whole.only_inside_longer(text)]
 
 
 def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     """Row ids of the units given by id, and of those in whose text, context or metadata an identifier or a name stands."""
-    given = json.dumps(erasure.units)
-    chosen = (
-        raw(connection)
-        .execute(
-            "SELECT id FROM units WHERE bank = ? AND unit_id IN (SELECT value FROM json_each(?)) AND kind <> ?",
-            (bank, given, UnitKind.ITEM),
-        )
-        .fetchall()
-    )
+    rows: list[int] = []
+    if erasure.units:
+        rows += connection.scalars(_UNITS, {"bank": bank, "units": erasure.units})
     if erasure.identifiers or erasure.told:
-        told = WholeNames(erasure.told, _texts(connection, bank) if erasure.told else ())
-        texts = raw(connection).execute(
-            "SELECT id, text || ' ' || context || ' ' || metadata FROM units WHERE bank = ? AND kind <> ?",
-            (bank, UnitKind.ITEM),
-        )
-        chosen += [
-            (row,) for row, text in texts if told.stand_in(text) or identifies_any(text, erasure.identifiers)
-        ]
-    return sorted({row for (row,) in chosen})
+        names = WholeNames(erasure.told, connection.scalars(_TEXTS, {"bank": bank}) if erasure.told else ())
+        for row, *texts in connection.execute(_WORDS, {"bank": bank}):
+            text = " ".join(map(str, texts))
+            if names.stand_in(text) or identifies_any(text, erasure.identifiers):
+                rows.append(row)
+    return rows
 
 
-def _made_from(connection: Connection, bank: int, thread: str, message: str | None) -> list[int]:
-    """Row ids of the units made from a conversation, or from one message of it."""
-    # A document may have been retained under the thread; it has a selector of its own.
-    query, values = "SELECT id FROM units WHERE bank = ? AND thread = ? AND document IS NULL", [bank, thread]
-    if message is not None:
-        query = "SELECT unit FROM unit_sources WHERE bank = ? AND thread = ? AND message = ?"
-        values.append(message)
-    return sorted(row for (row,) in raw(connection).execute(query, values))
-
-
-def _mentioning(connection: Connection, bank: int, entity: str, names: Collection[str]) -> list[int]:
-    """Row ids of the units that mention an entity under one of these normalised names."""
-    rows = raw(connection).execute(
-        "SELECT unit, mentions.text FROM entities JOIN mentions ON entity = entities.id "
-        "WHERE entities.bank = ? AND entity_id = ? ORDER BY unit",
-        (bank, entity),
-    )
-    return [unit for unit, text in rows if normalise_name(text) in names]
-
-
-def _with_items(connection: Connection, rows: list[int]) -> list[int]:
-    """The units and the items of those that are documents."""
-    items = raw(connection).execute(
-        "SELECT units.id FROM json_each(?) AS given CROSS JOIN units ON head = given.value",
-        (json.dumps(rows),),
-    )
-    return sorted({*rows, *(row for (row,) in items)})
+_RELEASE_ITEMS = (
+    update(units)
+    .where(among(units.c.head, "rows"))
+    .values(kind=UnitKind.MEMORY.value, head=None, number=0, changed=bindparam("at"))
+)
+_CLOSED_BY = and_(
+    validity_events.c.kind == ValidityKind.CLOSED.value, among(validity_events.c.by_unit, "rows")
+)
+_ENDED = (
+    select(units.c.id, units.c.closed_at)
+    .distinct()
+    .join(validity_events, validity_events.c.unit == units.c.id)
+    .where(_CLOSED_BY, units.c.fact_type != FactType.OPINION.value, ~among(units.c.id, "rows"))
+    .order_by(units.c.id)
+)
+_DELETE_ENDINGS = delete(validity_events).where(among(validity_events.c.unit, "units"), _CLOSED_BY)
+_CLOSE = (
+    update(units)
+    .where(units.c.id == bindparam("row"))
+    .values(changed=bindparam("at"), **closing(bindparam("closed", type_=Int)))
+)
 
 
 def _undo_endings(target: Target, rows: list[int]) -> list[int]:
@@ -727,51 +855,60 @@ def _undo_endings(target: Target, rows: list[int]) -> list[int]:
     It was never said, so the log does not keep it. Wordings of opinions follow rules of their own (`opinion_erasure`).
     Items whose document goes become memories by themselves.
     """
-    connection, given = target.connection, json.dumps(rows)
-    raw(connection).execute(
-        "UPDATE units SET kind = ?, head = NULL, number = 0, changed = ? WHERE head IN (SELECT value FROM json_each(?))",
-        (UnitKind.MEMORY, target.revision, given),
-    )
-    ended = (
-        raw(connection)
-        .execute(
-            "SELECT DISTINCT units.id, closed_at FROM json_each(:rows) AS given "
-            "CROSS JOIN validity_events AS event ON by_unit = given.value JOIN units ON units.id = event.unit "
-            "WHERE event.kind = :closed AND units.fact_type <> :opinion "
-            "AND units.id NOT IN (SELECT value FROM json_each(:rows)) ORDER BY units.id",
-            {"rows": given, "closed": ValidityKind.CLOSED.value, "opinion": FactType.OPINION.value},
-        )
-        .fetchall()
-    )
-    raw(connection).executemany(
-        "DELETE FROM validity_events WHERE unit = ? AND kind = ? AND by_unit IN (SELECT value FROM json_each(?))",
-        [(row, ValidityKind.CLOSED.value, given) for row, _ in ended],
-    )
+    if not rows:
+        return []
+    connection = target.connection
+    connection.execute(_RELEASE_ITEMS, {"at": target.revision, "rows": rows})
+    ended = connection.execute(_ENDED, {"rows": rows}).all()
+    if not ended:
+        return []
+    connection.execute(_DELETE_ENDINGS, {"units": [unit.id for unit in ended], "rows": rows})
     after = [(row, closed_at, closed_by_log(connection, row)) for row, closed_at in ended]
-    changed = [(closed, target.revision, row) for row, closed_at, closed in after if closed != closed_at]
-    raw(connection).executemany("UPDATE units SET closed_at = ?, changed = ? WHERE id = ?", changed)
-    documents = move_documents(target, [row for row, _ in ended])
-    change_facts(target, {*(row for _, _, row in changed), *documents})
-    return [row for closed, _, row in changed if closed is None]
+    changed: list[Values] = [
+        {"row": row, "closed": closed, "at": target.revision}
+        for row, closed_at, closed in after
+        if closed != closed_at
+    ]
+    run_many(connection, _CLOSE, changed)
+    parents = move_documents(target, [row for row, _ in ended])
+    change_facts(target, {*(unit["row"] for unit in changed), *parents})
+    return [unit["row"] for unit in changed if unit["closed"] is None]
 
 
-def _ids_of(connection: Connection, rows: list[int], *kinds: UnitKind) -> list[str]:
-    """Unit ids of those of these kinds."""
-    found = raw(connection).execute(
-        "SELECT unit_id FROM json_each(?) AS given JOIN units ON units.id = given.value "
-        "WHERE kind IN (SELECT value FROM json_each(?)) ORDER BY units.id",
-        (json.dumps(rows), json.dumps(kinds)),
-    )
-    return [row[0] for row in found]
+_KINDS = select(units.c.unit_id, units.c.kind).where(among(units.c.id, "rows")).order_by(units.c.id)
+_NAMES = select(entities.c.names).where(
+    entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity")
+)
+
+
+def _kinds_of(connection: Connection, rows: list[int]) -> Sequence[tuple[str, str]]:
+    """Unit ids and kinds, by row id."""
+    return connection.execute(_KINDS, {"rows": rows}).all() if rows else ()
 
 
 def _names(connection: Connection, bank: int, erasure: Erasure) -> frozenset[str]:
     """Normalised names of the entity to be erased, or those of them that are meant; none if none is."""
-    if erasure.names:
+    if erasure.names or erasure.entity is None:
         return frozenset({*erasure.names, *erasure.told})
-    query = "SELECT names FROM entities WHERE bank = ? AND entity_id = ?"
-    found = raw(connection).execute(query, (bank, erasure.entity)).fetchone()
-    return frozenset({*(json.loads(found[0]) if found else ()), *erasure.told})
+    names = connection.scalar(_NAMES, {"bank": bank, "entity": erasure.entity})
+    return frozenset({*json.loads(names or "[]"), *erasure.told})
+
+
+_HANGING: dict[str, tuple[Column[int], ...]] = {
+    "vectors": (vectors.c.unit,),
+    "records": (records.c.unit,),
+    "links": (links.c.source, links.c.target),
+    "mentions": (mentions.c.unit,),
+    "validity_events": (validity_events.c.unit,),
+    "evidence": (evidence.c.opinion, evidence.c.fact, evidence.c.version),
+}
+_GOING = select(
+    *(
+        select(func.count()).where(or_(*(among(column, "rows") for column in columns))).label(table)
+        for table, columns in _HANGING.items()
+    )
+)
+"""How many rows of other tables go with units."""
 
 
 def _erase_some(
@@ -780,36 +917,25 @@ def _erase_some(
     """Traces and names first, while the units still tell what they were; then the units."""
     counts = erase_traces(connection, bank, rows, erasure, traces)
     gone = erase_names(connection, bank, rows, erasure)
-    touched = touched_categories(connection, json.dumps(rows))
-    for table in ("vectors", "records", "links", "mentions", "validity_events", "evidence"):
-        counts[table] = _count(connection, table, rows)
-    raw(connection).executemany("DELETE FROM units WHERE id = ?", [(row,) for row in rows])
-    counts["categories"] = erase_unused(connection, touched)
+    if rows:
+        touched = touched_categories(connection, rows)
+        counts |= connection.execute(_GOING, {"rows": rows}).mappings().one()
+        _delete(connection, units, rows)
+        counts["categories"] = erase_unused(connection, touched)
     return gone, {**counts, "entities": len(gone.entities), "names": gone.lost}
 
 
-def _count(connection: Connection, table: str, rows: list[int]) -> int:
-    """How many rows of a table go with these units."""
-    given = "(SELECT value FROM json_each(:rows))"
-    columns = {
-        "links": f"source IN {given} OR target IN {given}",
-        "evidence": f"opinion IN {given} OR fact IN {given} OR version IN {given}",
-    }
-    where = columns.get(table, f"unit IN {given}")
-    (found,) = (
-        raw(connection)
-        .execute(f"SELECT count(*) FROM {table} WHERE {where}", {"rows": json.dumps(rows)})
-        .fetchone()
-    )
-    return int(found)
+_ENTITIES = (
+    select(entities.c.entity_id, entities.c.names)
+    .where(entities.c.bank == bindparam("bank"))
+    .order_by(entities.c.id)
+)
 
 
 def _erase_all(connection: Connection, bank: int) -> tuple[ErasedNames, dict[str, int]]:
-    query = "SELECT entity_id, names FROM entities WHERE bank = ? ORDER BY id"
-    entities = raw(connection).execute(query, (bank,)).fetchall()
-    names = {name for _, known in entities for name in json.loads(known)}
+    known = connection.execute(_ENTITIES, {"bank": bank}).all()
+    names = {name for entity in known for name in json.loads(entity.names)}
     counts = {
-        table: raw(connection).execute(f"DELETE FROM {table} WHERE bank = ?", (bank,)).rowcount
-        for table in BANK_CONTENT
+        name: connection.execute(statement, {"bank": bank}).rowcount for name, statement in _CONTENT.items()
     }
-    return ErasedNames(tuple(row[0] for row in entities), tuple(sorted(names)), 0), counts
+    return ErasedNames(tuple(entity.entity_id for entity in known), tuple(sorted(names)), 0, 0), counts

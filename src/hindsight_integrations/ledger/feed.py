@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import BindParameter, ColumnElement
 
 from hindsight_integrations.ledger.checksums import well_formed
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import found_loss, token_of
 from hindsight_integrations.ledger.rows import BankRow, fetched, missing_bank
 from hindsight_integrations.ledger.rules import bank_key, past_gaps
@@ -76,11 +76,13 @@ _BANK: BindParameter[int] = bindparam("bank")
 _SINCE: BindParameter[int] = bindparam("since")
 
 _HEADER = (
-    select(banks.c.id, banks.c.revision, banks.c.dimension, ledger.c.id, commits.c.token)
+    select(
+        banks.c.id, banks.c.revision, banks.c.dimension, ledger.c.id, commits.c.token, graph_epochs.c.revision
+    )
     .select_from(
-        banks.join(ledger, literal(True)).outerjoin(
-            commits, (commits.c.bank == banks.c.id) & (commits.c.revision == banks.c.revision)
-        )
+        banks.join(ledger, literal(True))
+        .outerjoin(commits, (commits.c.bank == banks.c.id) & (commits.c.revision == banks.c.revision))
+        .outerjoin(graph_epochs, graph_epochs.c.bank == banks.c.id)
     )
     .where(banks.c.name == _BANK)
 )
@@ -141,10 +143,9 @@ _block = (
 _LINKS = select(
     packed(_block.c.source),
     packed(_block.c.target),
-    packed(_block.c.code.op("<<")(_CODE_SHIFT).op("|")(cast(_block.c.weight * _WEIGHT_STEPS, BigInteger))),
+    packed(_block.c.code * (1 << _CODE_SHIFT) + cast(_block.c.weight * _WEIGHT_STEPS, BigInteger)),
     func.max(_block.c.revision),
 )
-_GRAPH_EPOCH = select(graph_epochs.c.revision).where(graph_epochs.c.bank == _BANK)
 _WAITING = select(func.count()).where(
     units.c.bank == _BANK, units.c.kind == literal(UnitKind.TURN.value, literal_execute=True)
 )
@@ -262,17 +263,20 @@ class SqliteFeed:
         bank: the bank's row.
     """
 
-    def __init__(self, connection: Connection, bank: str, database: SqliteDatabase) -> None:
+    def __init__(self, connection: Connection, bank: str, database: Database) -> None:
         header = connection.execute(_HEADER, {"bank": bank}).one_or_none()
         if header is None:
             raise missing_bank(connection, bank)
         self.bank = BankRow(*header[:3])
         self._bank, self._revision = self.bank.id, self.bank.revision
-        own, token = header[3:]
+        own, token, epoch = header[3:]
+        self._graph_epoch = int(epoch or 0)
         self._mark = Watermark(own, self._bank, self._revision, (token or b"").hex())
         self._connection, self._name = connection, bank
         self._path, self._accept_loss = database.path, database.accept_loss
+        self._tokens = {self._revision: self._mark.token}
         self._removed: dict[int, IntArray] = {}
+        self._erased: dict[int, bool] = {}
 
     @property
     def revision(self) -> int:
@@ -286,10 +290,10 @@ class SqliteFeed:
 
     def knows(self, mark: Watermark) -> bool:
         """Whether a mark is of this bank's history; see the port."""
-        token = self._mark.token
-        if mark.revision != self._revision:
-            token = token_of(self._connection, self._bank, mark.revision)
-        if (mark.ledger, mark.generation, mark.token) == (self._mark.ledger, self._bank, token):
+        if mark.revision not in self._tokens:
+            self._tokens[mark.revision] = token_of(self._connection, self._bank, mark.revision)
+        own = self._mark.ledger, self._bank, self._tokens[mark.revision]
+        if (mark.ledger, mark.generation, mark.token) == own:
             return True
         loss = found_loss(self._connection, (), [IndexMark("index", bank_key(self._name), mark)])
         if loss and not self._accept_loss:
@@ -299,7 +303,7 @@ class SqliteFeed:
     @property
     def graph_epoch(self) -> int:
         """The last revision that changed links or mentions in place; 0 if none did."""
-        return self._number(_GRAPH_EPOCH)
+        return self._graph_epoch
 
     def count(self) -> int:
         """How many units the bank holds, turns that wait included."""
@@ -413,7 +417,10 @@ class SqliteFeed:
 
     def erased(self, since: int) -> bool:
         """Whether anything was erased after `since`."""
-        return self._connection.execute(_ERASED, {"bank": self._bank, "since": since}).first() is not None
+        if since not in self._erased:
+            row = self._connection.execute(_ERASED, {"bank": self._bank, "since": since}).first()
+            self._erased[since] = row is not None
+        return self._erased[since]
 
     def roles(self) -> IntArray:
         """Row ids of entities that have a role, ascending."""

@@ -7,30 +7,132 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, case, delete, exists, func, or_, select, union, update
 
 from hindsight_integrations.errors import MemoryDamaged, RevisionConflict
-from hindsight_integrations.ledger import tasks
 from hindsight_integrations.ledger.commit import FLOAT_BYTES, write_units
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.records import digest
 from hindsight_integrations.ledger.rows import BankReads, Row, Target, fetched, find_bank, unit_rows
 from hindsight_integrations.ledger.rules import check_shape
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
+from hindsight_integrations.ledger.tables import (
+    Int,
+    String,
+    banks,
+    erasures,
+    item_residue,
+    item_units,
+    items,
+    tasks,
+    units,
+    unscrubbed,
+)
+from hindsight_integrations.ledger.tasks import complete, enqueue
 from hindsight_integrations.model.items import Item, ItemDelete, ItemKey, ItemWrite, Namespace
 from hindsight_integrations.model.namespaces import namespace_from, namespace_range, namespace_text
 from hindsight_integrations.model.tasks import TaskClaim, TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.time import MICROSECOND, from_micros, to_micros
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
 
-_COLUMNS = "items.id, namespace, items.key, items.value, created_at, updated_at, expires_at, checksum"
-ALIVE = "(expires_at IS NULL OR expires_at > :now)"
-UNDER = "namespace >= :first AND (:after IS NULL OR namespace < :after)"
-NAMED = (
-    "json_each(:keys) AS given CROSS JOIN items ON items.bank = :bank "
-    "AND namespace = given.value ->> 0 AND items.key = given.value ->> 1"
+_OF_BANK = items.c.bank == bindparam("of")
+_IN_NAMESPACE = items.c.namespace == bindparam("within")
+_NAMED = _OF_BANK, _IN_NAMESPACE, items.c.key == bindparam("named")
+_KEYS = _OF_BANK, _IN_NAMESPACE, among(items.c.key, "keys")
+_after = bindparam("after", type_=String)
+_UNDER = _OF_BANK, items.c.namespace >= bindparam("first"), or_(_after.is_(None), items.c.namespace < _after)
+_ALIVE = or_(items.c.expires_at.is_(None), items.c.expires_at > bindparam("now"))
+# Few items expire: SQLite would read the bank's items rather than the index of those that do.
+_EXPIRING = unindexed(items.c.bank) == bindparam("of"), items.c.expires_at.is_not(None)
+
+_COLUMNS = "id", "namespace", "key", "value", "created_at", "updated_at", "expires_at", "checksum"
+_ITEMS = select(*items.c[_COLUMNS])
+_ALL = _ITEMS.where(_OF_BANK).order_by(items.c.id)
+_BY_KEYS = _ITEMS.where(*_KEYS, _ALIVE)
+_BY_ROWS = _ITEMS.where(unindexed(items.c.bank) == bindparam("of"), among(items.c.id, "rows"), _ALIVE)
+_LISTED = (
+    _ITEMS.where(*_UNDER, _ALIVE)
+    .order_by(items.c.updated_at.desc(), items.c.namespace, items.c.key)
+    .limit(bindparam("limit", type_=Int))
+    .offset(bindparam("offset", type_=Int))
 )
+_has_texts = exists().where(item_units.c.item == items.c.id)
+_LISTINGS = {None: _LISTED, True: _LISTED.where(_has_texts), False: _LISTED.where(~_has_texts)}
+_NAMESPACES = select(items.c.namespace).distinct().where(*_UNDER, _ALIVE)
+_ROWS_UNDER = select(items.c.id).where(*_UNDER)
+_NAMED_ITEM = select(items.c.id, items.c.value).where(*_NAMED)
+_UNIT_IDS = select(units.c.unit_id).join_from(item_units, items).join(units).where(*_KEYS)
+_UNITS = select(item_units.c.unit).where(among(item_units.c.item, "rows"))
+_OTHER_UNITS = (
+    select(item_units.c.unit)
+    .join_from(item_units, units)
+    .where(item_units.c.item == bindparam("item"), ~among(units.c.unit_id, "kept"))
+)
+_EXPIRED = select(items.c.id).where(*_EXPIRING, items.c.expires_at <= bindparam("now"))
+_FIRST_TO_EXPIRE = select(items.c.expires_at).where(*_EXPIRING).order_by(items.c.expires_at).limit(1)
+_EXPIRED_BANKS = (
+    select(banks.c.name)
+    .where(
+        banks.c.id.in_(
+            union(
+                select(items.c.bank).where(items.c.expires_at <= bindparam("now")),
+                select(item_residue.c.bank),
+            )
+        )
+    )
+    .order_by(banks.c.name)
+)
+_RESIDUE = select(item_residue.c.texts).where(item_residue.c.bank == bindparam("of"))
+
+_SEAL = update(items).where(items.c.id == bindparam("row")).values(checksum=bindparam("sum"))
+_REFRESH = (
+    update(items)
+    .where(*_KEYS, items.c.ttl.is_not(None), _ALIVE)
+    .values(expires_at=items.c.ttl + bindparam("now"))
+)
+_DELETE = delete(items).where(among(items.c.id, "rows"))
+_new = insert(items).excluded
+_PUT = (
+    insert(items)
+    .on_conflict_do_update(
+        index_elements=["bank", "namespace", "key"],
+        set_={
+            **{name: _new[name] for name in ("value", "checksum", "updated_at", "ttl", "expires_at")},
+            "created_at": case(
+                (items.c.expires_at <= _new.updated_at, _new.created_at), else_=items.c.created_at
+            ),
+        },
+    )
+    .returning(items.c.id)
+)
+_ADD_UNITS = (
+    insert(item_units)
+    .from_select(
+        ["unit", "item"],
+        select(units.c.id, items.c.id)
+        .join_from(items, units, units.c.bank == items.c.bank)
+        .where(*_NAMED, among(units.c.unit_id, "units")),
+    )
+    .on_conflict_do_nothing()
+)
+_new_residue = insert(item_residue).excluded
+_ADD_RESIDUE = insert(item_residue).on_conflict_do_update(
+    index_elements=["bank"], set_={"texts": item_residue.c.texts + _new_residue.texts}
+)
+_DELETE_RESIDUE = delete(item_residue).where(item_residue.c.bank == bindparam("of"))
+_MARK_ERASURE = insert(erasures).on_conflict_do_update(
+    index_elements=["bank"], set_={"revision": insert(erasures).excluded.revision}
+)
+_MARK_UNSCRUBBED = insert(unscrubbed).on_conflict_do_nothing()
+_expiry_tasks = tasks.c.bank == bindparam("of"), tasks.c.kind == TaskKind.EXPIRE_ITEMS.value
+_NEXT_EXPIRY = select(func.min(tasks.c.not_before)).where(
+    *_expiry_tasks, tasks.c.state == TaskState.PENDING.value
+)
+_DELETE_DONE = delete(tasks).where(*_expiry_tasks, tasks.c.state == TaskState.DONE.value)
+
+SOONEST = timedelta(seconds=1)  # items that expire together go together; what has expired is hidden anyway
 
 
 class ItemReads(BankReads):
@@ -39,21 +141,19 @@ class ItemReads(BankReads):
     def items(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> list[Item | None]:
         """The item of each key, or None."""
         with self._at(bank) as (connection, row):
-            query = f"SELECT {_COLUMNS} FROM {NAMED} WHERE {ALIVE}"
-            values = {"keys": keys_text(keys), "bank": row, "now": to_micros(now)}
-            found = [item for _, item in _sound(bank, fetched(connection, query, values))]
-        by_key = {(item.namespace, item.key): item for item in found}
+            rows = [
+                item
+                for values in _by_namespace(row, keys)
+                for item in fetched(connection, _BY_KEYS, {**values, "now": to_micros(now)})
+            ]
+        by_key = {(item.namespace, item.key): item for _, item in _sound(bank, rows)}
         return [by_key.get((tuple(namespace), key)) for namespace, key in keys]
 
     def items_at(self, bank: str, rows: Sequence[int], now: datetime) -> dict[int, Item]:
         """Items by row id."""
-        query = (
-            f"SELECT {_COLUMNS} FROM json_each(:rows) AS given CROSS JOIN items ON items.id = given.value "
-            f"WHERE items.bank = :bank AND {ALIVE}"
-        )
         with self._at(bank) as (connection, row):
-            values = {"rows": json.dumps(list(rows)), "bank": row, "now": to_micros(now)}
-            return dict(_sound(bank, fetched(connection, query, values)))
+            values = {"rows": rows, "of": row, "now": to_micros(now)}
+            return dict(_sound(bank, fetched(connection, _BY_ROWS, values)))
 
     def listed_items(
         self,
@@ -66,15 +166,9 @@ class ItemReads(BankReads):
         offset: int = 0,
     ) -> list[tuple[int, Item]]:
         """Items under a prefix, the newest first."""
-        has_texts = "EXISTS (SELECT 1 FROM item_units WHERE item = items.id)"
-        chosen = "" if searchable is None else f" AND {has_texts}" if searchable else f" AND NOT {has_texts}"
-        query = (
-            f"SELECT {_COLUMNS} FROM items WHERE bank = :bank AND {UNDER} AND {ALIVE}{chosen} "
-            "ORDER BY updated_at DESC, namespace, key LIMIT :limit OFFSET :offset"
-        )
         with self._at(bank) as (connection, row):
-            values = {**_under(prefix, row, now), "limit": limit, "offset": offset}
-            return _sound(bank, fetched(connection, query, values))
+            values = {**_under(prefix, row), "now": to_micros(now), "limit": limit, "offset": offset}
+            return _sound(bank, fetched(connection, _LISTINGS[searchable], values))
 
     def damaged_items(self, bank: str) -> tuple[str, ...]:
         """Key and namespace of the items that are not what was written."""
@@ -83,39 +177,39 @@ class ItemReads(BankReads):
 
     def item_namespaces(self, bank: str, prefix: Namespace, now: datetime) -> list[Namespace]:
         """Namespaces under a prefix, in order."""
-        query = f"SELECT DISTINCT namespace FROM items WHERE bank = :bank AND {UNDER} AND {ALIVE}"
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(query, _under(prefix, row, now)).fetchall()
-        return sorted(namespace_from(text) for (text,) in found)
+            texts = connection.execute(_NAMESPACES, {**_under(prefix, row), "now": to_micros(now)}).scalars()
+            return sorted(map(namespace_from, texts))
 
     def item_unit_ids(self, bank: str, keys: Sequence[ItemKey]) -> frozenset[str]:
         """Ids of the units that are texts of these items."""
-        query = (
-            f"SELECT unit_id FROM {NAMED} JOIN item_units ON item = items.id JOIN units ON units.id = unit"
-        )
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(query, {"keys": keys_text(keys), "bank": row}).fetchall()
-        return frozenset(unit for (unit,) in found)
+            return frozenset(
+                unit
+                for values in _by_namespace(row, keys)
+                for unit in connection.execute(_UNIT_IDS, values).scalars()
+            )
 
 
 def damaged_items(connection: Connection, bank: int) -> tuple[str, ...]:
     """Key and namespace of the bank's items that are not what was written."""
-    rows = fetched(connection, f"SELECT {_COLUMNS} FROM items WHERE bank = ? ORDER BY id", (bank,))
-    return tuple(_name(each) for each in rows if not _is_sound(each))
+    return tuple(_name(row) for row in fetched(connection, _ALL, {"of": bank}) if not _is_sound(row))
 
 
 def seal_items(connection: Connection, bank: int) -> None:
     """Give a bank's items the checksum of what is stored now."""
-    rows = fetched(connection, f"SELECT {_COLUMNS} FROM items WHERE bank = ?", (bank,))
-    query = "UPDATE items SET checksum = ? WHERE id = ?"
-    raw(connection).executemany(
-        query, [(item_checksum(each[1], each[2], each[3], each[5]), each[0]) for each in rows]
-    )
+    rows = fetched(connection, _ALL, {"of": bank})
+    run_many(connection, _SEAL, [{"row": row[0], "sum": _checksum(row)} for row in rows])
 
 
 def item_checksum(namespace: str, key: str, value: str, updated_at: int) -> int:
-    """The checksum of an item as it is stored. Times to live are left out: a read begins them anew."""
+    """The checksum of an item as it is stored. Times to live are left out: a read restarts them."""
     return digest((namespace, key, value, updated_at))
+
+
+def _checksum(row: Row) -> int:
+    _, namespace, key, value, _, updated, *_ = row
+    return item_checksum(namespace, key, value, updated)
 
 
 def _name(row: Row) -> str:
@@ -123,8 +217,7 @@ def _name(row: Row) -> str:
 
 
 def _is_sound(row: Row) -> bool:
-    _, namespace, key, value, _, updated, _, checksum = row
-    return item_checksum(namespace, key, value, updated) == int(checksum)
+    return _checksum(row) == int(row[-1])
 
 
 def _sound(bank: str, rows: Sequence[Row]) -> list[tuple[int, Item]]:
@@ -138,14 +231,23 @@ def _sound(bank: str, rows: Sequence[Row]) -> list[tuple[int, Item]]:
     return [(row[0], _item(row)) for row in rows]
 
 
-def keys_text(keys: Sequence[ItemKey]) -> str:
-    """(namespace text, key) of each, as JSON: what NAMED binds as `:keys`."""
-    return json.dumps([(namespace_text(tuple(namespace)), key) for namespace, key in keys])
+def _by_namespace(bank: int, keys: Iterable[ItemKey]) -> list[dict[str, Any]]:
+    """What _KEYS binds to select these items: one statement per namespace."""
+    by_namespace: dict[str, list[str]] = {}
+    for namespace, key in keys:
+        by_namespace.setdefault(namespace_text(tuple(namespace)), []).append(key)
+    return [{"of": bank, "within": text, "keys": keys} for text, keys in by_namespace.items()]
 
 
-def _under(prefix: Namespace, bank: int, now: datetime) -> dict[str, Any]:
+def _named(bank: int, write: ItemWrite | ItemDelete) -> dict[str, Any]:
+    """What _NAMED binds."""
+    return {"of": bank, "within": namespace_text(write.namespace), "named": write.key}
+
+
+def _under(prefix: Namespace, bank: int) -> dict[str, Any]:
+    """What _UNDER binds."""
     first, after = namespace_range(prefix)
-    return {"bank": bank, "first": first, "after": after, "now": to_micros(now)}
+    return {"of": bank, "first": first, "after": after}
 
 
 def _item(row: Row) -> Item:
@@ -160,9 +262,6 @@ def _item(row: Row) -> Item:
     )
 
 
-SOONEST = timedelta(seconds=1)  # items that expire together go together; what has expired is hidden anyway
-
-
 def enqueue_expiry(connection: Connection, bank: int, clock: datetime, now: datetime) -> None:
     """Enqueue a task for the first item to expire, unless one waits that is due by then. In the writer's transaction.
 
@@ -174,91 +273,73 @@ def enqueue_expiry(connection: Connection, bank: int, clock: datetime, now: date
         clock: the time by which tasks are due.
         now: the time by which items expire.
     """
-    kind, named = TaskKind.EXPIRE_ITEMS.value, "FROM tasks WHERE bank = ? AND kind = ? AND state = ?"
-    (first,) = raw(connection).execute("SELECT min(expires_at) FROM items WHERE bank = ?", (bank,)).fetchone()
+    first = connection.execute(_FIRST_TO_EXPIRE, {"of": bank}).scalar()
     if first is None:
         return
     delay = max((first - to_micros(now)) * MICROSECOND, SOONEST)
-    query = f"SELECT min(not_before) {named}"
-    (due,) = raw(connection).execute(query, (bank, kind, TaskState.PENDING.value)).fetchone()
+    due = connection.execute(_NEXT_EXPIRY, {"of": bank}).scalar()
     if due is not None and due <= to_micros(clock + delay):
         return
-    raw(connection).execute(f"DELETE {named}", (bank, kind, TaskState.DONE.value))
-    tasks.enqueue(connection, bank, [TaskWrite(TaskKind.EXPIRE_ITEMS, "{}", delay)], clock)
-
-
-_PUT = """
-INSERT INTO items (bank, namespace, key, value, created_at, updated_at, ttl, expires_at, checksum)
-VALUES (:bank, :namespace, :key, :value, :now, :now, :ttl, :now + :ttl, :checksum)
-ON CONFLICT DO UPDATE SET value = excluded.value, checksum = excluded.checksum, updated_at = excluded.updated_at, ttl = excluded.ttl,
-    created_at = iif(expires_at <= :now, excluded.created_at, created_at), expires_at = excluded.expires_at
-RETURNING id
-"""
+    connection.execute(_DELETE_DONE, {"of": bank})
+    enqueue(connection, bank, [TaskWrite(TaskKind.EXPIRE_ITEMS, "{}", delay)], clock)
 
 
 class SqliteItems:
     """`ItemWriter` over the writer's connection; see the port."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def write_items(self, bank: str, writes: Sequence[ItemWrite | ItemDelete], now: datetime) -> int:
         """Put and delete, all or nothing; the bank's revision afterwards."""
         with self._database.writing() as connection:
-            found = find_bank(connection, bank)
-            target = Target(connection, found.id, found.revision + 1)
-            units = _checked_units(target, bank, writes, found.dimension)
+            row = find_bank(connection, bank)
+            target = Target(connection, row.id, row.revision + 1)
+            new = _new_units(target, bank, writes, row.dimension)
             changed = sum(
                 _put(target, write, now) if isinstance(write, ItemWrite) else _deleted(target, write)
                 for write in writes
             )
-            _own(target, bank, writes, units)
-            enqueue_expiry(connection, found.id, self._database.clock.now(), now)
-            return _raised(target, bank, units) if changed or units else found.revision
+            _own(target, bank, writes, new)
+            enqueue_expiry(connection, row.id, self._database.clock.now(), now)
+            if not changed and not new:
+                return row.revision
+            advance(
+                target.connection,
+                target.bank,
+                target.revision,
+                len(new[0].vector) // FLOAT_BYTES if new else None,
+            )
+            return target.revision
 
     def refresh_items(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> int:
-        """Items with a time to live begin it anew."""
+        """Restart the time to live of these items; how many have one."""
         with self._database.writing() as connection:
-            values = {"keys": keys_text(keys), "bank": find_bank(connection, bank).id, "now": to_micros(now)}
-            return (
-                raw(connection)
-                .execute(
-                    f"UPDATE items SET expires_at = :now + ttl WHERE ttl IS NOT NULL AND {ALIVE} "
-                    f"AND id IN (SELECT items.id FROM {NAMED})",
-                    values,
-                )
-                .rowcount
-            )
+            named = _by_namespace(find_bank(connection, bank).id, keys)
+            return run_many(connection, _REFRESH, [{**values, "now": to_micros(now)} for values in named])
 
     def expire_items(self, bank: str, now: datetime, claims: Collection[TaskClaim] = ()) -> int:
         """Delete what has expired, complete these tasks, and enqueue the next."""
         with self._database.writing() as connection:
-            found, clock = find_bank(connection, bank), self._database.clock.now()
-            tasks.complete(connection, found.id, claims, clock)
-            target = Target(connection, found.id, found.revision + 1)
-            query = "SELECT id FROM items WHERE bank = ? AND expires_at <= ?"
-            rows = [row for (row,) in raw(connection).execute(query, (found.id, to_micros(now)))]
-            if _delete_rows(target, rows):
-                _raised(target, bank, ())
-            enqueue_expiry(connection, found.id, clock, now)
-            return len(rows)
+            row, clock = find_bank(connection, bank), self._database.clock.now()
+            complete(connection, row.id, claims, clock)
+            target = Target(connection, row.id, row.revision + 1)
+            expired = connection.execute(_EXPIRED, {"of": row.id, "now": to_micros(now)}).scalars().all()
+            if _delete_rows(target, expired):
+                advance(target.connection, target.bank, target.revision)
+            enqueue_expiry(connection, row.id, clock, now)
+            return len(expired)
 
     def forget_items(self, bank: str, namespace: Namespace, key: str | None) -> int:
         """Delete an item, or all under a prefix, as an erasure."""
-        first, after = namespace_range(namespace)
-        values = {
-            "bank": 0,
-            "first": first,
-            "after": after,
-            "key": key,
-            "namespace": namespace_text(namespace),
-        }
         with self._database.writing() as connection:
-            found = find_bank(connection, bank)
-            chosen = UNDER if key is None else "namespace = :namespace AND key = :key"
-            query = f"SELECT id FROM items WHERE bank = :bank AND {chosen}"
-            rows = [row for (row,) in raw(connection).execute(query, {**values, "bank": found.id})]
-            target = Target(connection, found.id, found.revision + 1)
+            row = find_bank(connection, bank)
+            if key is None:
+                result = connection.execute(_ROWS_UNDER, _under(namespace, row.id))
+            else:
+                result = connection.execute(_NAMED_ITEM, _named(row.id, ItemDelete(namespace, key)))
+            rows = result.scalars().all()
             if rows:
+                target = Target(connection, row.id, row.revision + 1)
                 _delete_rows(target, rows)
                 _begin_scrub(target)
             return len(rows)
@@ -271,81 +352,68 @@ class SqliteItems:
     def begin_item_scrub(self, bank: str) -> bool:
         """Make the indexes write what was removed, and have `scrub` made up for after a kill."""
         with self._database.writing() as connection:
-            found = find_bank(connection, bank)
-            if not _residue(connection, found.id):
+            row = find_bank(connection, bank)
+            if not _residue(connection, row.id):
                 return False
-            _begin_scrub(Target(connection, found.id, found.revision + 1))
+            _begin_scrub(Target(connection, row.id, row.revision + 1))
             return True
 
     def expired_banks(self, now: datetime) -> list[str]:
         """Banks that hold expired items or residue."""
-        query = (
-            "SELECT name FROM banks WHERE EXISTS (SELECT 1 FROM items WHERE bank = banks.id AND expires_at <= :now) "
-            "OR EXISTS (SELECT 1 FROM item_residue WHERE bank = banks.id) ORDER BY name"
-        )
         with self._database.reading() as connection:
-            return [name for (name,) in raw(connection).execute(query, {"now": to_micros(now)})]
+            return list(connection.execute(_EXPIRED_BANKS, {"now": to_micros(now)}).scalars())
 
 
 def _put(target: Target, write: ItemWrite, now: datetime) -> int:
-    """Insert or replace an item; how many units it had that are no texts of it any more."""
-    values: dict[str, Any] = {
+    """Insert or replace an item; how many units it had that are no longer its texts."""
+    named, instant = _named(target.bank, write), to_micros(now)
+    ttl = None if write.ttl is None else write.ttl // MICROSECOND
+    previous = target.connection.execute(_NAMED_ITEM, named).one_or_none()
+    values = {
         "bank": target.bank,
-        "namespace": namespace_text(write.namespace),
+        "namespace": named["within"],
         "key": write.key,
         "value": write.value,
-        "now": to_micros(now),
-        "ttl": None if write.ttl is None else write.ttl // MICROSECOND,
-        "checksum": item_checksum(namespace_text(write.namespace), write.key, write.value, to_micros(now)),
+        "created_at": instant,
+        "updated_at": instant,
+        "ttl": ttl,
+        "expires_at": None if ttl is None else instant + ttl,
+        "checksum": item_checksum(named["within"], write.key, write.value, instant),
     }
-    before = (
-        raw(target.connection)
-        .execute(
-            "SELECT id FROM items WHERE bank = :bank AND namespace = :namespace AND key = :key AND value <> :value",
-            values,
-        )
-        .fetchone()
-    )
-    ((row,),) = raw(target.connection).execute(_PUT, values).fetchall()
-    kept = json.dumps([unit.unit.id for unit in write.units])
-    gone = raw(target.connection).execute(
-        "SELECT unit FROM item_units JOIN units ON units.id = unit WHERE item = ? "
-        "AND unit_id NOT IN (SELECT value FROM json_each(?))",
-        (row, kept),
-    )
-    rows = [unit for (unit,) in gone]
-    remove_units(target, rows)
-    _leave_residue(target, len(rows) + (before is not None))
-    return len(rows)
+    item = target.connection.execute(_PUT, values).scalar_one()
+    if previous is None:
+        return 0
+    kept = [unit.unit.id for unit in write.units]
+    dropped = target.connection.execute(_OTHER_UNITS, {"item": item, "kept": kept}).scalars().all()
+    remove_units(target, dropped)
+    _leave_residue(target, len(dropped) + (previous.value != write.value))
+    return len(dropped)
 
 
 def _deleted(target: Target, write: ItemDelete) -> int:
     """Delete an item; how many units it had."""
-    found = raw(target.connection).execute(
-        "SELECT id FROM items WHERE bank = ? AND namespace = ? AND key = ?",
-        (target.bank, namespace_text(write.namespace), write.key),
-    )
-    return _delete_rows(target, [row for (row,) in found])
+    rows = target.connection.execute(_NAMED_ITEM, _named(target.bank, write)).scalars().all()
+    return _delete_rows(target, rows)
 
 
-def _delete_rows(target: Target, rows: list[int]) -> int:
+def _delete_rows(target: Target, rows: Sequence[int]) -> int:
     """Delete items by row id; how many units they had."""
-    given = json.dumps(rows)
-    query = "SELECT unit FROM item_units WHERE item IN (SELECT value FROM json_each(?))"
-    units = [unit for (unit,) in raw(target.connection).execute(query, (given,))]
-    remove_units(target, units)
-    raw(target.connection).execute("DELETE FROM items WHERE id IN (SELECT value FROM json_each(?))", (given,))
-    _leave_residue(target, len(units) + len(rows))
-    return len(units)
+    if not rows:
+        return 0
+    dropped = target.connection.execute(_UNITS, {"rows": rows}).scalars().all()
+    remove_units(target, dropped)
+    target.connection.execute(_DELETE, {"rows": rows})
+    _leave_residue(target, len(dropped) + len(rows))
+    return len(dropped)
 
 
-def _checked_units(
+def _new_units(
     target: Target, bank: str, writes: Iterable[ItemWrite | ItemDelete], dimension: int | None
 ) -> tuple[UnitWrite, ...]:
     """The units that are not there yet."""
-    given = {unit.unit.id: unit for write in writes if isinstance(write, ItemWrite) for unit in write.units}
-    known = unit_rows(target.connection, target.bank, list(given))
-    new = tuple(unit for unit_id, unit in given.items() if unit_id not in known)
+    by_id = {unit.unit.id: unit for write in writes if isinstance(write, ItemWrite) for unit in write.units}
+    rows = unit_rows(target.connection, target.bank, list(by_id))
+    new = tuple(unit for unit_id, unit in by_id.items() if unit_id not in rows)
     if any(not unit.vector for unit in new):
         raise RevisionConflict(bank, target.revision - 1, target.revision - 1)
     check_shape(WriteSet(bank, 0, units=new), dimension)
@@ -353,54 +421,30 @@ def _checked_units(
 
 
 def _own(
-    target: Target, bank: str, writes: Sequence[ItemWrite | ItemDelete], new: Sequence[UnitWrite]
+    target: Target, bank: str, writes: Sequence[ItemWrite | ItemDelete], new: tuple[UnitWrite, ...]
 ) -> None:
     """Write the units, and whose they are."""
-    write_units(target, WriteSet(bank, 0, units=tuple(new)))
-    for write in writes:
-        if isinstance(write, ItemWrite) and write.units:
-            raw(target.connection).execute(
-                "INSERT INTO item_units (unit, item) SELECT units.id, items.id FROM json_each(:units) AS given "
-                "CROSS JOIN units ON units.bank = :bank AND unit_id = given.value JOIN items "
-                "ON items.bank = :bank AND namespace = :namespace AND items.key = :key WHERE true ON CONFLICT DO NOTHING",
-                {
-                    "units": json.dumps([unit.unit.id for unit in write.units]),
-                    "bank": target.bank,
-                    "namespace": namespace_text(write.namespace),
-                    "key": write.key,
-                },
-            )
-
-
-def _raised(target: Target, bank: str, units: Sequence[UnitWrite]) -> int:
-    """The bank at the revision of this write."""
-    dimension = len(units[0].vector) // FLOAT_BYTES if units else find_bank(target.connection, bank).dimension
-    query = "UPDATE banks SET revision = ?, dimension = ? WHERE id = ?"
-    raw(target.connection).execute(query, (target.revision, dimension, target.bank))
-    return target.revision
+    write_units(target, WriteSet(bank, 0, units=new))
+    owners = [
+        {**_named(target.bank, write), "units": [unit.unit.id for unit in write.units]}
+        for write in writes
+        if isinstance(write, ItemWrite) and write.units
+    ]
+    run_many(target.connection, _ADD_UNITS, owners)
 
 
 def _leave_residue(target: Target, texts: int) -> None:
     if texts:
-        raw(target.connection).execute(
-            "INSERT INTO item_residue VALUES (?, ?) ON CONFLICT DO UPDATE SET texts = texts + excluded.texts",
-            (target.bank, texts),
-        )
+        target.connection.execute(_ADD_RESIDUE, {"bank": target.bank, "texts": texts})
 
 
 def _residue(connection: Connection, bank: int) -> int:
-    row = raw(connection).execute("SELECT texts FROM item_residue WHERE bank = ?", (bank,)).fetchone()
-    return int(row[0]) if row else 0
+    return connection.execute(_RESIDUE, {"of": bank}).scalar() or 0
 
 
 def _begin_scrub(target: Target) -> None:
-    """As after an erasure: indexes write their files anew from this revision on, and a kill before the scrub is made up for."""
-    raw(target.connection).execute("DELETE FROM item_residue WHERE bank = ?", (target.bank,))
-    raw(target.connection).execute(
-        "INSERT INTO erasures VALUES (?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision",
-        (target.bank, target.revision),
-    )
-    raw(target.connection).execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (target.bank,))
-    raw(target.connection).execute(
-        "UPDATE banks SET revision = ? WHERE id = ?", (target.revision, target.bank)
-    )
+    """As after an erasure: indexes rewrite their files from this revision on, and a scrub that is killed is made up for."""
+    target.connection.execute(_DELETE_RESIDUE, {"of": target.bank})
+    target.connection.execute(_MARK_ERASURE, {"bank": target.bank, "revision": target.revision})
+    target.connection.execute(_MARK_UNSCRUBBED, {"bank": target.bank})
+    advance(target.connection, target.bank, target.revision)

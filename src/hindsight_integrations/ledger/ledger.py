@@ -11,18 +11,20 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
-from hindsight_integrations.errors import InvalidRequest, LedgerFailed
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.ledger import tables
 from hindsight_integrations.ledger.archive import SqliteArchive
 from hindsight_integrations.ledger.checksums import vector_checksum
 from hindsight_integrations.ledger.commit import commit
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database, SqliteDatabase
 from hindsight_integrations.ledger.edits import SqliteEdits
 from hindsight_integrations.ledger.entities import EntityReader, SqliteEntityChanges
 from hindsight_integrations.ledger.erasure import SqliteErasure
 from hindsight_integrations.ledger.feed import SqliteFeed
 from hindsight_integrations.ledger.items import ItemReads, SqliteItems
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import (
     MentalModelReads,
     SqliteMentalModels,
@@ -51,7 +53,7 @@ from hindsight_integrations.ledger.rows import (
     missing_bank,
 )
 from hindsight_integrations.ledger.rules import bank_key, check_vectors
-from hindsight_integrations.ledger.sql import insert, raw, run_many
+from hindsight_integrations.ledger.sql import insert, run_many
 from hindsight_integrations.ledger.tables import banks, units, vectors
 from hindsight_integrations.ledger.tasks import SqliteTasks
 from hindsight_integrations.ledger.turns import SqliteTurns, ThreadReads
@@ -83,6 +85,10 @@ class SqliteSnapshot(
     def __init__(self, connection: Connection, row: BankRow, bank: str) -> None:
         self._connection, self._rows = connection, {bank: row.id}
 
+    def snapshot(self, bank: str) -> AbstractContextManager[SqliteSnapshot]:  # noqa: ARG002 - of any reader
+        """This state."""
+        return nullcontext(self)
+
     def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
         if bank not in self._rows:
             self._rows[bank] = find_bank(self._connection, bank).id
@@ -92,7 +98,7 @@ class SqliteSnapshot(
 class SqliteTransaction(SqliteSnapshot):
     """Reads and a commit on the writer's connection; see the port."""
 
-    def __init__(self, database: SqliteDatabase, connection: Connection, bank: str) -> None:
+    def __init__(self, database: Database, connection: Connection, bank: str) -> None:
         self._feed = SqliteFeed(connection, bank, database)
         super().__init__(connection, self._feed.bank, bank)
         self._database, self._bank, self._done = database, bank, False
@@ -153,7 +159,7 @@ class SqliteLedger(
     only where it replaces vectors.
     """
 
-    def __init__(self, database: SqliteDatabase) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
 
     @classmethod
@@ -243,6 +249,8 @@ class SqliteLedger(
         with self._database.writing() as connection:
             new = {"name": name, "key": key, "profile": fields_text(BankProfile())}
             connection.execute(insert(banks).on_conflict_do_nothing(), new)
+            newest = select(func.max(banks.c.id)).scalar_subquery()
+            connection.execute(update(tables.ledger).values(banks=newest))
         return self.bank(name)
 
     def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, matrix: Matrix) -> int:
@@ -269,12 +277,10 @@ class SqliteLedger(
                 ],
             )
             revision = row.revision + bool(replaced)
-            fields = {
-                "embedder": fields_text(embedder),
-                "dimension": embedder.dimension,
-                "revision": revision,
-            }
+            fields = {"embedder": fields_text(embedder), "dimension": embedder.dimension}
             connection.execute(update(banks).where(banks.c.id == row.id).values(fields))
+            if replaced:
+                advance(connection, row.id, revision)
         return revision
 
     def revision(self, bank: str) -> int:
@@ -283,13 +289,8 @@ class SqliteLedger(
             return find_bank(connection, bank).revision
 
     def problems(self) -> tuple[str, ...]:
-        """What SQLite finds wrong with the file itself."""
-        try:
-            with self._database.reading() as connection:
-                found = raw(connection).execute("PRAGMA integrity_check").fetchall()
-        except LedgerFailed as error:  # too damaged to be checked
-            return (error.reason,)
-        return tuple(row[0] for row in found if row[0] != "ok")
+        """What the database finds wrong with its own files."""
+        return self._database.problems()
 
     @contextmanager
     def snapshot(self, bank: str) -> Iterator[SqliteSnapshot]:

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 
-from sqlalchemy import Connection, and_, bindparam, column, func, select, table, update
+from sqlalchemy import Connection, and_, bindparam, func, select, update
 
 from hindsight_integrations.errors import LedgerLost
 from hindsight_integrations.ledger.sql import insert, run_many
-from hindsight_integrations.ledger.tables import banks, commits, ledger, losses
+from hindsight_integrations.ledger.tables import Int, banks, commits, ledger, losses
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.ports.watermark import IndexMark, Watermark
 
@@ -148,9 +148,17 @@ _TOKEN = (
 )
 """The token of a bank's commit: no row if there is no such bank, NULL if there is no such commit."""
 
-# SQLite's own table of the greatest row id that each AUTOINCREMENT column ever had.
-_SEQUENCES = table("sqlite_sequence", column("name"), column("seq"))
-_BANKS_MADE = select(func.max(_SEQUENCES.c.seq)).where(_SEQUENCES.c.name == banks.name)
+_BANKS_MADE = select(ledger.c.banks)
+_ADVANCE = (
+    update(banks)
+    .where(banks.c.id == bindparam("row"))
+    .values(
+        revision=bindparam("to"),
+        dimension=func.coalesce(bindparam("length", type_=Int), banks.c.dimension),
+    )
+)
+_DRAW = insert(commits)
+_NAME_BANK = update(ledger).values(bank=bindparam("row"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +193,13 @@ def counted(connection: Connection) -> HighWater:
     """Count the open transaction and draw its token; where the ledger will stand."""
     connection.execute(_COUNT, {"drawn": secrets.token_bytes(8)})
     return state_of(connection)
+
+
+def advance(connection: Connection, bank: int, revision: int, dimension: int | None = None) -> None:
+    """Raise a bank's revision, draw the commit's token, and set the length of the bank's vectors if one is given."""
+    connection.execute(_ADVANCE, {"row": bank, "to": revision, "length": dimension})
+    connection.execute(_DRAW, {"bank": bank, "revision": revision, "token": secrets.token_bytes(8)})
+    connection.execute(_NAME_BANK, {"row": bank})
 
 
 def token_of(connection: Connection, generation: int, revision: int) -> str:

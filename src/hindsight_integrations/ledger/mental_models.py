@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, and_, bindparam, delete, exists, func, or_, select, update
+from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, func, or_, select, update
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
-from hindsight_integrations.ledger.databases import SqliteDatabase
-from hindsight_integrations.ledger.rows import BankReads, Row, find_bank
+from hindsight_integrations.ledger.databases import Database
+from hindsight_integrations.ledger.rows import BankReads, find_bank
 from hindsight_integrations.ledger.sql import among, insert, run_many
 from hindsight_integrations.ledger.tables import (
     banks,
@@ -62,23 +63,8 @@ _AUTOMATIC = (
     .where(_OF_BANK, mental_models.c.refreshes == RefreshTrigger.AUTO.value)
     .order_by(mental_models.c.id)
 )
-_COLUMNS = (
-    "id",
-    "model_id",
-    "name",
-    "question",
-    "tags",
-    "refreshes",
-    "max_tokens",
-    "created_at",
-    "text",
-    "extractive",
-    "refreshed_at",
-)
 _MODELS = (
-    select(*mental_models.c[_COLUMNS], mental_models.c.revision, mental_models.c.checked_to, IS_WITHDRAWN)
-    .where(_OF_BANK)
-    .order_by(mental_models.c.name)
+    select(mental_models, IS_WITHDRAWN.label("withdrawn")).where(_OF_BANK).order_by(mental_models.c.name)
 )
 _NAMES = select(mental_models.c.name).where(_OF_BANK)
 _STANDING = select(mental_models.c.id, mental_models.c.checked_to).where(
@@ -138,9 +124,7 @@ _CHANGED_FACTS = (
     .order_by(units.c.changed.desc(), units.c.id.desc())
     .limit(bindparam("limit"))
 )
-_DIRECTIVE = select(*directives.c["directive_id", "text", "tags", "created_at"]).where(
-    directives.c.bank == bindparam("bank")
-)
+_DIRECTIVE = select(directives).where(directives.c.bank == bindparam("bank"))
 _DIRECTIVES = _DIRECTIVE.order_by(directives.c.id)
 _SAME_DIRECTIVE = _DIRECTIVE.where(
     directives.c["text"] == bindparam("text"), directives.c.tags == bindparam("tags")
@@ -161,7 +145,7 @@ def changes_facts(writes: WriteSet) -> bool:
     return bool(writes.events) or any(write.unit.fact_type in OBSERVED_NETWORKS for write in writes.units)
 
 
-def enqueue_refreshes(database: SqliteDatabase, connection: Connection, bank: int) -> None:
+def enqueue_refreshes(database: Database, connection: Connection, bank: int) -> None:
     """Enqueue the models of a bank that refresh automatically.
 
     Args:
@@ -172,7 +156,7 @@ def enqueue_refreshes(database: SqliteDatabase, connection: Connection, bank: in
     _enqueue(database, connection, bank, connection.execute(_AUTOMATIC, {"of": bank}).scalars())
 
 
-def _enqueue(database: SqliteDatabase, connection: Connection, bank: int, models: Iterable[str]) -> None:
+def _enqueue(database: Database, connection: Connection, bank: int, models: Iterable[str]) -> None:
     delay = database.refreshing
     writes = [TaskWrite(TaskKind.REFRESH_MODEL, NO_PAYLOAD, delay, key=model) for model in models]
     enqueue_keys(connection, bank, writes, database.clock.now())
@@ -185,7 +169,7 @@ class MentalModelReads(BankReads):
         """All of them, by name; see the port."""
         with self._at(bank) as (connection, row):
             models = connection.execute(_MODELS, {"of": row}).all()
-            standing = [model.id for model in models if not model[-1]]
+            standing = [model.id for model in models if not model.withdrawn]
             grounds: dict[int, list[str]] = {}
             if standing:
                 for model, unit in connection.execute(_GROUNDS, {"models": standing}):
@@ -207,7 +191,7 @@ class MentalModelReads(BankReads):
 class SqliteMentalModels:
     """The part of `LedgerMaintenance` that makes and removes mental models and directives."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def create_mental_model(self, bank: str, model: MentalModel, *, most: int) -> None:
         """Keep a standing question; see the port."""
@@ -333,27 +317,24 @@ def _unfit(reason: str, remedy: str) -> InvalidRequest:
     return InvalidRequest("refreshed", reason, remedy)
 
 
-def _model(row: Row, based_on: tuple[str, ...]) -> MentalModel:
-    _, own, name, question, tags, trigger, tokens, created_at, *answered = row
-    text, extractive, refreshed_at, revision, checked_to, withdrawn = answered
+def _model(row: Row[Any], based_on: tuple[str, ...]) -> MentalModel:
     return MentalModel(
-        id=own,
-        name=name,
-        question=question,
-        tags=tuple(json.loads(tags)),
-        trigger=RefreshTrigger(trigger),
-        max_tokens=tokens,
-        created_at=from_micros(created_at),
-        text="" if withdrawn else text,
-        extractive=bool(extractive and not withdrawn),
+        id=row.model_id,
+        name=row.name,
+        question=row.question,
+        tags=tuple(json.loads(row.tags)),
+        trigger=RefreshTrigger(row.refreshes),
+        max_tokens=row.max_tokens,
+        created_at=from_micros(row.created_at),
+        text="" if row.withdrawn else row.text,
+        extractive=bool(row.extractive and not row.withdrawn),
         based_on=based_on,
-        refreshed_at=None if refreshed_at is None else from_micros(refreshed_at),
-        revision=revision,
-        checked_to=checked_to,
-        withdrawn=bool(withdrawn),
+        refreshed_at=None if row.refreshed_at is None else from_micros(row.refreshed_at),
+        revision=row.revision,
+        checked_to=row.checked_to,
+        withdrawn=bool(row.withdrawn),
     )
 
 
-def _directive(row: Row) -> Directive:
-    own, text, tags, created_at = row
-    return Directive(own, text, tuple(json.loads(tags)), from_micros(created_at))
+def _directive(row: Row[Any]) -> Directive:
+    return Directive(row.directive_id, row.text, tuple(json.loads(row.tags)), from_micros(row.created_at))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -23,13 +23,12 @@ from sqlalchemy import (
     delete,
     exists,
     literal,
-    or_,
     select,
     update,
 )
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.rows import BankReads, Target, entity_rows, unit_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
@@ -76,7 +75,7 @@ _WITHOUT_TASK = _WAITING.where(
 )
 
 
-def observe_changed(database: SqliteDatabase, connection: Connection, bank: int, revision: int) -> None:
+def observe_changed(database: Database, connection: Connection, bank: int, revision: int) -> None:
     """Enqueue the entities whose facts this revision changes; a ledger that enqueues none notes that they wait.
 
     Args:
@@ -89,12 +88,12 @@ def observe_changed(database: SqliteDatabase, connection: Connection, bank: int,
     _enqueue(database, connection, bank, keys)
 
 
-def observe_bank(database: SqliteDatabase, connection: Connection, bank: int) -> None:
+def observe_bank(database: Database, connection: Connection, bank: int) -> None:
     """Enqueue the entities of a bank that wait and have no task, as after an archive came in."""
     _enqueue(database, connection, bank, connection.scalars(_WITHOUT_TASK, {"bank": bank}).all())
 
 
-def observe_unobserved(database: SqliteDatabase) -> None:
+def observe_unobserved(database: Database) -> None:
     """The same of all banks with changes that enqueued nobody; for who opens the ledger."""
     if database.observing is None:
         return
@@ -108,7 +107,7 @@ def observe_unobserved(database: SqliteDatabase) -> None:
         connection.execute(delete(unobserved))
 
 
-def _enqueue(database: SqliteDatabase, connection: Connection, bank: int, keys: Sequence[str]) -> None:
+def _enqueue(database: Database, connection: Connection, bank: int, keys: Sequence[str]) -> None:
     if not keys:
         return
     if database.observing is None:
@@ -240,9 +239,10 @@ _UNCHANGED = (
         ),
     )
 )
-_NO_OBSERVATIONS = select(units.c.unit_id).where(
+# Units that are no observations, or were there before.
+_UNFIT = select(units.c.unit_id).where(
     among(units.c.id, "rows"),
-    or_(units.c.fact_type != FactType.OBSERVATION.value, units.c.created != bindparam("revision")),
+    (units.c.fact_type != FactType.OBSERVATION.value) | (units.c.created != bindparam("revision")),
 )
 _OBSERVE = (
     update(entities)
@@ -279,10 +279,18 @@ def write_observed(target: Target, writes: WriteSet) -> None:
     facts = _grounds(target, writes.bank, entity, observed)
     made = set(observations_of(connection, [entity]))
     new = sorted(facts.keys() - made)
-    _check_observations(target, new)
+    if new and (unit := connection.scalar(_UNFIT, {"rows": new, "revision": target.revision})):
+        raise _unfit(
+            f"{unit!r} is no observation made of this entity", "Write its unit in the same write set."
+        )
     remove_units(target, made - facts.keys())
     run_many(connection, insert(observations), [{"unit": row, "entity": entity} for row in new])
-    _write_grounds(connection, facts)
+    # Rows are touched only where something differs.
+    before = {(row, fact) for row, fact in connection.execute(_GROUNDS, {"rows": sorted(facts)})}
+    after = {(row, fact) for row, grounds in facts.items() for fact in grounds}
+    run_many(connection, _DROP_GROUND, [{"row": row, "ground": fact} for row, fact in sorted(before - after)])
+    added = [{"observation": row, "fact": fact} for row, fact in sorted(after - before)]
+    run_many(connection, insert(observation_facts), added)
     # Facts that are gone since they were looked at are left out of it.
     left_out = sorted(unit_rows(connection, target.bank, observed.left_out).values())
     connection.execute(_LEAVE_OUT, {"entity": entity, "facts": json.dumps(left_out)})
@@ -306,32 +314,11 @@ def _grounds(target: Target, bank: str, entity: int, observed: ObservedWrite) ->
     return {made[unit]: frozenset(rows[fact] for fact in facts) for unit, facts in observed.facts.items()}
 
 
-def _check_observations(target: Target, new: Collection[int]) -> None:
-    """Refuse to take for an observation made here what is none, or was there before."""
-    unit = new and target.connection.scalar(_NO_OBSERVATIONS, {"rows": new, "revision": target.revision})
-    if unit:
-        raise _unfit(
-            f"{unit!r} is no observation made of this entity", "Write its unit in the same write set."
-        )
-
-
 def _unfit(reason: str, remedy: str) -> InvalidRequest:
     return InvalidRequest("observed", reason, remedy)
 
 
-def _write_grounds(connection: Connection, facts: Mapping[int, frozenset[int]]) -> None:
-    """Make the observations stand on exactly these facts; rows are touched only where something differs."""
-    before = {(row, fact) for row, fact in connection.execute(_GROUNDS, {"rows": sorted(facts)})}
-    after = {(row, fact) for row, grounds in facts.items() for fact in grounds}
-    run_many(connection, _DROP_GROUND, [{"row": row, "ground": fact} for row, fact in sorted(before - after)])
-    run_many(
-        connection,
-        insert(observation_facts),
-        [{"observation": row, "fact": fact} for row, fact in sorted(after - before)],
-    )
-
-
-_FACTS_AMONG = select(units.c.id).where(among(units.c.id, "rows"), IS_FACT)
+FACTS_AMONG = select(units.c.id).where(among(units.c.id, "rows"), IS_FACT)
 _FACTS_CHANGED = select(entities.c.facts_changed).where(entities.c.id == bindparam("entity"))
 _OBSERVATIONS_ON = select(observation_facts.c.observation).where(among(observation_facts.c.fact, "rows"))
 _DOCUMENTS = select(units.c.head).where(among(units.c.id, "rows"), units.c.head.is_not(None))
@@ -348,16 +335,6 @@ _MOVE_ENTITIES = (
 _DELETE_UNITS = delete(units).where(among(units.c.id, "rows"))
 
 
-def facts_among(connection: Connection, rows: Collection[int]) -> list[int]:
-    """Those of these units that are facts, ascending."""
-    return select_ids(connection, _FACTS_AMONG, rows)
-
-
-def observations_on(connection: Connection, facts: Collection[int]) -> list[int]:
-    """Row ids of the observations made from any of these facts, ascending."""
-    return select_ids(connection, _OBSERVATIONS_ON, facts)
-
-
 def observations_of(connection: Connection, entity_rows: Collection[int]) -> list[int]:
     """Row ids of the observations made of these entities, ascending."""
     return select_ids(connection, _MADE_OF, entity_rows)
@@ -370,8 +347,8 @@ def change_facts(target: Target, rows: Collection[int]) -> None:
         target: the commit that closed, restored or corrected them, or items of theirs, under way.
         rows: row ids of the units concerned; those that are no facts change nothing.
     """
-    facts = facts_among(target.connection, rows)
-    remove_units(target, observations_on(target.connection, facts))
+    facts = select_ids(target.connection, FACTS_AMONG, rows)
+    remove_units(target, select_ids(target.connection, _OBSERVATIONS_ON, facts))
     note_changed(target, entities_of_facts(target.connection, facts))
 
 
@@ -399,7 +376,9 @@ def with_observations(connection: Connection, rows: Collection[int]) -> list[int
     Not only what stands on them: whoever made the others was shown these facts too, and may have used a word of them.
     """
     mentioned = entities_of_facts(connection, rows)
-    return sorted({*rows, *observations_on(connection, rows), *observations_of(connection, mentioned)})
+    return sorted(
+        {*rows, *select_ids(connection, _OBSERVATIONS_ON, rows), *observations_of(connection, mentioned)}
+    )
 
 
 def entities_to_sum_up(connection: Connection, rows: Collection[int]) -> list[int]:

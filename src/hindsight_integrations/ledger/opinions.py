@@ -12,28 +12,17 @@ from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 
 import numpy as np
-from sqlalchemy import (
-    Connection,
-    and_,
-    bindparam,
-    delete,
-    exists,
-    func,
-    literal,
-    not_,
-    or_,
-    select,
-    union,
-    update,
-)
+from sqlalchemy import Connection, and_, bindparam, delete, exists, func, literal, select, union, update
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.ledger.databases import SqliteDatabase
-from hindsight_integrations.ledger.observations import IS_FACT, facts_among, grouped, select_ids, unit_lists
+from hindsight_integrations.ledger.checksums import closing
+from hindsight_integrations.ledger.databases import Database
+from hindsight_integrations.ledger.observations import FACTS_AMONG, IS_FACT, grouped, select_ids, unit_lists
 from hindsight_integrations.ledger.rows import BankReads, Row, Target, fetched, unit_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import Values, among, insert, numbers, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
+    Int,
     entities,
     evidence,
     mentions,
@@ -82,30 +71,19 @@ _own, _fact, _judged = units.alias("own"), units.alias("fact_unit"), units.alias
 _later, _gone = opinion_wordings.alias("later"), opinion_wordings.alias("gone")
 _standing = opinion_grounds.alias("standing")
 
-_FACTS_SINCE = (
+_VALID_FACTS = (
     select(units.c.id)
-    .where(
-        units.c.bank == bindparam("bank"),
-        units.c.changed > bindparam("revision"),
-        units.c.closed_at.is_(None),
-        IS_FACT,
-    )
+    .where(units.c.bank == bindparam("bank"), units.c.closed_at.is_(None), IS_FACT)
     .order_by(units.c.id)
 )
+_FACTS_SINCE = _VALID_FACTS.where(units.c.changed > bindparam("revision"))
 _ASSESSED = (
     select(func.min(opinions.c.assessed_to))
     .join(opinion_wordings, opinion_wordings.c.opinion == opinions.c.unit)
     .join(_own, _own.c.id == opinion_wordings.c.unit)
     .where(opinions.c.bank == bindparam("bank"), _own.c.closed_at.is_(None))
 )
-_UNSEEN = select(
-    exists().where(
-        units.c.bank == bindparam("bank"),
-        units.c.changed > _ASSESSED.scalar_subquery(),
-        units.c.closed_at.is_(None),
-        IS_FACT,
-    )
-)
+_UNSEEN = _VALID_FACTS.order_by(None).where(units.c.changed > _ASSESSED.scalar_subquery()).limit(1)
 
 
 def brings_evidence(writes: WriteSet) -> bool:
@@ -115,7 +93,7 @@ def brings_evidence(writes: WriteSet) -> bool:
     return formed or restored or any(each.unit.fact_type in OBSERVED_NETWORKS for each in writes.units)
 
 
-def enqueue_reinforcement(database: SqliteDatabase, connection: Connection, bank: int) -> None:
+def enqueue_reinforcement(database: Database, connection: Connection, bank: int) -> None:
     """Enqueue the assessment of a bank's new facts, if an opinion is held that has not seen one of them.
 
     Args:
@@ -123,7 +101,7 @@ def enqueue_reinforcement(database: SqliteDatabase, connection: Connection, bank
         connection: the writer, inside the transaction that brings the facts.
         bank: row id of the bank.
     """
-    if connection.scalar(_UNSEEN, {"bank": bank}):
+    if connection.scalar(_UNSEEN, {"bank": bank}) is not None:
         write = TaskWrite(TaskKind.REINFORCE, NO_PAYLOAD, database.reinforcing, key=REINFORCED)
         enqueue_keys(connection, bank, [write], database.clock.now())
 
@@ -198,7 +176,9 @@ _VALIDITY = (
     select(*validity_events.c["unit", "kind", "effective_at", "revision"])
     .where(
         among(validity_events.c.unit, "rows"),
-        or_(*(validity_events.c.kind == kind.value for kind in (ValidityKind.CLOSED, ValidityKind.RESTORED))),
+        validity_events.c.kind.in_(
+            [literal(ValidityKind.CLOSED.value), literal(ValidityKind.RESTORED.value)]
+        ),
     )
     .order_by(validity_events.c.id)
 )
@@ -550,7 +530,7 @@ def _write_evidence(target: Target, bank: str, rows: Sequence[EvidenceWrite], re
         target.connection, target.bank, [*wanted, *(each for row in rows for each in row.restates)]
     )
     check_known("opinions", wanted, facts, bank)
-    sound = facts_among(target.connection, {facts[unit] for unit in wanted})
+    sound = select_ids(target.connection, FACTS_AMONG, {facts[unit] for unit in wanted})
     names = {row: opinion for opinion, row in known.items()}
     versions = {
         (names[opinion], unit_id): unit
@@ -651,7 +631,7 @@ _DROP_EVENT = delete(validity_events).where(
 _SET_CLOSED = (
     update(units)
     .where(units.c.id == bindparam("row"))
-    .values(closed_at=bindparam("moment"), changed=bindparam("revision"))
+    .values(changed=bindparam("revision"), **closing(bindparam("moment", type_=Int)))
 )
 
 
@@ -662,39 +642,30 @@ def follow_grounds(target: Target, rows: Collection[int]) -> None:
         target: the commit that closed or restored units, under way.
         rows: their row ids.
     """
-    waiting, seen = set(rows), set(rows)
+    waiting, seen, revision = set(rows), set(rows), target.revision
     while waiting:
-        values = {"rows": waiting, "revision": target.revision}
-        events = []
-        for wording, closed_at, valid, withdrawn_at, ours, back_at in target.connection.execute(
-            _STANDING, values
-        ):
+        standing = target.connection.execute(_STANDING, {"rows": waiting, "revision": revision})
+        moves: dict[int, tuple[int, int | None]] = {}  # when, and `closed_at` from then on
+        for wording, closed_at, valid, withdrawn_at, ours, back_at in standing:
             if not valid and closed_at is None:
-                kind, moment = ValidityKind.CLOSED, withdrawn_at
+                moves[wording] = withdrawn_at, withdrawn_at
             elif valid and closed_at is not None and ours:
-                kind, moment = ValidityKind.RESTORED, closed_at if back_at is None else back_at
-            else:
-                continue
-            events.append(
-                {
-                    "unit": wording,
-                    "kind": kind.value,
-                    "effective_at": moment,
-                    "revision": target.revision,
-                    "reason": GROUNDS_WITHDRAWN,
-                }
-            )
+                moves[wording] = closed_at if back_at is None else back_at, None
+        events = [
+            {
+                "unit": wording,
+                "kind": (ValidityKind.RESTORED if closed_at is None else ValidityKind.CLOSED).value,
+                "effective_at": moment,
+                "revision": revision,
+                "reason": GROUNDS_WITHDRAWN,
+            }
+            for wording, (moment, closed_at) in moves.items()
+        ]
         # Closed again at the same moment is the newest event, not the old one.
         run_many(target.connection, _DROP_EVENT, events)
         run_many(target.connection, insert(validity_events), events)
-        _set_closed(
-            target,
-            {
-                event["unit"]: event["effective_at"] if event["kind"] == ValidityKind.CLOSED.value else None
-                for event in events
-            },
-        )
-        waiting = {event["unit"] for event in events} - seen
+        _set_closed(target, {wording: closed_at for wording, (_, closed_at) in moves.items()})
+        waiting = moves.keys() - seen
         seen |= waiting
 
 
@@ -730,7 +701,7 @@ _BLANK_REASONS = tuple(
     .where(
         table.c.reason != "",
         table.c.opinion.in_(select(opinions.c.unit).where(opinions.c.bank == bindparam("bank"))),
-        or_(among(table.c.opinion, "readers"), among(table.c.revision, "revisions")),
+        among(table.c.opinion, "readers") | among(table.c.revision, "revisions"),
     )
     .values(reason="")
     for table in (evidence, opinion_wordings)
@@ -748,7 +719,7 @@ _LEFT = (
     select(opinion_wordings.c.opinion, opinion_wordings.c.unit)
     .where(
         opinion_wordings.c.opinion.in_(select(_gone.c.opinion).where(among(_gone.c.unit, "rows"))),
-        not_(among(opinion_wordings.c.unit, "rows")),
+        ~among(opinion_wordings.c.unit, "rows"),
     )
     .order_by(opinion_wordings.c.opinion, opinion_wordings.c.number)
 )
@@ -770,7 +741,7 @@ _LOOK_AGAIN = (
     .where(opinions.c.unit == _assessed.c.opinion, opinions.c.assessed_to > _assessed.c.to)
     .values(assessed_to=_assessed.c.to)
 )
-_DROP_JUDGED = delete(evidence).where(or_(among(evidence.c.fact, "rows"), among(evidence.c.version, "rows")))
+_DROP_JUDGED = delete(evidence).where(among(evidence.c.fact, "rows") | among(evidence.c.version, "rows"))
 _CLOSINGS = (
     select(validity_events.c.kind, validity_events.c.effective_at)
     .where(validity_events.c.unit == bindparam("unit"))

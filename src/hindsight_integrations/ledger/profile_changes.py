@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from hindsight_integrations.errors import RevisionConflict
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.rows import BankReads, Row, fields_text, find_bank, profile_from
 from hindsight_integrations.ledger.sql import insert
 from hindsight_integrations.ledger.tables import banks, profile_changes, unscrubbed
@@ -62,7 +62,7 @@ class ProfileReads(BankReads):
 class SqliteProfiles:
     """The part of `LedgerMaintenance` about profiles."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def forget_profile_history(self, bank: str) -> int:
         """Delete all changes but the newest; see the port."""

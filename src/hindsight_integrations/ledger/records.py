@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import groupby
 
 import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.ledger.databases import SqliteDatabase
+from hindsight_integrations.ledger.databases import Database
+from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.rows import (
-    RECORD_COLUMNS,
     BankReads,
     Row,
-    batches,
     fetched,
     find_bank,
-    marks,
     record_fields,
     record_from,
 )
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.sql import Values, among, insert, run_many
+from hindsight_integrations.ledger.tables import (
+    record_categories,
+    record_category_names,
+    records,
+    units,
+)
 from hindsight_integrations.model.records import Record, RecordCategory, RecordKind, spelling_key
 from hindsight_integrations.model.writes import CategoryWrite
 from hindsight_integrations.ports.arrays import IntArray
@@ -32,24 +36,27 @@ from hindsight_integrations.ports.arrays import IntArray
 CategoryRows = dict[tuple[RecordKind, str], int]
 """Row ids of categories by kind and spelling key."""
 
+_SEALED = records.c["unit", "ordinal", "kind", "category", "value", "is_number", "measure", "stated"]
+"""What a record's checksum is of, in this order: a change makes every checksum wrong, and so needs a new schema version."""
+_SPELLINGS = record_category_names.c
+
+_BY_SPELLINGS = select(_SPELLINGS.kind, _SPELLINGS.name, _SPELLINGS.category).where(
+    _SPELLINGS.bank == bindparam("bank"), among(_SPELLINGS.kind, "kinds"), among(_SPELLINGS.name, "names")
+)
+_ADD_CATEGORY = insert(record_categories).returning(record_categories.c.id)
+_ADD_SPELLING = insert(record_category_names)
+
 
 def category_rows(
-    connection: Connection, bank: int, wanted: Iterable[tuple[RecordKind, str]]
+    connection: Connection, bank: int, spellings: Iterable[tuple[RecordKind, str]]
 ) -> CategoryRows:
     """Row ids of the categories of these kinds and spelling keys; unknown ones are left out."""
-    by_kind: dict[RecordKind, list[str]] = {}
-    for kind, key in wanted:
-        by_kind.setdefault(kind, []).append(key)
-    found: CategoryRows = {}
-    for kind, keys in by_kind.items():
-        for some in batches(keys):
-            rows = raw(connection).execute(
-                "SELECT name, category FROM record_category_names "
-                f"WHERE bank = ? AND kind = ? AND name IN ({marks(len(some))})",
-                (bank, kind.value, *some),
-            )
-            found.update({(kind, name): row for name, row in rows})
-    return found
+    wanted = set(spellings)
+    if not wanted:
+        return {}
+    kinds, names = {kind.value for kind, _ in wanted}, {name for _, name in wanted}
+    rows = connection.execute(_BY_SPELLINGS, {"bank": bank, "kinds": kinds, "names": names})
+    return {key: row for kind, name, row in rows if (key := (RecordKind(kind), name)) in wanted}
 
 
 def categories_of(records: Iterable[Record]) -> list[CategoryWrite]:
@@ -62,68 +69,95 @@ def write_categories(connection: Connection, bank: int, writes: Sequence[Categor
 
     A spelling that is another category's stays that one's.
     """
-    keys = [
-        (write.kind, key)
-        for write in writes
-        for key in map(spelling_key, (write.name, *write.spellings))
-        if key
+    spellings = [
+        [(write.kind, spelling_key(text)) for text in (write.name, *write.spellings)] for write in writes
     ]
-    rows = category_rows(connection, bank, keys)
-    for write in writes:
-        name, *others = [(write.kind, spelling_key(text)) for text in (write.name, *write.spellings)]
-        if not name[1]:
+    rows = category_rows(connection, bank, (key for keys in spellings for key in keys if key[1]))
+    known = set(rows)
+    for write, keys in zip(writes, spellings, strict=True):
+        if not keys[0][1]:
             continue
-        if name not in rows:
-            made = raw(connection).execute(
-                "INSERT INTO record_categories (bank, kind, name) VALUES (?, ?, ?)",
-                (bank, write.kind.value, " ".join(write.name.split())),
-            )
-            rows[name] = int(made.lastrowid or 0)
-            _add_spelling(connection, bank, name, rows[name])
-        for other in others:
-            if other[1] and other not in rows:
-                rows[other] = rows[name]
-                _add_spelling(connection, bank, other, rows[name])
+        if keys[0] not in rows:
+            rows[keys[0]] = _add_category(connection, bank, write.kind, write.name)
+        for key in keys:
+            if key[1]:
+                rows.setdefault(key, rows[keys[0]])
+    new = [
+        {"bank": bank, "kind": kind.value, "name": name, "category": row}
+        for (kind, name), row in rows.items()
+        if (kind, name) not in known
+    ]
+    run_many(connection, _ADD_SPELLING, new)
     return rows
 
 
-def _add_spelling(connection: Connection, bank: int, spelling: tuple[RecordKind, str], category: int) -> None:
-    kind, key = spelling
-    raw(connection).execute(
-        "INSERT INTO record_category_names (bank, kind, name, category) VALUES (?, ?, ?, ?)",
-        (bank, kind.value, key, category),
-    )
+def _add_category(connection: Connection, bank: int, kind: RecordKind, name: str) -> int:
+    category = {"bank": bank, "kind": kind.value, "name": " ".join(name.split())}
+    return int(connection.execute(_ADD_CATEGORY, category).scalar_one())
+
+
+_COUNT = (
+    select(func.count())
+    .select_from(records)
+    .where(records.c.category == record_categories.c.id)
+    .scalar_subquery()
+    .label("count")
+)
+_CATEGORIES = (
+    select(record_categories.c.id, record_categories.c.kind, record_categories.c.name, _COUNT)
+    .where(record_categories.c.bank == bindparam("bank"), among(record_categories.c.kind, "kinds"))
+    .order_by(record_categories.c.kind, _COUNT.desc(), record_categories.c.name)
+)
+_SPELLINGS_OF_KINDS = (
+    select(_SPELLINGS.category, _SPELLINGS.name)
+    .where(_SPELLINGS.bank == bindparam("bank"), among(_SPELLINGS.kind, "kinds"))
+    .order_by(_SPELLINGS.name)
+)
 
 
 def listed_categories(
     connection: Connection, bank: int, kind: RecordKind | None = None
 ) -> dict[int, RecordCategory]:
     """The bank's categories by row id: by kind, the most used first, then by name."""
-    where, values = ("bank = ?", (bank,)) if kind is None else ("bank = ? AND kind = ?", (bank, kind.value))
-    spellings: dict[int, list[str]] = {}
-    for category, name in raw(connection).execute(
-        f"SELECT category, name FROM record_category_names WHERE {where} ORDER BY name", values
-    ):
-        spellings.setdefault(category, []).append(name)
-    found = raw(connection).execute(
-        "SELECT id, kind, name, (SELECT count(*) FROM records WHERE category = record_categories.id) AS held "
-        f"FROM record_categories WHERE {where} ORDER BY kind, held DESC, name",
-        values,
-    )
+    values = {"bank": bank, "kinds": _kinds(kind)}
+    spellings: dict[int, list[str]] = defaultdict(list)
+    for category, name in connection.execute(_SPELLINGS_OF_KINDS, values):
+        spellings[category].append(name)
     return {
-        row: RecordCategory(RecordKind(kind), name, tuple(spellings.get(row, ())), held)
-        for row, kind, name, held in found
+        row: RecordCategory(RecordKind(of_kind), name, tuple(spellings[row]), count)
+        for row, of_kind, name, count in connection.execute(_CATEGORIES, values)
     }
 
 
-def touched_categories(connection: Connection, given: str) -> list[int]:
-    """Row ids of the categories of the records of units, whose row ids are given as JSON."""
-    rows = raw(connection).execute(
-        "SELECT DISTINCT category FROM records WHERE unit IN (SELECT value FROM json_each(?)) "
-        "AND category IS NOT NULL ORDER BY category",
-        (given,),
-    )
-    return [row[0] for row in rows]
+def _kinds(kind: RecordKind | None) -> list[str]:
+    """The kind that is asked for, or all."""
+    return [each.value for each in RecordKind if kind in {each, None}]
+
+
+_CATEGORIES_OF = (
+    select(records.c.category)
+    .distinct()
+    .where(among(records.c.unit, "units"), records.c.category.is_not(None))
+    .order_by(records.c.category)
+)
+
+
+def touched_categories(connection: Connection, units: Sequence[int]) -> list[int]:
+    """Row ids of the categories of the records of units, ascending."""
+    return list(connection.scalars(_CATEGORIES_OF, {"units": units}))
+
+
+_STATED_COUNTS = (
+    select(record_categories.c.id, record_categories.c.name, records.c.stated, func.count(records.c.unit))
+    .outerjoin(records, records.c.category == record_categories.c.id)
+    .where(among(record_categories.c.id, "categories"))
+    .group_by(record_categories.c.id, records.c.stated)
+)
+_DELETE_CATEGORIES = delete(record_categories).where(among(record_categories.c.id, "categories"))
+_UPDATE_CATEGORY = update(record_categories).where(record_categories.c.id == bindparam("row"))
+_DELETE_OTHER_SPELLINGS = delete(record_category_names).where(
+    _SPELLINGS.category == bindparam("row"), ~among(_SPELLINGS.name, "names")
+)
 
 
 def erase_unused(connection: Connection, touched: Sequence[int]) -> int:
@@ -132,29 +166,24 @@ def erase_unused(connection: Connection, touched: Sequence[int]) -> int:
     A category without records goes, and a spelling in which no record is given. A name whose words no record says gives
     way to the commonest spelling that is left.
     """
-    gone = 0
-    for category in touched:
-        stated = dict(
-            raw(connection)
-            .execute("SELECT stated, count(*) FROM records WHERE category = ? GROUP BY stated", (category,))
-            .fetchall()
-        )
-        if not stated:
-            gone += (
-                raw(connection).execute("DELETE FROM record_categories WHERE id = ?", (category,)).rowcount
-            )
-            continue
-        (name,) = (
-            raw(connection).execute("SELECT name FROM record_categories WHERE id = ?", (category,)).fetchone()
-        )
-        kept = kept_name(name, stated)
-        raw(connection).execute("UPDATE record_categories SET name = ? WHERE id = ?", (kept, category))
-        keys = sorted({spelling_key(text) for text in (kept, *stated)})
-        raw(connection).execute(
-            f"DELETE FROM record_category_names WHERE category = ? AND name NOT IN ({marks(len(keys))})",
-            (category, *keys),
-        )
-    return gone
+    if not touched:
+        return 0
+    names: dict[int, str] = {}
+    stated: dict[int, Counter[str]] = defaultdict(Counter)
+    for row, name, text, count in connection.execute(_STATED_COUNTS, {"categories": touched}):
+        names[row] = name
+        if count:
+            stated[row][text] = count
+    kept = {row: kept_name(names[row], texts) for row, texts in stated.items()}
+    renamed = [{"row": row, "name": name} for row, name in kept.items() if name != names[row]]
+    run_many(connection, _UPDATE_CATEGORY, renamed)
+    spellings = [
+        {"row": row, "names": sorted({spelling_key(text) for text in (name, *stated[row])})}
+        for row, name in kept.items()
+    ]
+    run_many(connection, _DELETE_OTHER_SPELLINGS, spellings)
+    unused = sorted(names.keys() - kept.keys())
+    return connection.execute(_DELETE_CATEGORIES, {"categories": unused}).rowcount if unused else 0
 
 
 def kept_name(name: str, stated: Mapping[str, int]) -> str:
@@ -167,7 +196,7 @@ def kept_name(name: str, stated: Mapping[str, int]) -> str:
 
 _SEPARATOR = "\x1f"
 _SPARE_BITS = 4  # of 64: room for a unit's `closed_at`, which is added to what is left
-_ORDINAL = 1  # its place in RECORD_COLUMNS
+_ORDINAL, _STATED = 1, 7  # places in a row of _SEALED
 
 
 def digest(values: Iterable[object]) -> int:
@@ -175,6 +204,9 @@ def digest(values: Iterable[object]) -> int:
     text = _SEPARATOR.join([value if isinstance(value, str) else str(value) for value in values])
     body = blake2b(text.encode(errors="replace"), digest_size=8).digest()
     return int.from_bytes(body, "big") >> _SPARE_BITS
+
+
+_ADD_RECORD = insert(records)
 
 
 def write_records(
@@ -188,17 +220,26 @@ def write_records(
         units: row ids of units, each with its records.
         categories: row ids of all categories the records name.
     """
-    rows = []
-    for unit, records in units:
-        for ordinal, record in enumerate(records):
+    rows: list[Values] = []
+    for unit, unit_records in units:
+        for ordinal, record in enumerate(unit_records):
             category = categories.get((record.kind, spelling_key(record.category)))
             row = (unit, ordinal, record.kind.value, category, *record_fields(record))
-            rows.append((*row, digest(row), bank))
-    raw(connection).executemany(
-        "INSERT INTO records (unit, ordinal, kind, category, value, is_number, measure, stated, checksum, bank) "
-        f"VALUES ({marks(10)})",
-        rows,
-    )
+            rows.append({**_named(row), "checksum": digest(row), "bank": bank})
+    run_many(connection, _ADD_RECORD, rows)
+
+
+def _named(row: Row) -> Values:
+    """The values of a row of _SEALED, by column."""
+    return {column.name: value for column, value in zip(_SEALED, row, strict=True)}
+
+
+_RECORDS_OF = (
+    select(*_SEALED, records.c.checksum, record_categories.c.name)
+    .outerjoin(record_categories, record_categories.c.id == records.c.category)
+    .where(among(records.c.unit, "units"))
+    .order_by(records.c.unit, records.c.ordinal)
+)
 
 
 def records_of(connection: Connection, counts: Mapping[int, int]) -> dict[int, tuple[Record, ...]]:
@@ -208,66 +249,86 @@ def records_of(connection: Connection, counts: Mapping[int, int]) -> dict[int, t
         connection: where to read.
         counts: row ids of units, each with how many records it has.
     """
-    found: dict[int, tuple[Record, ...]] = {unit: () for unit, count in counts.items() if not count}
-    given = [unit for unit, count in counts.items() if count]
-    if not given:
-        return found
-    rows = fetched(
-        connection,
-        f"SELECT {RECORD_COLUMNS}, records.checksum, record_categories.name FROM json_each(?) AS given "
-        "CROSS JOIN records ON records.unit = given.value "
-        "LEFT JOIN record_categories ON record_categories.id = records.category ORDER BY records.unit, ordinal",
-        (json.dumps(given),),
-    )
-    for unit, group in groupby(rows, lambda row: int(row[0])):
-        held = list(group)
-        if len(held) == counts[unit] and all(
-            (digest(row[:-2]), row[_ORDINAL]) == (row[-2], place) for place, row in enumerate(held)
+    sound: dict[int, tuple[Record, ...]] = {unit: () for unit, count in counts.items() if not count}
+    units = [unit for unit, count in counts.items() if count]
+    if not units:
+        return sound
+    for unit, group in groupby(fetched(connection, _RECORDS_OF, {"units": units}), lambda row: int(row[0])):
+        rows = list(group)
+        if len(rows) == counts[unit] and all(
+            (digest(row[:-2]), row[_ORDINAL]) == (row[-2], place) for place, row in enumerate(rows)
         ):
-            found[unit] = tuple(record_from(row[:-2], row[-1]) for row in held)
-    return found
+            sound[unit] = tuple(record_from(row[:-2], row[-1]) for row in rows)
+    return sound
 
 
-def move_record(connection: Connection, row: Row, category: int) -> None:
-    """Give a record (a row of RECORD_COLUMNS, then its checksum) another category.
+_UPDATE_RECORD = update(records).where(
+    records.c.unit == bindparam("of_unit"), records.c.ordinal == bindparam("place")
+)
+
+
+def _move_records(connection: Connection, rows: Iterable[Row], category: int) -> None:
+    """Give records (rows of _SEALED, then the checksum) another category.
 
     The checksum of a damaged row stays as it is: it is not vouched for.
     """
-    *held, checksum = row
-    after = (*held[:3], category, *held[4:])
-    raw(connection).execute(
-        "UPDATE records SET category = ?, checksum = ? WHERE unit = ? AND ordinal = ?",
-        (category, digest(after) if digest(held) == checksum else checksum, after[0], after[1]),
-    )
+    changes = []
+    for *before, checksum in rows:
+        after = (*before[:3], category, *before[4:])
+        sealed = digest(after) if digest(before) == checksum else checksum
+        changes.append({**_place(after), "category": category, "checksum": sealed})
+    run_many(connection, _UPDATE_RECORD, changes)
+
+
+def _place(row: Row) -> dict[str, object]:
+    """Which record an update is of."""
+    return {"of_unit": row[0], "place": row[_ORDINAL]}
+
+
+_RECORDS_OF_UNIT = select(*_SEALED).where(records.c.unit == bindparam("unit")).order_by(records.c.ordinal)
 
 
 def rewrite_values(connection: Connection, unit: int, records: Sequence[Record]) -> None:
     """Give the records of a unit, which is sound, new values."""
-    rows = (
-        raw(connection)
-        .execute(f"SELECT {RECORD_COLUMNS} FROM records WHERE unit = ? ORDER BY ordinal", (unit,))
-        .fetchall()
-    )
-    for row, record in zip(rows, records, strict=True):
+    changes = []
+    for row, record in zip(connection.execute(_RECORDS_OF_UNIT, {"unit": unit}), records, strict=True):
         value, is_number, measure, _ = record_fields(record)
-        after = (*row[:4], value, is_number, measure, row[7])
-        raw(connection).execute(
-            "UPDATE records SET value = ?, is_number = ?, measure = ?, checksum = ? WHERE unit = ? AND ordinal = ?",
-            (value, is_number, measure, digest(after), *row[:2]),
-        )
+        checksum = digest((*row[:4], value, is_number, measure, row[_STATED]))
+        new = {"value": value, "is_number": is_number, "measure": measure, "checksum": checksum}
+        changes.append({**_place(row), **new})
+    run_many(connection, _UPDATE_RECORD, changes)
+
+
+_RECORDS_OF_BANK = select(*_SEALED).where(records.c.bank == bindparam("bank"))
+_COUNT_RECORDS = (
+    update(units)
+    .values(
+        records=select(func.count())
+        .select_from(records)
+        .where(records.c.unit == units.c.id)
+        .scalar_subquery()
+    )
+    .where(units.c.bank == bindparam("of_bank"))
+)
 
 
 def seal_records(connection: Connection, bank: int) -> None:
     """Count the records of a bank's units, and give each the checksum of what is stored now."""
-    rows = fetched(connection, f"SELECT {RECORD_COLUMNS} FROM records WHERE bank = ?", (bank,))
-    raw(connection).executemany(
-        "UPDATE records SET checksum = ? WHERE unit = ? AND ordinal = ?",
-        [(digest(row), row[0], row[1]) for row in rows],
-    )
-    raw(connection).execute(
-        "UPDATE units SET records = (SELECT count(*) FROM records WHERE unit = units.id) WHERE bank = ?",
-        (bank,),
-    )
+    rows = fetched(connection, _RECORDS_OF_BANK, {"bank": bank})
+    run_many(connection, _UPDATE_RECORD, [{**_place(row), "checksum": digest(row)} for row in rows])
+    connection.execute(_COUNT_RECORDS, {"of_bank": bank})
+
+
+_UNITS_WITH_RECORDS = (
+    select(records.c.unit).distinct().where(records.c.bank == bindparam("bank")).order_by(records.c.unit)
+)
+_MEASURES = (
+    select(record_categories.c.kind, record_categories.c.name, records.c.measure)
+    .join(record_categories, record_categories.c.id == records.c.category)
+    .where(records.c.bank == bindparam("bank"), among(records.c.kind, "kinds"), records.c.measure != "")
+    .group_by(record_categories.c.id, records.c.measure)
+    .order_by(func.count().desc(), records.c.measure)
+)
 
 
 class RecordReader(BankReads):
@@ -277,23 +338,19 @@ class RecordReader(BankReads):
         self, bank: str, *, kind: RecordKind | None = None, category: str | None = None
     ) -> IntArray:
         """Row ids of every unit with a record of this kind and category, ascending."""
+        statement, name = _UNITS_WITH_RECORDS, spelling_key(category or "")
+        spelled = select(_SPELLINGS.category).where(
+            _SPELLINGS.bank == bindparam("bank"), _SPELLINGS.name == bindparam("name")
+        )
+        if kind:
+            statement = statement.where(records.c.kind == bindparam("kind"))
+            spelled = spelled.where(_SPELLINGS.kind == bindparam("kind"))
+        if category is not None:
+            of_category = records.c.category.in_(spelled) if name else records.c.category.is_(None)
+            statement = statement.where(of_category)
         with self._at(bank) as (connection, row):
-            values = {
-                "bank": row,
-                "kind": kind.value if kind else None,
-                "name": None if category is None else spelling_key(category),
-            }
-            of_kind = " AND kind = :kind" if kind else ""
-            named = f"SELECT category FROM record_category_names WHERE bank = :bank{of_kind} AND name = :name"
-            if values["name"] == "":
-                of_category = " AND category IS NULL"
-            else:
-                of_category = f" AND category IN ({named})" if category is not None else ""
-            found = raw(connection).execute(
-                f"SELECT DISTINCT unit FROM records WHERE bank = :bank{of_kind}{of_category} ORDER BY unit",
-                values,
-            )
-            return np.fromiter((each[0] for each in found), np.int64)
+            rows = connection.scalars(statement, {"bank": row, "kind": kind and kind.value, "name": name})
+            return np.fromiter(rows, np.int64)
 
     def categories(self, bank: str, kind: RecordKind | None = None) -> list[RecordCategory]:
         """Categories of records: by kind, the most used first, then by name."""
@@ -304,76 +361,60 @@ class RecordReader(BankReads):
         self, bank: str, kind: RecordKind | None = None
     ) -> dict[tuple[RecordKind, str], tuple[str, ...]]:
         """Units of the values of each category's records, by kind and name, the most used first."""
+        measures: dict[tuple[RecordKind, str], list[str]] = defaultdict(list)
         with self._at(bank) as (connection, row):
-            found = (
-                raw(connection)
-                .execute(
-                    "SELECT record_categories.kind, name, measure FROM records "
-                    "JOIN record_categories ON record_categories.id = category "
-                    "WHERE records.bank = :bank AND (:kind IS NULL OR records.kind = :kind) AND measure <> '' "
-                    "GROUP BY category, measure ORDER BY count(*) DESC, measure",
-                    {"bank": row, "kind": kind.value if kind else None},
-                )
-                .fetchall()
-            )
-        units: dict[tuple[RecordKind, str], tuple[str, ...]] = {}
-        for of_kind, name, unit in found:
-            key = RecordKind(of_kind), name
-            units[key] = (*units.get(key, ()), unit)
-        return units
+            for of_kind, name, measure in connection.execute(_MEASURES, {"bank": row, "kinds": _kinds(kind)}):
+                measures[RecordKind(of_kind), name].append(measure)
+        return {key: tuple(values) for key, values in measures.items()}
 
 
-_STATED = RECORD_COLUMNS.split(", ").index("records.stated")
+_RECORDS_OF_CATEGORY = select(*_SEALED, records.c.checksum).where(records.c.category == bindparam("category"))
+_MOVE_SPELLINGS = (
+    update(record_category_names)
+    .values(category=bindparam("target"))
+    .where(_SPELLINGS.category == bindparam("source"))
+)
+_MOVE_SOME_SPELLINGS = _MOVE_SPELLINGS.where(among(_SPELLINGS.name, "names"))
 
 
 class SqliteCategoryChanges:
     """The part of `LedgerMaintenance` that says which spellings are one category."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def merge_categories(self, bank: str, kind: RecordKind, keep: str, merged: str) -> RecordCategory:
         """Move all records and spellings of one category to another; the merged one is removed."""
         with self._database.writing() as connection:
-            found = find_bank(connection, bank)
-            target, source = (_known(connection, found.id, kind, name) for name in (keep, merged))
+            stored = find_bank(connection, bank)
+            bank_row = stored.id
+            target, source = (_category_row(connection, bank_row, kind, name) for name in (keep, merged))
             if target == source:
                 raise InvalidRequest("merge", f"{merged!r} is {keep!r} already", "Name two categories.")
-            for row in _records(connection, source):
-                move_record(connection, row, target)
-            raw(connection).execute(
-                "UPDATE record_category_names SET category = ? WHERE category = ?", (target, source)
-            )
-            raw(connection).execute("DELETE FROM record_categories WHERE id = ?", (source,))
-            raw(connection).execute("UPDATE banks SET revision = revision + 1 WHERE id = ?", (found.id,))
-            return listed_categories(connection, found.id, kind)[target]
+            _move_records(connection, _records(connection, source), target)
+            connection.execute(_MOVE_SPELLINGS, {"target": target, "source": source})
+            connection.execute(_DELETE_CATEGORIES, {"categories": [source]})
+            advance(connection, bank_row, stored.revision + 1)
+            return listed_categories(connection, bank_row, kind)[target]
 
     def split_category(
         self, bank: str, kind: RecordKind, name: str, spellings: Sequence[str]
     ) -> RecordCategory:
         """Make a new category of some spellings of another, with the records that were given in them."""
         with self._database.writing() as connection:
-            found = find_bank(connection, bank)
-            source = _known(connection, found.id, kind, name)
-            before = listed_categories(connection, found.id, kind)[source]
+            stored = find_bank(connection, bank)
+            bank_row = stored.id
+            source = _category_row(connection, bank_row, kind, name)
             keys = [spelling_key(text) for text in spellings]
-            _check_split(before, keys)
-            made = raw(connection).execute(
-                "INSERT INTO record_categories (bank, kind, name) VALUES (?, ?, ?)",
-                (found.id, kind.value, " ".join(spellings[0].split())),
-            )
-            target = int(made.lastrowid or 0)
-            raw(connection).executemany(
-                "UPDATE record_category_names SET category = ? WHERE category = ? AND name = ?",
-                [(target, source, key) for key in keys],
-            )
-            for row in _records(connection, source):
-                if spelling_key(str(row[_STATED])) in keys:
-                    move_record(connection, row, target)
-            raw(connection).execute("UPDATE banks SET revision = revision + 1 WHERE id = ?", (found.id,))
-            return listed_categories(connection, found.id, kind)[target]
+            _check_split(listed_categories(connection, bank_row, kind)[source], keys)
+            target = _add_category(connection, bank_row, kind, spellings[0])
+            connection.execute(_MOVE_SOME_SPELLINGS, {"target": target, "source": source, "names": keys})
+            rows = [row for row in _records(connection, source) if spelling_key(str(row[_STATED])) in keys]
+            _move_records(connection, rows, target)
+            advance(connection, bank_row, stored.revision + 1)
+            return listed_categories(connection, bank_row, kind)[target]
 
 
-def _known(connection: Connection, bank: int, kind: RecordKind, name: str) -> int:
+def _category_row(connection: Connection, bank: int, kind: RecordKind, name: str) -> int:
     """The row of the category that has this spelling."""
     key = kind, spelling_key(name)
     rows = category_rows(connection, bank, [key])
@@ -388,9 +429,7 @@ def _known(connection: Connection, bank: int, kind: RecordKind, name: str) -> in
 
 def _records(connection: Connection, category: int) -> list[Row]:
     """The category's records, each with its checksum."""
-    return fetched(
-        connection, f"SELECT {RECORD_COLUMNS}, checksum FROM records WHERE category = ?", (category,)
-    )
+    return fetched(connection, _RECORDS_OF_CATEGORY, {"category": category})
 
 
 def _check_split(category: RecordCategory, keys: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -11,13 +11,17 @@ from decimal import Decimal
 from sqlite3 import OperationalError
 from typing import Any, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, Executable, Select, and_, bindparam, or_, select
+from sqlalchemy import JSON, Connection, Executable, Select, and_, bindparam, column, or_, select
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.sql.selectable import FromClause
 
 from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.ledger.sql import among, raw
-from hindsight_integrations.ledger.tables import banks, entities, records, units
+from hindsight_integrations.ledger.tables import Int, String, banks, entities, records, units
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
 from hindsight_integrations.model.metadata import Metadata
@@ -33,7 +37,7 @@ from hindsight_integrations.model.units import (
     ValidityEvent,
     ValidityKind,
 )
-from hindsight_integrations.model.writes import UnitWrite
+from hindsight_integrations.model.writes import Place, UnitWrite
 from hindsight_integrations.ports.ledger import BankHeader
 
 T = TypeVar("T")
@@ -55,12 +59,10 @@ RECORD_COLUMNS = (
 # The short form is no text of its own: what it points into is sealed.
 OWN_COLUMNS = f"{SEALED_COLUMNS}, kind, compact, compact_tokens, number, lasting"
 """What a unit's row says by itself: all but the document that it is an item of."""
-UNIT_COLUMNS = f"{OWN_COLUMNS}, (SELECT unit_id FROM units AS document WHERE document.id = units.head)"
 ENTITY_COLUMNS = (
     "entities.entity_id, entities.name, entities.type, entities.role, entities.names, entities.mentions, "
     "entities.last_seen"
 )
-BANK_COLUMNS = "name, key, id, revision, embedder, profile"
 IS_FACT = f"kind = 'memory' AND fact_type IN ({', '.join(repr(each.value) for each in OBSERVED_NETWORKS)})"
 """Condition on a unit: it is a fact."""
 IS_OPINION = f"kind = 'memory' AND fact_type = '{FactType.OPINION.value}'"
@@ -85,7 +87,7 @@ RECORD_FIELDS: Fields = [
 ENTITY_FIELDS: Fields = [
     entities.c[name] for name in ("entity_id", "name", "type", "role", "names", "mentions", "last_seen")
 ]
-BANK_FIELDS: Fields = [banks.c[name] for name in BANK_COLUMNS.split(", ")]
+BANK_FIELDS: Fields = [banks.c[name] for name in ("name", "key", "id", "revision", "embedder", "profile")]
 is_fact: ColumnElement[bool] = and_(
     units.c.kind == UnitKind.MEMORY.value,
     or_(*(units.c.fact_type == network.value for network in OBSERVED_NETWORKS)),
@@ -159,6 +161,43 @@ def missing_bank(connection: Connection, name: str) -> BankNotFound:
     return BankNotFound(name, tuple(connection.execute(_BANKS).scalars()))
 
 
+class _Places(GenericFunction[Any]):
+    """The elements of a bound list of places, as the rows of a table."""
+
+    name = "places"
+    inherit_cache = True
+
+
+@compiles(_Places, "sqlite")
+def _json_each(element: _Places, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    values = compiler.process(element.clauses, **options)
+    columns = "value ->> 0 AS bank, value ->> 1 AS thread, value ->> 2 AS message"
+    return f"(SELECT {columns} FROM json_each({values}))"
+
+
+@compiles(_Places, "postgresql")
+def _json_elements(element: _Places, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    values = compiler.process(element.clauses, **options)
+    columns = "(value ->> 0)::bigint AS bank, value ->> 1 AS thread, value ->> 2 AS message"
+    return f"(SELECT {columns} FROM json_array_elements({values}))"
+
+
+place_list = _Places(bindparam("places", type_=JSON())).table_valued(
+    column("bank", Int), column("thread", String), column("message", String), name="places"
+)
+"""Messages as a table, bound by `place_values`. The bank is one of its columns, so that SQLite begins at this table."""
+
+
+def is_at_place(table: FromClause) -> ColumnElement[bool]:
+    """Whether a row is of a message of `place_list`."""
+    return and_(*(table.c[name] == place_list.c[name] for name in ("bank", "thread", "message")))
+
+
+def place_values(bank: int, places: Iterable[Place]) -> dict[str, list[tuple[int, str, str]]]:
+    """What a statement on `place_list` binds: distinct messages of a bank."""
+    return {"places": [(bank, *place) for place in dict.fromkeys(places)]}
+
+
 def batches(values: Sequence[T], size: int = PARAMETERS) -> Iterator[Sequence[T]]:
     """The distinct values in lists short enough to bind in one statement."""
     distinct = list(dict.fromkeys(values))
@@ -204,6 +243,12 @@ def marks(count: int) -> str:
 def unit_rows(connection: Connection, bank: int, unit_ids: Sequence[str]) -> dict[str, int]:
     """Row ids of unit ids; unknown ones are left out."""
     return _row_ids(connection, _UNIT_ROWS, bank, unit_ids)
+
+
+def all_rows(target: Target, unit_ids: Sequence[str], created: Mapping[str, int]) -> dict[str, int]:
+    """The same of units of which some were created by this commit, whose rows are known."""
+    older = [unit for unit in unit_ids if unit not in created]
+    return {**created, **unit_rows(target.connection, target.bank, older)}
 
 
 def entity_rows(connection: Connection, bank: int, entity_ids: Sequence[str]) -> dict[str, int]:
@@ -264,7 +309,7 @@ def _compact(characters: object, tokens: object, text: str, whole: int) -> Compa
 
 
 def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
-    """The unit of a row of UNIT_COLUMNS, with its records."""
+    """The unit of a row of UNIT_FIELDS, with its records."""
     unit_id, text, fact_type, mentioned, start, end, closed, context, confidence, *rest = row
     metadata, tags, document, chunk, thread, sources, speaker, tokens, _, kind, characters, short, *part = (
         rest
@@ -318,7 +363,7 @@ def event_from(row: Row, unit_id: str) -> ValidityEvent:
 
 
 def header_from(row: Row) -> BankHeader:
-    """The bank of a row of BANK_COLUMNS."""
+    """The bank of a row of BANK_FIELDS."""
     name, key, generation, revision, embedder, profile = row
     return BankHeader(name, key, generation, revision, embedder_from(embedder), profile_from(profile))
 

@@ -156,4 +156,6 @@ def raw(connection: Connection) -> sqlite3.Connection:
 
 def changes(connection: Connection) -> int:
     """How many rows the connection has changed since it was opened."""
-    return raw(connection).total_changes
+    if connection.dialect.name == "sqlite":
+        return raw(connection).total_changes
+    return int(connection.info.get("changes", 0))

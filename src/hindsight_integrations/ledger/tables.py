@@ -232,7 +232,8 @@ profile_changes = Table(
     sqlite_with_rowid=False,
 )
 
-# One row: whose history this is, how many transactions it has seen, a random token of the last, and the bank it was of.
+# One row: whose history this is, how many transactions it has seen, a random token of the last, the bank it was of, and the
+# highest row id that a bank ever had.
 ledger = Table(
     "ledger",
     metadata,
@@ -240,6 +241,7 @@ ledger = Table(
     integer("transactions"),
     blob("token"),
     integer("bank", nullable=True),
+    integer("banks", server_default="0"),
     info=NOT_ARCHIVED,
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Row,
     ScalarSelect,
     Update,
     bindparam,
@@ -21,8 +22,8 @@ from sqlalchemy import (
 )
 
 from hindsight_integrations.errors import TaskClosed
-from hindsight_integrations.ledger.databases import SqliteDatabase
-from hindsight_integrations.ledger.rows import Row, find_bank
+from hindsight_integrations.ledger.databases import Database
+from hindsight_integrations.ledger.rows import find_bank
 from hindsight_integrations.ledger.sql import Values, among, insert, run_many, strings
 from hindsight_integrations.ledger.tables import Int, banks, tasks
 from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
@@ -34,19 +35,7 @@ _PENDING, _LEASED = TaskState.PENDING.value, TaskState.LEASED.value
 KEYED = tasks.c.key != literal_column("''")
 """Condition on a task: it has a key. The text is a literal, as in the index on keys; a bound one does not imply it."""
 
-_COLUMNS = (
-    "id",
-    "kind",
-    "key",
-    "state",
-    "attempts",
-    "uncounted",
-    "lease",
-    "not_before",
-    "lease_until",
-    "last_error",
-)
-_TASKS = select(*tasks.c[_COLUMNS], tasks.c.payload, banks.c.name).join_from(tasks, banks)
+_TASKS = select(tasks, banks.c.name).join_from(tasks, banks)
 _BANK_TASKS = _TASKS.where(tasks.c.bank == bindparam("bank")).order_by(tasks.c.id)
 _TASK = _TASKS.where(tasks.c.id == bindparam("id"))
 _KEYED_TASK = _TASKS.where(
@@ -178,7 +167,7 @@ _ENQUEUE_ONE = _ENQUEUE.returning(tasks.c.id)
 class SqliteTasks:
     """`LedgerTasks` over the ledger's database."""
 
-    _database: SqliteDatabase
+    _database: Database
 
     def lease_due(
         self,
@@ -309,7 +298,7 @@ def take_back(connection: Connection, bank: int | None, now: datetime) -> None:
         connection.execute(_TAKE_BACK, {"of": bank, "now": to_micros(now)})
 
 
-def end_leases(database: SqliteDatabase) -> None:
+def end_leases(database: Database) -> None:
     """End all leases; for the only process that has the ledger open, which has just opened it."""
     with database.reading() as connection:
         leased = connection.execute(_ANY_LEASED).first()
@@ -326,19 +315,18 @@ def _claim(claim: TaskClaim) -> dict[str, int]:
     return {"task": claim.task, "claim": claim.lease}
 
 
-def _task_from(row: Row) -> Task:
-    task, kind, key, state, attempts, uncounted, lease, not_before, until, reason, payload, bank = row
+def _task_from(row: Row[Any]) -> Task:
     return Task(
-        id=task,
-        bank=bank,
-        kind=TaskKind(kind),
-        key=key,
-        state=TaskState(state),
-        attempts=attempts,
-        uncounted=uncounted,
-        lease=lease,
-        not_before=from_micros(not_before),
-        lease_until=None if until is None else from_micros(until),
-        reason=reason,
-        payload=payload,
+        id=row.id,
+        bank=row.name,
+        kind=TaskKind(row.kind),
+        key=row.key,
+        state=TaskState(row.state),
+        attempts=row.attempts,
+        uncounted=row.uncounted,
+        lease=row.lease,
+        not_before=from_micros(row.not_before),
+        lease_until=None if row.lease_until is None else from_micros(row.lease_until),
+        reason=row.last_error,
+        payload=row.payload,
     )

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, FromClause, Select, and_, bindparam, delete, func, or_, select
 
 from hindsight_integrations.ledger.observations import remove_units
-from hindsight_integrations.ledger.rows import PARAMETERS, BankReads, Row, Target, batches, unit_rows
+from hindsight_integrations.ledger.rows import (
+    BankReads,
+    Target,
+    all_rows,
+    is_at_place,
+    place_list,
+    place_values,
+)
 from hindsight_integrations.ledger.rules import check_known
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.sql import among, insert, run_many
+from hindsight_integrations.ledger.tables import thread_messages, threads, turns, unit_sources, units
 from hindsight_integrations.model.text import folded_text
 from hindsight_integrations.model.threads import Thread, ThreadEntry, ThreadMark
 from hindsight_integrations.model.time import from_micros, to_micros
@@ -25,20 +33,98 @@ from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.model.writes import Place, WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 
-_LIST = "SELECT id, seen, digest, head FROM threads WHERE bank = ? AND thread = ? AND namespace = ?"
-_ENTRIES = "SELECT message, content_hash, parent, gone FROM thread_messages WHERE list = ? ORDER BY id"
-_DROPPED = """
-SELECT thread, message FROM json_each(?) AS given CROSS JOIN threads ON thread = given.value ->> 0
-JOIN thread_messages ON list = threads.id AND message = given.value ->> 1 WHERE bank = ? GROUP BY thread, message HAVING min(gone)
-"""
-_WRITE_LIST = """
-INSERT INTO threads (bank, thread, namespace, seen, digest, head) VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET seen = excluded.seen, digest = excluded.digest, head = excluded.head RETURNING id
-"""
-_WRITE_ENTRY = """
-INSERT INTO thread_messages (list, message, content_hash, parent, gone) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET content_hash = excluded.content_hash, gone = excluded.gone
-"""
+_THREAD = select(threads.c.id, threads.c.seen, threads.c.digest, threads.c.head).where(
+    threads.c.bank == bindparam("bank"),
+    threads.c.thread == bindparam("thread"),
+    threads.c.namespace == bindparam("namespace"),
+)
+_ENTRIES = (
+    select(
+        thread_messages.c.message,
+        thread_messages.c.content_hash,
+        thread_messages.c.parent,
+        thread_messages.c.gone,
+    )
+    .where(thread_messages.c["list"] == bindparam("list"))
+    .order_by(thread_messages.c.id)
+)
+_DROPPED = (
+    select(threads.c.thread, thread_messages.c.message)
+    .join(thread_messages, thread_messages.c["list"] == threads.c.id)
+    .join(
+        place_list,
+        and_(
+            threads.c.bank == place_list.c.bank,
+            threads.c.thread == place_list.c.thread,
+            thread_messages.c.message == place_list.c.message,
+        ),
+    )
+    .group_by(threads.c.thread, thread_messages.c.message)
+    .having(func.min(thread_messages.c.gone) == 1)
+)
+_thread, _entry, _turn_row = insert(threads), insert(thread_messages), insert(turns)
+_PUT_THREAD = _thread.on_conflict_do_update(
+    index_elements=["bank", "thread", "namespace"],
+    set_={name: _thread.excluded[name] for name in ("seen", "digest", "head")},
+).returning(threads.c.id)
+_PUT_ENTRY = _entry.on_conflict_do_update(
+    index_elements=["list", "message"],
+    set_={name: _entry.excluded[name] for name in ("content_hash", "gone")},
+)
+# A row is touched only where something differs: a write set retained twice must not raise the revision.
+_TURN_FIELDS = ("unit", "text", "speaker", "role", "said_at", "tags")
+_PUT_TURN = _turn_row.on_conflict_do_update(
+    index_elements=["bank", "thread", "message"],
+    set_={name: _turn_row.excluded[name] for name in _TURN_FIELDS},
+    where=or_(*(turns.c[name].is_distinct_from(_turn_row.excluded[name]) for name in _TURN_FIELDS)),
+)
+_DELETE_TURN = delete(turns).where(
+    turns.c.bank == bindparam("of"),
+    turns.c.thread == bindparam("in_thread"),
+    turns.c.message == bindparam("said"),
+)
+
+
+def _turns_from(table: FromClause) -> Select[*tuple[Any, ...]]:
+    return select(
+        turns.c.thread,
+        turns.c.message,
+        turns.c["text"],
+        turns.c.speaker,
+        turns.c.said_at,
+        turns.c.tags,
+        turns.c.role,
+        units.c["text"],
+        units.c.speaker,
+        units.c.mentioned_at,
+        units.c.tags,
+    ).select_from(table.outerjoin(units, units.c.id == turns.c.unit))
+
+
+_AT_PLACES = _turns_from(turns.join(place_list, is_at_place(turns)))
+_OF_BANK = _turns_from(turns).where(turns.c.bank == bindparam("bank"))
+_OF_THREAD = select(turns.c.thread, turns.c.message).where(
+    turns.c.bank == bindparam("bank"), turns.c.thread == bindparam("thread")
+)
+_OF_UNITS = select(unit_sources.c.unit, unit_sources.c.thread, unit_sources.c.message).where(
+    unit_sources.c.bank == bindparam("bank"), among(unit_sources.c.unit, "ids")
+)
+_MADE_FROM = (
+    select(unit_sources.c.thread, unit_sources.c.message, units.c.id, units.c.closed_at.is_not(None))
+    .select_from(unit_sources)
+    .join(place_list, is_at_place(unit_sources))
+    .join(units, units.c.id == unit_sources.c.unit)
+    .order_by(units.c.id)
+)
+_MEMORIES = _MADE_FROM.where(units.c.kind == UnitKind.MEMORY.value)
+_WAITING = select(units.c.id).where(
+    units.c.bank == bindparam("bank"),
+    among(units.c.unit_id, "ids"),
+    units.c.kind == UnitKind.TURN.value,
+)
+_WAITING_AT = _MADE_FROM.with_only_columns(units.c.id, units.c.unit_id).where(
+    units.c.kind == UnitKind.TURN.value
+)
 
 
 class ThreadReads(BankReads):
@@ -47,26 +133,28 @@ class ThreadReads(BankReads):
     def thread_mark(self, bank: str, thread: str, namespace: str) -> ThreadMark:
         """How far a thread was read."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(_LIST, (row, thread, namespace)).fetchone()
-        return ThreadMark() if found is None else ThreadMark(*found[1:])
+            values = {"bank": row, "thread": thread, "namespace": namespace}
+            stored = connection.execute(_THREAD, values).first()
+        return ThreadMark() if stored is None else ThreadMark(*stored[1:])
 
     def dropped_messages(self, bank: str, places: Sequence[Place]) -> frozenset[Place]:
         """Which of these messages forks dropped."""
         with self._at(bank) as (connection, row):
-            return frozenset(raw(connection).execute(_DROPPED, (json.dumps(list(places)), row)).fetchall())
+            dropped = connection.execute(_DROPPED, place_values(row, places)) if places else ()
+            return frozenset((thread, message) for thread, message in dropped)
 
     def thread(self, bank: str, thread: str, namespace: str) -> Thread:
         """The whole log of a thread."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(_LIST, (row, thread, namespace)).fetchone()
-            if found is None:
+            values = {"bank": row, "thread": thread, "namespace": namespace}
+            stored = connection.execute(_THREAD, values).first()
+            if stored is None:
                 return Thread()
-            entries = raw(connection).execute(_ENTRIES, (found[0],)).fetchall()
-        log = {
-            message: ThreadEntry(message, content_hash, parent, bool(gone))
-            for message, content_hash, parent, gone in entries
-        }
-        return Thread(ThreadMark(*found[1:]), log)
+            log = {
+                message: ThreadEntry(message, content_hash, parent, bool(gone))
+                for message, content_hash, parent, gone in connection.execute(_ENTRIES, {"list": stored[0]})
+            }
+        return Thread(ThreadMark(*stored[1:]), log)
 
 
 def write_thread(connection: Connection, bank: int, writes: WriteSet) -> None:
@@ -74,34 +162,26 @@ def write_thread(connection: Connection, bank: int, writes: WriteSet) -> None:
     if (write := writes.thread) is None:
         return
     mark = write.mark
-    values = (bank, write.thread, write.namespace, mark.seen, mark.digest, mark.head)
-    ((row,),) = raw(connection).execute(_WRITE_LIST, values).fetchall()
-    raw(connection).executemany(
-        _WRITE_ENTRY,
-        [(row, entry.message_id, entry.content_hash, entry.parent, entry.gone) for entry in write.entries],
-    )
-
-
-Places: TypeAlias = Sequence[Place]
-
-# A row is touched only where something differs: a write set retained twice must not raise the revision.
-_WRITE = """
-INSERT INTO turns (bank, thread, message, unit, text, speaker, role, said_at, tags) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET unit = excluded.unit, text = excluded.text, speaker = excluded.speaker,
-    role = excluded.role, said_at = excluded.said_at, tags = excluded.tags
-WHERE (unit, text, speaker, role, said_at, tags) IS NOT
-    (excluded.unit, excluded.text, excluded.speaker, excluded.role, excluded.said_at, excluded.tags)
-"""
-_READ = """
-SELECT given.thread, given.message, turns.text, turns.speaker, role, said_at, turns.tags, units.text, units.speaker, mentioned_at,
-    units.tags
-FROM given CROSS JOIN turns USING (thread, message) LEFT JOIN units ON units.id = turns.unit WHERE turns.bank = ?
-"""
-_TEXTS = """
-SELECT turns.thread, message, iif(units.id IS NULL, turns.text, substr(units.text, length(units.speaker) + 3)),
-    coalesce(mentioned_at, said_at)
-FROM turns LEFT JOIN units ON units.id = turns.unit WHERE turns.bank = ?
-"""  # of a unit the text without "speaker: "
+    values = {
+        "bank": bank,
+        "thread": write.thread,
+        "namespace": write.namespace,
+        "seen": mark.seen,
+        "digest": mark.digest,
+        "head": mark.head,
+    }
+    row = connection.execute(_PUT_THREAD, values).scalar_one()
+    entries = [
+        {
+            "list": row,
+            "message": entry.message_id,
+            "content_hash": entry.content_hash,
+            "parent": entry.parent,
+            "gone": int(entry.gone),
+        }
+        for entry in write.entries
+    ]
+    run_many(connection, _PUT_ENTRY, entries)
 
 
 class SqliteTurns(BankReads):
@@ -115,140 +195,109 @@ class SqliteTurns(BankReads):
     def turns_of_units(self, bank: str, ids: IntArray) -> dict[int, tuple[SourceTurn, ...]]:
         """The turns each of these units was made from, by time."""
         with self._at(bank) as (connection, row):
-            rows = (
-                raw(connection)
-                .execute(
-                    "SELECT unit, thread, message FROM json_each(?) AS given CROSS JOIN unit_sources "
-                    "ON unit_sources.unit = given.value WHERE bank = ?",
-                    (json.dumps(ids.tolist()), row),
-                )
-                .fetchall()
-            )
-            found = _turns(connection, row, [(thread, message) for _, thread, message in rows])
+            values = {"bank": row, "ids": ids.tolist()}
+            sources = connection.execute(_OF_UNITS, values).all() if len(ids) else ()
+            stored = _turns(connection, row, [(thread, message) for _, thread, message in sources])
         by_unit: dict[int, list[SourceTurn]] = defaultdict(list)
-        for unit, thread, message in rows:
-            if turn := found.get((thread, message)):
+        for unit, thread, message in sources:
+            if turn := stored.get((thread, message)):
                 by_unit[unit].append(turn)
-        return {unit: tuple(sorted(turns, key=_in_time)) for unit, turns in by_unit.items()}
+        return {unit: tuple(sorted(some, key=_in_time)) for unit, some in by_unit.items()}
 
     def thread_turns(self, bank: str, thread: str) -> list[SourceTurn]:
         """The turns of a conversation, by time."""
         with self._at(bank) as (connection, row):
-            query = "SELECT message FROM turns WHERE bank = ? AND thread = ?"
-            messages = raw(connection).execute(query, (row, thread)).fetchall()
-            found = _turns(connection, row, [(thread, message) for (message,) in messages])
-        return sorted(found.values(), key=_in_time)
+            messages = connection.execute(_OF_THREAD, {"bank": row, "thread": thread})
+            stored = _turns(connection, row, [(thread, message) for thread, message in messages])
+        return sorted(stored.values(), key=_in_time)
 
     def turns_saying(self, bank: str, words: str) -> list[Place]:
         """The turns whose text has these words, by time."""
         wanted = folded_text(words)
+        saying = []
         with self._at(bank) as (connection, row):
-            found = [
-                (said_at, message, thread)
-                for thread, message, text, said_at in raw(connection).execute(_TEXTS, (row,))
-                if wanted in folded_text(text)
-            ]
-        return [(thread, message) for _, message, thread in sorted(found)]
+            for thread, message, *fields in connection.execute(_OF_BANK, {"bank": row}):
+                text, _, said_at, _ = _wording(fields)
+                if wanted in folded_text(text):
+                    saying.append((said_at, message, thread))
+        return [(thread, message) for _, message, thread in sorted(saying)]
 
 
-def write_turns(target: Target, writes: WriteSet) -> None:
-    """Keep the latest wording of each message, and nothing of what it said before; the units are there already."""
+def write_turns(target: Target, writes: WriteSet, created: Mapping[str, int]) -> None:
+    """Keep the latest wording of each message, and nothing of what it said before; `created` are the new units' rows."""
     _end_waiting(target, writes)
+    names = [turn.unit_id for turn in writes.turns if turn.unit_id]
+    rows = all_rows(target, names, created)
+    check_known("turns", names, rows, writes.bank)
     kept = {turn.key.place for turn in writes.turns}
-    units = unit_rows(target.connection, target.bank, [turn.unit_id for turn in writes.turns if turn.unit_id])
-    check_known("turns", (turn.unit_id for turn in writes.turns if turn.unit_id), units, writes.bank)
-    raw(target.connection).executemany(
-        "DELETE FROM turns WHERE bank = ? AND thread = ? AND message = ?",
-        [(target.bank, *key.place) for key in writes.messages if key.place not in kept],
-    )
-    raw(target.connection).executemany(
-        _WRITE,
-        [
-            (
-                target.bank,
-                *turn.key.place,
-                units[turn.unit_id] if turn.unit_id else None,
-                "" if turn.unit_id else turn.text,
-                "" if turn.unit_id else turn.speaker,
-                turn.role.value,
-                to_micros(turn.said_at),
-                "[]" if turn.unit_id else json.dumps(turn.tags),
-            )
-            for turn in writes.turns
-        ],
-    )
+    replaced = [
+        {"of": target.bank, "in_thread": key.thread, "said": key.message_id}
+        for key in writes.messages
+        if key.place not in kept
+    ]
+    run_many(target.connection, _DELETE_TURN, replaced)
+    latest = [
+        {
+            "bank": target.bank,
+            "thread": turn.key.thread,
+            "message": turn.key.message_id,
+            "unit": rows[turn.unit_id] if turn.unit_id else None,
+            "text": "" if turn.unit_id else turn.text,
+            "speaker": "" if turn.unit_id else turn.speaker,
+            "role": turn.role.value,
+            "said_at": to_micros(turn.said_at),
+            "tags": "[]" if turn.unit_id else json.dumps(turn.tags),
+        }
+        for turn in writes.turns
+    ]
+    run_many(target.connection, _PUT_TURN, latest)
 
 
 def _end_waiting(target: Target, writes: WriteSet) -> None:
     """Remove turns that wait no more: extracted, or of an earlier wording of a message. No erasure: their text lives on."""
-    coming = {write.unit.id for write in writes.units}
-    rows = _waiting_ids(target.connection, target.bank, writes.extracted)
-    places = [key.place for key in writes.messages]
-    rows |= {
-        row for row, unit in _waiting_at(target.connection, target.bank, places).items() if unit not in coming
-    }
+    rows: set[int] = set()
+    if writes.extracted:
+        extracted = {"bank": target.bank, "ids": writes.extracted}
+        rows.update(target.connection.scalars(_WAITING, extracted))
+    if writes.messages:
+        present = {write.unit.id for write in writes.units}
+        places = place_values(target.bank, (key.place for key in writes.messages))
+        waiting = target.connection.execute(_WAITING_AT, places)
+        rows.update(row for row, unit in waiting if unit not in present)
     remove_units(target, rows)
 
 
-def _waiting_ids(connection: Connection, bank: int, unit_ids: Iterable[str]) -> set[int]:
-    """Row ids of these units, those that are turns which wait."""
-    found = raw(connection).execute(
-        "SELECT units.id FROM json_each(?) AS given CROSS JOIN units ON unit_id = given.value WHERE bank = ? AND kind = ?",
-        (json.dumps(list(unit_ids)), bank, UnitKind.TURN),
-    )
-    return {row for (row,) in found}
+def _turns(connection: Connection, bank: int, places: Sequence[Place]) -> dict[Place, SourceTurn]:
+    if not places:
+        return {}
+    values = place_values(bank, places)
+    memories: dict[Place, list[tuple[int, bool]]] = defaultdict(list)
+    for thread, message, unit, closed in connection.execute(_MEMORIES, values):
+        memories[thread, message].append((unit, closed))
+    return {
+        (thread, message): _turn((thread, message), fields, memories[thread, message])
+        for thread, message, *fields in connection.execute(_AT_PLACES, values)
+    }
 
 
-def _waiting_at(connection: Connection, bank: int, places: Places) -> dict[int, str]:
-    """Unit ids, by row id, of the turns of these messages that wait."""
-    found: dict[int, str] = {}
-    for some in batches(places, PARAMETERS // 2):
-        query = (
-            f"{_given(some)} SELECT units.id, unit_id FROM given CROSS JOIN unit_sources USING (thread, message) "
-            "JOIN units ON units.id = unit WHERE unit_sources.bank = ? AND kind = ?"
-        )
-        found.update(raw(connection).execute(query, (*_flat(some), bank, UnitKind.TURN)))
-    return found
-
-
-def _turns(connection: Connection, bank: int, places: Places) -> dict[Place, SourceTurn]:
-    rows: dict[Place, Row] = {}
-    for some in batches(places, PARAMETERS // 2):
-        for thread, message, *rest in raw(connection).execute(
-            f"{_given(some)} {_READ}", (*_flat(some), bank)
-        ):
-            rows[thread, message] = tuple(rest)
-    memories = _memories(connection, bank, list(rows))
-    return {place: _turn(place, row, memories[place]) for place, row in rows.items()}
-
-
-def _memories(connection: Connection, bank: int, places: Places) -> dict[Place, list[tuple[int, bool]]]:
-    """(row id, whether closed) of the memories made from each message, ascending."""
-    found: dict[Place, list[tuple[int, bool]]] = defaultdict(list)
-    for some in batches(places, PARAMETERS // 2):
-        query = (
-            f"{_given(some)} SELECT given.thread, given.message, units.id, closed_at IS NOT NULL FROM given CROSS JOIN "
-            "(SELECT thread, message, unit FROM unit_sources WHERE bank = ?) USING (thread, message) "
-            "JOIN units ON units.id = unit WHERE kind = ? ORDER BY units.id"
-        )
-        for thread, message, unit, closed in raw(connection).execute(
-            query, (*_flat(some), bank, UnitKind.MEMORY)
-        ):
-            found[thread, message].append((unit, bool(closed)))
-    return found
-
-
-def _turn(place: Place, row: Row, memories: Sequence[tuple[int, bool]]) -> SourceTurn:
-    text, speaker, role, said_at, tags, *of_unit = row
-    if of_unit[0] is not None:
-        text, speaker, said_at, tags = of_unit
+def _wording(fields: Sequence[Any]) -> tuple[str, str, int, str]:
+    """(text, speaker, when, tags) of a turn: its own, or those of the unit that is the message."""
+    *own, _, text, speaker, said_at, tags = fields
+    if text is None:
+        text, speaker, said_at, tags = own
+    else:
         text = text.removeprefix(f"{speaker}: ")
+    return text, speaker, said_at, tags
+
+
+def _turn(place: Place, fields: Sequence[Any], memories: Sequence[tuple[int, bool]]) -> SourceTurn:
+    text, speaker, said_at, tags = _wording(fields)
     return SourceTurn(
         thread=place[0],
         message_id=place[1],
         text=text,
         speaker=speaker,
-        role=Role(role),
+        role=Role(fields[4]),
         said_at=from_micros(said_at),
         tags=tuple(json.loads(tags)),
         memories=tuple(unit for unit, _ in memories),
@@ -258,11 +307,3 @@ def _turn(place: Place, row: Row, memories: Sequence[tuple[int, bool]]) -> Sourc
 
 def _in_time(turn: SourceTurn) -> tuple[object, ...]:
     return turn.said_at, turn.message_id
-
-
-def _given(places: Places) -> str:
-    return f"WITH given (thread, message) AS (VALUES {','.join(['(?,?)'] * len(places))})"
-
-
-def _flat(places: Places) -> tuple[str, ...]:
-    return tuple(part for place in places for part in place)

@@ -7,43 +7,151 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, Executable, bindparam, func, literal, select
 
-from hindsight_integrations.ledger import tables
-from hindsight_integrations.ledger.checksums import (
-    CHECKSUM,
-    damaged_units,
-    damaged_vectors,
-    is_sound,
-)
+from hindsight_integrations.ledger.checksums import damaged_units, damaged_vectors, is_sound
 from hindsight_integrations.ledger.records import records_of
 from hindsight_integrations.ledger.rows import (
-    PARAMETERS,
     SEALED,
-    UNIT_COLUMNS,
+    SEALED_COLUMNS,
+    UNIT_FIELDS,
     BankReads,
     Row,
-    batches,
     event_from,
     fetched,
+    is_at_place,
+    place_list,
+    place_values,
     unit_from,
     unit_rows,
 )
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.sql import among, unindexed
+from hindsight_integrations.ledger.tables import (
+    chunks,
+    documents,
+    links,
+    message_keys,
+    unit_edits,
+    unit_sources,
+    units,
+    validity_events,
+    vectors,
+)
 from hindsight_integrations.model.time import from_micros
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent
-from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, MessageKey
+from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, MessageKey, Place
 from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.ports.ledger import StoredDocument
 
-RECORDS = UNIT_COLUMNS.split(", ").index("records") + 2  # of what `units` selects
+_RECORDS = SEALED_COLUMNS.split(", ").index("records")
 
-_newest = tables.units.alias("newest")
-_LATEST_MENTION = select(func.max(tables.units.c.mentioned_at)).where(
-    tables.units.c.bank == bindparam("bank"),
-    tables.units.c.created
+_newest, _stating = units.alias("newest"), units.alias("stating")
+_LATEST_MENTION = select(func.max(units.c.mentioned_at)).where(
+    units.c.bank == bindparam("bank"),
+    units.c.created
     == select(func.max(_newest.c.created)).where(_newest.c.bank == bindparam("bank")).scalar_subquery(),
 )
+_BY_ROWS = among(units.c.id, "ids"), unindexed(units.c.bank) == bindparam("bank")
+_UNITS = select(units.c.id, units.c.checksum, *UNIT_FIELDS).where(*_BY_ROWS)
+_NAMES = select(units.c.id, units.c.unit_id).where(*_BY_ROWS)
+_VECTORS = select(vectors.c.unit, vectors.c.vector).where(
+    among(vectors.c.unit, "ids"), unindexed(vectors.c.bank) == bindparam("bank")
+)
+_LINKS = select(func.count()).where(links.c.code == bindparam("code"))
+_LINK_COUNTS = select(
+    units.c.id,
+    _LINKS.where(links.c.source == units.c.id).scalar_subquery()
+    + _LINKS.where(links.c.target == units.c.id, links.c.source != units.c.id).scalar_subquery(),
+).where(*_BY_ROWS)
+_EVENTS = (
+    select(
+        validity_events.c.kind,
+        validity_events.c.effective_at,
+        _stating.c.unit_id,
+        validity_events.c.reason,
+        units.c.unit_id,
+    )
+    .select_from(validity_events)
+    .join(units, units.c.id == validity_events.c.unit)
+)
+_VALIDITY = (
+    _EVENTS.outerjoin(_stating, _stating.c.id == validity_events.c.by_unit)
+    .where(units.c.bank == bindparam("bank"), units.c.unit_id == bindparam("unit_id"))
+    .order_by(validity_events.c.effective_at, validity_events.c.id)
+)
+_STATED_BY = (
+    _EVENTS.join(_stating, _stating.c.id == validity_events.c.by_unit)
+    .where(_stating.c.bank == bindparam("bank"), among(_stating.c.unit_id, "ids"))
+    .order_by(validity_events.c.id)
+)
+_ITEMS = (
+    select(units.c.head, units.c.id)
+    .where(among(units.c.head, "ids"), unindexed(units.c.bank) == bindparam("bank"))
+    .order_by(units.c.head, units.c.number, units.c.id)
+)
+_EDITS = (
+    select(unit_edits.c.made_at, unit_edits.c.fields)
+    .join(units, units.c.id == unit_edits.c.unit)
+    .where(units.c.bank == bindparam("bank"), units.c.unit_id == bindparam("unit_id"))
+    .order_by(unit_edits.c.id)
+)
+_VERSIONS = (
+    select(
+        message_keys.c.thread, message_keys.c.message, message_keys.c.content_hash, message_keys.c.revision
+    )
+    .join(place_list, is_at_place(message_keys))
+    .order_by(message_keys.c.revision)
+)
+_DOCUMENT = select(
+    documents.c.content_hash,
+    select(func.coalesce(func.max(chunks.c.ordinal), -1) + 1)
+    .where(chunks.c.bank == documents.c.bank, chunks.c.document == documents.c.id)
+    .scalar_subquery(),
+).where(documents.c.bank == bindparam("bank"), documents.c.id == bindparam("document"))
+_CHUNKS = (
+    select(chunks.c.document, chunks.c.ordinal, chunks.c["text"], chunks.c.content_hash, chunks.c.position)
+    .where(
+        chunks.c.bank == bindparam("bank"),
+        chunks.c.document == bindparam("document"),
+        chunks.c.position != NOWHERE,
+    )
+    .order_by(chunks.c.position)
+)
+_OF_CHUNKS = (
+    select(units.c.id)
+    .where(
+        units.c.bank == bindparam("bank"),
+        units.c.document == bindparam("document"),
+        units.c.closed_at.is_(None),
+        among(units.c.chunk, "ordinals"),
+    )
+    .order_by(units.c.id)
+)
+_OF_MESSAGES = (
+    select(units.c.id)
+    .distinct()
+    .select_from(unit_sources)
+    .join(place_list, is_at_place(unit_sources))
+    .join(units, units.c.id == unit_sources.c.unit)
+    .where(
+        units.c.closed_at.is_not(None) == bindparam("closed"),
+        among(units.c.kind, "kinds"),
+    )
+    .order_by(units.c.id)
+)
+_PLACES = (
+    select(unit_sources.c.thread, unit_sources.c.message)
+    .distinct()
+    .where(unit_sources.c.bank == bindparam("bank"), among(unit_sources.c.message, "messages"))
+    .order_by(unit_sources.c.thread, unit_sources.c.message)
+)
+_COUNT = select(func.count()).where(units.c.bank == bindparam("bank"))
+# The kinds are written out, so that SQLite sees that the partial indexes serve.
+_OTHERS = [
+    _COUNT.where(units.c.kind == literal(kind.value, literal_execute=True)).scalar_subquery()
+    for kind in (UnitKind.TURN, UnitKind.ITEM, UnitKind.DOCUMENT_ITEM)
+]
+_COUNT_MEMORIES = select(_COUNT.scalar_subquery() - _OTHERS[0] - _OTHERS[1] - _OTHERS[2])
 
 
 class UnitReader(BankReads):
@@ -83,160 +191,90 @@ class UnitReader(BankReads):
     def unit_ids(self, bank: str, ids: IntArray) -> dict[int, str]:
         """Unit ids of row ids; unknown ids and those of other banks are left out."""
         with self._at(bank) as (connection, row):
-            return dict(_of_units(connection, "unit_id", row, ids))
+            return dict(_by_rows(connection, _NAMES, row, ids))
 
     def vectors_of(self, bank: str, ids: IntArray) -> dict[int, Vector]:
         """Stored vectors (dimension,) by row id; unknown ids are left out."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(
-                "SELECT unit, vector FROM json_each(?) AS given CROSS JOIN vectors ON vectors.unit = given.value "
-                "WHERE vectors.bank = ?",
-                (json.dumps(ids.tolist()), row),
-            )
-            return {unit: np.frombuffer(vector, "<f4").astype(np.float32) for unit, vector in found}
+            rows = connection.execute(_VECTORS, {"ids": ids.tolist(), "bank": row}) if len(ids) else ()
+            return {unit: np.frombuffer(vector, "<f4").astype(np.float32) for unit, vector in rows}
 
     def link_counts(self, bank: str, ids: IntArray, code: int) -> dict[int, int]:
         """How many links of one code each of these units has, in either direction; units without any are left out."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(
-                "SELECT given.value, (SELECT count(*) FROM links WHERE source = given.value AND code = :code) + "
-                "(SELECT count(*) FROM links WHERE target = given.value AND code = :code AND source <> target) AS held "
-                "FROM json_each(:units) AS given CROSS JOIN units ON units.id = given.value "
-                "WHERE held AND +units.bank = :bank",
-                {"units": json.dumps(ids.tolist()), "code": code, "bank": row},
-            )
-            return dict(found.fetchall())
+            values = {"ids": ids.tolist(), "bank": row, "code": code}
+            rows = connection.execute(_LINK_COUNTS, values) if len(ids) else ()
+            return {unit: count for unit, count in rows if count}
 
     def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
         """A unit's validity log, by effective time, then in the order recorded."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(
-                "SELECT event.kind, effective_at, stating.unit_id, reason FROM validity_events AS event "
-                "JOIN units ON units.id = event.unit LEFT JOIN units AS stating ON stating.id = event.by_unit "
-                "WHERE units.bank = ? AND units.unit_id = ? ORDER BY effective_at, event.id",
-                (row, unit_id),
-            )
-            return [event_from(each, unit_id) for each in found]
+            events = connection.execute(_VALIDITY, {"bank": row, "unit_id": unit_id})
+            return [event_from(event[:-1], event[-1]) for event in events]
 
     def stated_by(self, bank: str, unit_ids: Sequence[str]) -> list[ValidityEvent]:
         """What these units say of others: every closing by them, in the order recorded."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(
-                "SELECT units.unit_id, event.kind, effective_at, stating.unit_id, reason FROM json_each(?) AS given "
-                "CROSS JOIN units AS stating ON stating.unit_id = given.value "
-                "JOIN validity_events AS event ON event.by_unit = stating.id JOIN units ON units.id = event.unit "
-                "WHERE stating.bank = ? ORDER BY event.id",
-                (json.dumps(list(unit_ids)), row),
-            )
-            return [event_from(each[1:], each[0]) for each in found]
+            events = connection.execute(_STATED_BY, {"bank": row, "ids": unit_ids}) if unit_ids else ()
+            return [event_from(event[:-1], event[-1]) for event in events]
 
     def items_of(self, bank: str, ids: IntArray) -> dict[int, tuple[int, ...]]:
         """Row ids of the items of these documents, closed ones included, by number; units without any are left out."""
+        items: dict[int, tuple[int, ...]] = {}
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(
-                "SELECT head, units.id FROM json_each(?) AS given CROSS JOIN units ON head = given.value "
-                "WHERE +bank = ? ORDER BY head, number, units.id",
-                (json.dumps(ids.tolist()), row),
-            )
-            items: dict[int, tuple[int, ...]] = {}
-            for head, item in found:
+            rows = connection.execute(_ITEMS, {"ids": ids.tolist(), "bank": row}) if len(ids) else ()
+            for head, item in rows:
                 items[head] = (*items.get(head, ()), item)
-            return items
+        return items
 
     def unit_edits(self, bank: str, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
         """(when, fields) of a unit's corrections, oldest first."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(
-                "SELECT made_at, fields FROM unit_edits JOIN units ON units.id = unit "
-                "WHERE units.bank = ? AND unit_id = ? ORDER BY unit_edits.id",
-                (row, unit_id),
-            )
-            return [(from_micros(made_at), tuple(json.loads(fields))) for made_at, fields in found]
+            edits = connection.execute(_EDITS, {"bank": row, "unit_id": unit_id})
+            return [(from_micros(made_at), tuple(json.loads(fields))) for made_at, fields in edits]
 
     def known_messages(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
         """Which of the messages are in the ledger, with no other version of them retained later."""
-        known: set[MessageKey] = set()
         with self._at(bank) as (connection, row):
-            for some in batches(keys, PARAMETERS // 3):
-                values = ",".join(["(?,?,?)"] * len(some))
-                found = raw(connection).execute(
-                    f"WITH given (thread, message, content_hash) AS (VALUES {values}) "
-                    "SELECT thread, message, content_hash FROM given CROSS JOIN message_keys AS known "
-                    "USING (thread, message, content_hash) WHERE bank = ? AND NOT EXISTS ("
-                    "SELECT 1 FROM message_keys AS later WHERE later.bank = known.bank AND later.thread = known.thread "
-                    "AND later.message = known.message AND later.revision > known.revision)",
-                    (*(part for key in some for part in (key.thread, key.message_id, key.content_hash)), row),
-                )
-                known.update(MessageKey(*each) for each in found)
-        return frozenset(known)
+            values = place_values(row, (key.place for key in keys))
+            versions = connection.execute(_VERSIONS, values).all() if keys else []
+        latest = {(thread, message): revision for thread, message, _, revision in versions}
+        known = (MessageKey(*key) for *key, revision in versions if revision == latest[key[0], key[1]])
+        return frozenset(known).intersection(keys)
 
     def document(self, bank: str, document_id: str) -> StoredDocument | None:
         """A document and its present chunks, in order; None if it was never retained."""
         with self._at(bank) as (connection, row):
-            found = (
-                raw(connection)
-                .execute(
-                    "SELECT content_hash, (SELECT coalesce(max(ordinal), -1) + 1 FROM chunks "
-                    "WHERE chunks.bank = documents.bank AND chunks.document = documents.id) "
-                    "FROM documents WHERE bank = ? AND id = ?",
-                    (row, document_id),
-                )
-                .fetchone()
-            )
-            if found is None:
+            values = {"bank": row, "document": document_id}
+            document = connection.execute(_DOCUMENT, values).first()
+            if document is None:
                 return None
-            chunks = fetched(
-                connection,
-                "SELECT document, ordinal, text, content_hash, position FROM chunks "
-                "WHERE bank = ? AND document = ? AND position <> ? ORDER BY position",
-                (row, document_id, NOWHERE),
-            )
-            return StoredDocument(
-                document_id, found[0], tuple(ChunkWrite(*each) for each in chunks), found[1]
-            )
+            present = tuple(ChunkWrite(*chunk) for chunk in fetched(connection, _CHUNKS, values))
+        content_hash, ordinal = document
+        return StoredDocument(document_id, content_hash, present, ordinal)
 
     def units_of_chunks(self, bank: str, document_id: str, ordinals: Sequence[int]) -> IntArray:
         """Row ids of the valid units made from these chunks of a document, ascending."""
         with self._at(bank) as (connection, row):
-            found = raw(connection).execute(
-                "SELECT id FROM units WHERE bank = ? AND document = ? AND closed_at IS NULL "
-                "AND chunk IN (SELECT value FROM json_each(?)) ORDER BY id",
-                (row, document_id, json.dumps(list(ordinals))),
-            )
-            return np.fromiter((each[0] for each in found), np.int64)
+            values = {"bank": row, "document": document_id, "ordinals": ordinals}
+            rows = connection.scalars(_OF_CHUNKS, values).all() if ordinals else ()
+        return np.array(rows, np.int64)
 
     def units_of_messages(
-        self, bank: str, messages: Sequence[tuple[str, str]], *, closed: bool = False, waiting: bool = False
+        self, bank: str, messages: Sequence[Place], *, closed: bool = False, waiting: bool = False
     ) -> IntArray:
         """Row ids of the valid (or of the closed) units with one of these (thread, message id) among their sources, ascending."""
-        kinds = (UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM, UnitKind.TURN if waiting else UnitKind.MEMORY)
-        units: set[int] = set()
+        kinds = [UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM, *([UnitKind.TURN] if waiting else [])]
         with self._at(bank) as (connection, row):
-            for some in batches(messages, PARAMETERS // 2):
-                values = ",".join(["(?,?)"] * len(some))
-                found = raw(connection).execute(
-                    f"WITH given (thread, message) AS (VALUES {values}) "
-                    "SELECT unit FROM given CROSS JOIN unit_sources USING (thread, message) "
-                    "JOIN units ON units.id = unit WHERE unit_sources.bank = ? AND (closed_at IS NOT NULL) = ? "
-                    "AND kind IN (?, ?, ?)",
-                    (*(part for pair in some for part in pair), row, closed, *kinds),
-                )
-                units.update(each[0] for each in found)
-        return np.array(sorted(units), np.int64)
+            values = {"closed": closed, "kinds": kinds, **place_values(row, messages)}
+            rows = connection.scalars(_OF_MESSAGES, values).all() if messages else ()
+        return np.array(rows, np.int64)
 
-    def places_of_messages(self, bank: str, messages: Sequence[str]) -> list[tuple[str, str]]:
+    def places_of_messages(self, bank: str, messages: Sequence[str]) -> list[Place]:
         """The (thread, message id) of any thread with one of these ids on which a memory stands, in order."""
-        places: set[tuple[str, str]] = set()
         with self._at(bank) as (connection, row):
-            for some in batches(messages, PARAMETERS // 2):
-                marks = ",".join("?" * len(some))
-                places.update(
-                    raw(connection).execute(
-                        f"SELECT DISTINCT thread, message FROM unit_sources WHERE bank = ? AND message IN ({marks})",
-                        (row, *some),
-                    )
-                )
-        return sorted(places)
+            rows = connection.execute(_PLACES, {"bank": row, "messages": messages}) if messages else ()
+            return [(thread, message) for thread, message in rows]
 
 
 def sound_units(connection: Connection, bank: str, row: int, ids: IntArray) -> dict[int, MemoryUnit]:
@@ -248,35 +286,29 @@ def sound_units(connection: Connection, bank: str, row: int, ids: IntArray) -> d
         row: its row id.
         ids: row ids of units.
     """
-    found = _of_units(connection, f"{CHECKSUM}, {UNIT_COLUMNS}", row, ids)
-    sound = [each for each in found if is_sound(each[2 : 2 + SEALED], each[1])]
-    records = records_of(connection, {each[0]: each[RECORDS] for each in sound})
-    return {each[0]: unit_from(each[2:], bank, records[each[0]]) for each in sound if each[0] in records}
+    rows = _by_rows(connection, _UNITS, row, ids)
+    sound = {unit: fields for unit, checksum, *fields in rows if is_sound(fields[:SEALED], checksum)}
+    records = records_of(connection, {unit: fields[_RECORDS] for unit, fields in sound.items()})
+    return {
+        unit: unit_from(tuple(fields), bank, records[unit])
+        for unit, fields in sound.items()
+        if unit in records
+    }
 
 
-def _of_units(connection: Connection, columns: str, bank: int, ids: IntArray) -> list[Row]:
-    """Row id and these columns of units of the bank; the others are left out."""
-    return fetched(
-        connection,
-        f"SELECT units.id, {columns} FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
-        "WHERE +bank = ?",
-        (json.dumps(ids.tolist()), bank),
-    )
+def _by_rows(connection: Connection, statement: Executable, bank: int, ids: IntArray) -> list[Row]:
+    """Rows of units of the bank, in the order of their row ids in `ids`; the others are left out."""
+    if not len(ids):
+        return []
+    rows = {row[0]: row for row in fetched(connection, statement, {"ids": ids.tolist(), "bank": bank})}
+    return [rows[unit] for unit in ids.tolist() if unit in rows]
 
 
 def count_units(connection: Connection, bank: int) -> int:
     """How many units a bank holds, turns that wait and texts of items included."""
-    (units,) = raw(connection).execute("SELECT count(*) FROM units WHERE bank = ?", (bank,)).fetchone()
-    return int(units)
+    return int(connection.execute(_COUNT, {"bank": bank}).scalar_one())
 
 
 def count_memories(connection: Connection, bank: int) -> int:
     """How many memories a bank holds."""
-    # Written out, so that SQLite sees that the partial indexes serve.
-    others: list[int] = [
-        raw(connection)
-        .execute(f"SELECT count(*) FROM units WHERE bank = ? AND kind = '{kind}'", (bank,))
-        .fetchone()[0]
-        for kind in (UnitKind.TURN.value, UnitKind.ITEM.value, UnitKind.DOCUMENT_ITEM.value)
-    ]
-    return count_units(connection, bank) - sum(others)
+    return int(connection.execute(_COUNT_MEMORIES, {"bank": bank}).scalar_one())

@@ -75,10 +75,6 @@ class Ledger(LedgerReader, LedgerMaintenance, LedgerTasks, Protocol):
         """What is wrong with the storage itself, as far as it can tell by reading all of it; empty if nothing."""
         ...
 
-    def snapshot(self, bank: str) -> AbstractContextManager[LedgerReader]:
-        """Several reads of one state of the bank."""
-        ...
-
     def feed(self, bank: str) -> AbstractContextManager[Feed]:
         """What was committed, of one state of the bank."""
         ...

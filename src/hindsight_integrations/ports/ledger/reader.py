@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
@@ -353,6 +354,10 @@ class LedgerReader(
     Raises:
         BankNotFound: by every method, where there is no such bank.
     """
+
+    def snapshot(self, bank: str) -> AbstractContextManager[LedgerReader]:
+        """Several reads of one state of the bank; within a snapshot or a transaction, of its state."""
+        ...
 
     def count(self, bank: str) -> int:
         """How many memories the bank holds, closed ones included; turns that wait are none."""

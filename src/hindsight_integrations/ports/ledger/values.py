@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import numpy as np
+
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.items import Namespace
 from hindsight_integrations.model.links import Link
@@ -68,6 +70,9 @@ class ItemUnits:
     units: IntArray
     items: IntArray
     namespaces: list[Namespace]
+
+
+NO_ITEM_UNITS = ItemUnits(np.empty(0, np.int64), np.empty(0, np.int64), [])
 
 
 @dataclass(frozen=True, slots=True)

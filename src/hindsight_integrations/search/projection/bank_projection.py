@@ -12,9 +12,10 @@ import numpy as np
 
 from hindsight_integrations.errors import HindsightError, IndexBehind, IndexOutOfStep, StorageError
 from hindsight_integrations.model.units import TOLD_NETWORKS
-from hindsight_integrations.ports.arrays import BoolArray, IntArray
+from hindsight_integrations.ports.arrays import IN_DOCUMENT, STORED, BoolArray, IntArray
 from hindsight_integrations.ports.keyword_index import KeywordIndex
 from hindsight_integrations.ports.ledger import Feed, Ledger, Transaction, UnitColumns
+from hindsight_integrations.ports.ledger.values import NO_ITEM_UNITS
 from hindsight_integrations.ports.memory_graph import MemoryGraph
 from hindsight_integrations.ports.vector_index import VectorIndex
 from hindsight_integrations.search.bank_vectors import BankVectors, ScoringVectorIndex, Standing
@@ -387,8 +388,11 @@ class ColumnFollower:
         """Bring the columns to the feed's revision."""
         if self._seen != feed.revision:
             removed = feed.removed(self._seen)
-            self._growing.update(feed.columns(self._seen), removed)
-            self.items = self.items.changed(feed.item_units(self._seen), removed)
+            changed = feed.columns(self._seen)
+            self._growing.update(changed, removed)
+            of_items = bool(np.any((changed.types >= STORED) & (changed.types < IN_DOCUMENT)))
+            texts = feed.item_units(self._seen) if of_items else NO_ITEM_UNITS
+            self.items = self.items.changed(texts, removed)
             self._seen = feed.revision
 
     def clear(self) -> None:

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from hindsight_integrations.model.requests import Budget, RecallQuery
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Stage, Trace
-from hindsight_integrations.ports.arrays import Vector
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.graph import Walk
 from hindsight_integrations.search.channels.selection import Selection
@@ -30,6 +33,7 @@ class Asked:
         trace: stages and notes so far.
         missing: row ids of units that were to be read and are not there: erased meanwhile, or damaged.
         items: which items are served with which document at the time asked about.
+        read: units by row id that were read so far; None for one that is not there.
     """
 
     query: RecallQuery
@@ -38,6 +42,15 @@ class Asked:
     trace: Trace = field(default_factory=Trace)
     missing: set[int] = field(default_factory=set)
     items: DocumentItems
+    read: dict[int, MemoryUnit | None] = field(default_factory=dict)
+
+    def units(self, ids: IntArray) -> dict[int, MemoryUnit]:
+        """Units by row id, in the order of `ids`, each read from the ledger once; erased and damaged ones are left out."""
+        unread = [row for row in ids.tolist() if row not in self.read]
+        if unread:
+            units = self.view.ledger.units(self.view.bank, np.array(unread, np.int64))
+            self.read.update((row, units.get(row)) for row in unread)
+        return {row: unit for row in ids.tolist() if (unit := self.read[row])}
 
     @property
     def limit(self) -> int:

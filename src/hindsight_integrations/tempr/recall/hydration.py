@@ -27,11 +27,10 @@ def hydrate(
 ) -> dict[int, RecalledUnit]:
     """The packed units by row id, best first, with entities, items of documents and each channel's rank and score.
 
-    One read of the ledger each for units and entities, and two of the evidence where there are opinions. Units erased since the view was made, and damaged ones, are left
-    out and noted as missing.
+    Units erased since the view was made, and damaged ones, are left out and noted as missing.
     """
     ids, view = packed.ids, run.view
-    stored = as_held(view.ledger.units(view.bank, ids), view.ledger, view.bank, as_of=run.query.as_of)
+    stored = as_held(run.units(ids), view.ledger, view.bank, as_of=run.query.as_of)
     entities = view.ledger.entities_of(view.bank, ids)
     run.missing.update(row for row in ids.tolist() if row not in stored)
     valid = set(ids[view.columns.allowed(ids, valid_at(view.columns, run.query.as_of))].tolist())

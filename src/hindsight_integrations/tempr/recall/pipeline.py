@@ -57,6 +57,12 @@ async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> Reca
 
 
 def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: BoolArray) -> RecallResult:
+    """Fuse, rerank, pack and hydrate within one read of the ledger."""
+    with run.view.ledger.snapshot(run.view.bank) as ledger:
+        return _result(replace(run, view=replace(run.view, ledger=ledger)), channels, filtered)
+
+
+def _result(run: RecallContext, channels: ChannelResults, filtered: BoolArray) -> RecallResult:
     """Fusion, reranking and token budget (paper sections 4.2.3 to 4.2.5), and what the result says of itself.
 
     Args:

@@ -373,7 +373,7 @@ class _Asked:
         found = question_time(query.text, query.query_timestamp, tools.dates, tools.languages)
 
         def best() -> list[Best]:
-            units = run.view.ledger.units(run.view.bank, ranking[:BEST]).values()
+            units = run.units(ranking[:BEST]).values()
             return [(unit.text, {(each.kind, each.category) for each in unit.records}) for unit in units]
 
         subjects = touched(

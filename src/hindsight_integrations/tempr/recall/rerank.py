@@ -82,7 +82,7 @@ def rerank(
     if reranker is None or not len(ids):
         return unread(ids, fused)
     head = ids[: run.rerank_limit]
-    stored = run.view.ledger.units(run.view.bank, head)
+    stored = run.units(head)
     missing = [row for row in head.tolist() if row not in stored]
     run.missing.update(missing)
     kept = ~np.isin(ids, missing)

@@ -38,7 +38,7 @@ def in_better_order(run: RecallContext, ranking: Ranking) -> Ranking:
     places = np.flatnonzero((at >= 0) & (columns.speakers[at] > 0))
     if len(places) < 2:
         return ranking
-    stored = run.view.ledger.units(run.view.bank, ranking.ids[places])
+    stored = run.units(ranking.ids[places])
     units = [stored.get(row) for row in ranking.ids[places].tolist()]
     texts = [unit.text if unit else "" for unit in units]
     question = run.query.text
