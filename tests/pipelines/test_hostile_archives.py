@@ -42,6 +42,7 @@ from hindsight_integrations.config import (
     StorageConfig,
     VectorBackend,
 )
+from hindsight_integrations.ledger import databases
 from hindsight_integrations.ledger.tables import archived_columns, metadata
 from hindsight_integrations.model.time import LAST_INSTANT, to_micros
 from hindsight_integrations.testing.doubles import HashEmbedder
@@ -648,14 +649,20 @@ def test_a_damaged_file_comes_in_whole_or_not_at_all(
 
 @pytest.mark.promise("An archive is loaded completely or not at all.")
 def test_a_refused_archive_leaves_no_bytes_in_the_files(
-    opener: Callable[..., Hindsight], light_config: HindsightConfig, good: list[Line], tmp_path: Path
+    opener: Callable[..., Hindsight],
+    light_config: HindsightConfig,
+    good: list[Line],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The last line is bad: what was written of the others is undone, and no file has a word of them."""
+    """The last line is bad: of the others no file has a word, although the transaction was too large for memory."""
+    monkeypatch.setattr(databases, "CACHE_KIBIBYTES", 16)
     with opener(tmp_path, config=light_config, embeddings=HashEmbedder(DIMENSION)) as engine:
         bank = engine.bank("target")
         lines = changed(good, "tasks", "state", "abc")
+        lines = changed(lines, "units", "text", "zyxquorl plums " * 10_000)
         with pytest.raises(ArchiveInvalid):
-            bank.archive.load(io.StringIO(sealed(changed(lines, "units", "text", "zyxquorl plums"))))
+            bank.archive.load(io.StringIO(sealed(lines)))
         assert not [
             path for path in tmp_path.rglob("*") if path.is_file() and b"zyxquorl" in path.read_bytes()
         ]

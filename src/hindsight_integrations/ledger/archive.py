@@ -229,18 +229,24 @@ class SqliteArchive:
 
     def restore_rows(self, bank: str, rows: Iterator[ArchiveRow]) -> int:
         """Fill an empty bank; see the port."""
-        with self._database.writing() as connection:
-            row = find_bank(connection, bank)
-            count = count_units(connection, row.id)
-            if count or any(connection.scalar(query, {"bank": row.id}) for query in _OTHERS):
-                held = f"{count} memories" if count else "no memories, but traces of earlier ones"
-                remedy = "Import into an empty bank, or empty this one by forget(everything=True)."
-                raise InvalidRequest("bank", f"it holds {held}", remedy)
-            load = _Load(connection, row)
-            for kind, batch in _batches(rows):
-                load.take(kind, batch)
-            load.finish()
-            observe_bank(self._database, connection, row.id)
+        try:
+            with self._database.writing() as connection:
+                return self._restore(connection, find_bank(connection, bank), rows)
+        except ArchiveInvalid:
+            self._database.scrub()  # a large transaction is in the write-ahead log before its end
+            raise
+
+    def _restore(self, connection: Connection, bank: BankRow, rows: Iterator[ArchiveRow]) -> int:
+        units = count_units(connection, bank.id)
+        if units or any(connection.scalar(query, {"bank": bank.id}) for query in _OTHERS):
+            held = f"{units} memories" if units else "no memories, but traces of earlier ones"
+            remedy = "Import into an empty bank, or empty this one by forget(everything=True)."
+            raise InvalidRequest("bank", f"it holds {held}", remedy)
+        load = _Load(connection, bank)
+        for kind, batch in _batches(rows):
+            load.take(kind, batch)
+        load.finish()
+        observe_bank(self._database, connection, bank.id)
         return load.memories
 
 
