@@ -96,7 +96,7 @@ class ArchiveInvalid(InvalidRequest):
 
     Attributes:
         line: number of the line, from 1.
-        field: kind of the line and field at fault ("unit.mentioned_at"), or what is wrong of the line as a whole.
+        field: kind of the line and field at fault ("units.mentioned_at"), or what is wrong of the line as a whole.
         reason: what is wrong with it.
         remedy: what to do instead.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from archived import without_numbers
 from builders import (
     BANK,
 )
@@ -152,7 +153,7 @@ class TestForgottenOpinions:
         believed.restore_rows("copy", iter(rows))
         assert believed.opinions("copy") == believed.opinions(BANK)
         assert believed.formed_by("copy", "run") == ()
-        assert sorted(map(repr, believed.archive_rows("copy"))) == sorted(map(repr, rows))
+        assert without_numbers(believed.archive_rows("copy")) == without_numbers(rows)
         (log,) = believed.opinions("copy", ["o"])
         for revision in range(believed.revision(BANK) + 1):
             assert confidence_of(log, as_of_revision=revision) == confidence_of(

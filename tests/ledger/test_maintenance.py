@@ -7,6 +7,7 @@ from datetime import datetime
 
 import numpy as np
 import pytest
+from archived import without_numbers
 from builders import (
     DIMENSION,
     at,
@@ -317,8 +318,7 @@ class TestArchive:
         rows = list(ledger.archive_rows(bank))
         ledger.create_bank("copy")
         assert ledger.restore_rows("copy", iter(rows)) == 2
-        copied = list(ledger.archive_rows("copy"))
-        assert sorted(map(repr, copied)) == sorted(map(repr, rows))
+        assert without_numbers(ledger.archive_rows("copy")) == without_numbers(rows)
         assert ledger.list_entities("copy", "", 9) == ledger.list_entities(bank, "", 9)
         assert ledger.validity("copy", "u1") == ledger.validity(bank, "u1")
         key = MessageKey("thread", "m1", "h1")
@@ -330,8 +330,8 @@ class TestArchive:
         commit(ledger, rich_write_set())
         rows = list(ledger.archive_rows(bank))
         ledger.create_bank("copy")
-        stray = {"unit": "nobody", "entity": "e1", "text": "x"}
-        for kind, fields in (("spell", {}), ("mention", stray), ("unit", {"unit_id": "x"})):
+        stray = {"unit": 999, "entity": 1, "text": "x"}
+        for kind, fields in (("spell", {}), ("mentions", stray), ("units", {"unit_id": "x"})):
             with pytest.raises(InvalidRequest, match="archive"):
                 ledger.restore_rows("copy", iter([*rows, ArchiveRow(kind, fields)]))
             assert (ledger.count("copy"), ledger.list_entities("copy", "", 9)) == (0, [])

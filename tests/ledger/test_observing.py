@@ -138,7 +138,7 @@ class TestObserving:
 
     def test_a_bank_that_came_in_is_observed(self, told: Ledger) -> None:
         """An archive without observations, or without their tasks, waits like a bank that was retained."""
-        kept = [row for row in told.archive_rows(BANK) if row.kind != "task"]
+        kept = [row for row in told.archive_rows(BANK) if row.kind != "tasks"]
         told.create_bank("copy")
         told.restore_rows("copy", iter(kept))
         assert waiting(told, "copy") == [ALICE, BOB]

@@ -87,8 +87,9 @@ def test_causes_stay_with_their_own_item(light: Hindsight) -> None:
     bank = light.bank("b")
     ids = [bank.retain_many([RetainItem(talk, thread=name, facts=flood) for name in "xyz"]).items[1].result]
     assert ids[0] is not None
-    links = archived_rows(bank.archive.export, "link")
-    causal = [(link["source"], link["target"]) for link in links if link["code"] >= 2]
+    links = archived_rows(bank.archive.export, "links")
+    names = {unit["id"]: unit["unit_id"] for unit in archived_rows(bank.archive.export, "units")}
+    causal = [(names[link["source"]], names[link["target"]]) for link in links if link["code"] >= 2]
     assert (ids[0].unit_ids[1], ids[0].unit_ids[0]) in causal
     assert len(causal) == 3
 

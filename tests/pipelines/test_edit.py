@@ -134,11 +134,11 @@ def test_vectors_that_are_none_are_never_stored(
     embedder = Failing()
     bank = opener(embeddings=embedder).bank("alice")
     first, _ = bank.retain(TALK).unit_ids
-    before = archived_rows(bank.archive.export, "unit")
+    before = archived_rows(bank.archive.export, "units")
     embedder.damage = DAMAGES[damage]
     with pytest.raises(MalformedOutput):
         STORING[verb](bank, first)
-    assert archived_rows(bank.archive.export, "unit") == before
+    assert archived_rows(bank.archive.export, "units") == before
     embedder.damage = None
     assert bank.maintenance.reindex() == 2
     assert bank.recall("red kayak").units

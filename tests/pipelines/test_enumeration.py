@@ -72,7 +72,7 @@ def bank(light: Hindsight) -> MemoryBank:
 
 def everything(bank: MemoryBank) -> list[MemoryUnit]:
     """All units, closed ones included, by the ledger's own rows, in the promised order."""
-    stored = [bank.get(row["unit_id"]) for row in archived_rows(bank.archive.export, "unit")]
+    stored = [bank.get(row["unit_id"]) for row in archived_rows(bank.archive.export, "units")]
     return sorted(stored, key=begins)
 
 

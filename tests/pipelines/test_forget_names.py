@@ -49,7 +49,7 @@ def bank(light: Hindsight) -> MemoryBank:
 )
 def test_somebody_of_a_like_name_is_not_erased_silently(bank: MemoryBank) -> None:
     """The call is refused, says which names are whose for certain with how many memories, and how to go on."""
-    before = archived_rows(bank.archive.export, "unit")
+    before = archived_rows(bank.archive.export, "units")
     for name in ("Anna Berg", "anna borg", bank.entities.list()[0].id):
         for dry_run in (False, True):
             with pytest.raises(InvalidRequest) as refused:
@@ -57,7 +57,7 @@ def test_somebody_of_a_like_name_is_not_erased_silently(bank: MemoryBank) -> Non
             assert "'anna borg' (1 memories)" in refused.value.reason
             assert "'anna berg' (2 memories)" in refused.value.reason
             assert "names=['anna berg']" in refused.value.remedy
-    assert archived_rows(bank.archive.export, "unit") == before
+    assert archived_rows(bank.archive.export, "units") == before
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import copy
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from archived import Line, archived_lines, is_memory, sealed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from table import every_row
@@ -41,12 +42,14 @@ from hindsight_integrations.config import (
     StorageConfig,
     VectorBackend,
 )
+from hindsight_integrations.ledger import databases
+from hindsight_integrations.ledger.tables import archived_columns, metadata
 from hindsight_integrations.model.time import LAST_INSTANT, to_micros
 from hindsight_integrations.testing.doubles import HashEmbedder
-from hindsight_integrations.validation.archive_lines import LINES
 
 DIMENSION = 64
-Line = list[Any]
+W, O, P, Q, R, I, NOBODY = range(1001, 1008)  # noqa: E741 - row ids of units that are added to the archive
+LINES = [table.name for table in metadata.sorted_tables if archived_columns(table)]
 
 TALK = [
     Message("Alice Chen paid 3.41 euros for plums.", "Bob", "2024-05-03T10:00", id="m1"),
@@ -80,18 +83,6 @@ def archived(bank: MemoryBank) -> str:
     return out.getvalue()
 
 
-def sealed(lines: list[Line], header: Any = None) -> str:
-    """An archive of these lines, with the seal that belongs to them."""
-    head = {"format": "hindsight-memory-archive", "version": 1} if header is None else header
-    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (head, *lines))
-    seal = {
-        "rows": len(lines),
-        "units": sum(line[0] == "unit" for line in lines if isinstance(line, list) and line),
-        "sha256": hashlib.sha256(text.encode()).hexdigest(),
-    }
-    return text + json.dumps(seal) + "\n"
-
-
 def make_lines(engine: Hindsight) -> list[Line]:
     """A line of every kind there is."""
     bank = engine.bank("origin")
@@ -105,55 +96,74 @@ def make_lines(engine: Hindsight) -> list[Line]:
     bank.profile.set(BankProfile("Ada", "I like proofs.", Disposition(5, 1, 2)))
     bank.edit(found[0], tags=["y"])
     bank.restore(found[1]) if bank.get(found[1]).closed_at else None
-    lines = [json.loads(line) for line in archived(bank).splitlines()[1:-1]]
-    lines = [line for line in lines if line[0] != "task"]  # the one below says more than that of the item
-    moment = next(fields["mentioned_at"] for kind, fields in lines if kind == "document")
-    last = max(at for at, line in enumerate(lines) if line[0] == "unit")
-    waits = {
-        **lines[last][1],
-        "unit_id": "w",
-        "kind": "turn",
-        "sources": ["m4"],
-        "thread": "t",
-        "speaker": "Bob",
+    # The one task below says more than that of the item.
+    lines = [line for line in archived_lines(bank.archive.export) if line[0] != "tasks"]
+    first: dict[str, Any] = dict(reversed(lines))  # type: ignore[arg-type] # pairs
+    moment, entity, (one, two) = (
+        first["documents"]["mentioned_at"],
+        first["entities"]["id"],
+        rows_of(lines, found[:2]),
+    )
+    plain = {**first["units"], "sources": [], "document": None, "occurred_start": None, "occurred_end": None}
+    opinion = {**plain, "fact_type": "opinion", "confidence": 0.7}
+    made = [
+        {
+            **plain,
+            "id": W,
+            "unit_id": "w",
+            "kind": "turn",
+            "sources": ["m4"],
+            "thread": "t",
+            "speaker": "Bob",
+        },
+        {**plain, "id": O, "unit_id": "o", "fact_type": "observation"},
+        {**opinion, "id": P, "unit_id": "p"},
+        {**opinion, "id": Q, "unit_id": "q"},
+        {**opinion, "id": R, "unit_id": "r"},
+        {**plain, "id": I, "unit_id": "i", "kind": "document_item", "head": one, "number": 1},
+    ]
+    last = max(at for at, line in enumerate(lines) if line[0] == "units")
+    lines[last + 1 : last + 1] = [["units", fields] for fields in made]
+    formed = {"confidence": 0.7, "formed_at": moment, "recorded_at": moment, "revision": 1, "assessed_to": 1}
+    answered = {
+        "max_tokens": 100,
+        "created_at": moment,
+        "extractive": 0,
+        "refreshed_at": moment,
+        "refreshes": "manual",
     }
-    observed = {**lines[last][1], "unit_id": "o", "fact_type": "observation", "sources": [], "document": None}
-    opinions = [
-        {**observed, "unit_id": name, "fact_type": "opinion", "confidence": 0.7} for name in ("p", "q", "r")
-    ]
-    lines[last + 1 : last + 1] = [["unit", each] for each in (observed, *opinions)] + [
-        ["waiting_turn", waits]
-    ]
-    entity = next(fields["entity_id"] for kind, fields in lines if kind == "entity")
     lines += [
-        ["observation", {"unit": "o", "entity": entity}],
-        ["observation_fact", {"observation": "o", "fact": found[0]}],
-        ["observed", {"entity": entity, "left_out": [found[1]]}],
-        ["mental_model", {"model_id": "m", "name": "plums", "question": "Who likes plums?", "tags": ["x"],
-                          "refreshes": "manual", "max_tokens": 100, "created_at": moment, "text": "Alice Chen does.",
-                          "extractive": 0, "refreshed_at": moment, "withdrawn": 0, "checked": 1}],
-        ["mental_model", {"model_id": "n", "name": "figs", "question": "Who likes figs?", "tags": [],
-                          "refreshes": "manual", "max_tokens": 100, "created_at": moment, "text": "",
-                          "extractive": 0, "refreshed_at": moment, "withdrawn": 1, "checked": 0}],
-        ["mental_model_ground", {"model": "m", "unit": found[0], "cited": 1}],
-        ["directive", {"directive_id": "d", "text": "Be brief.", "tags": [], "created_at": moment}],
-        ["directive", {"directive_id": "e", "text": "Be kind.", "tags": [], "created_at": moment}],
-        ["opinion", {"unit": "p", "confidence": 0.7, "formed_at": moment, "recorded_at": moment, "revision": 1,
-                     "origin": "reflect", "operation": "run", "profile_change": 1, "reasoning": "so", "assessed_to": 1}],
-        ["opinion_wording", {"unit": "p", "opinion": "p", "number": 1, "reason": "", "revision": 1}],
-        ["opinion_wording", {"unit": "q", "opinion": "p", "number": 2, "reason": "finer", "revision": 1}],
-        ["opinion_ground", {"wording": "q", "fact": found[0]}],
-        ["evidence", {"opinion": "p", "fact": found[0], "sources": ["Bob"], "restates": [found[1]],
+        *(["vectors", {**first["vectors"], "unit": row}] for row in (O, P, Q, R, I)),
+        ["observations", {"unit": O, "entity": entity}],
+        ["observation_facts", {"observation": O, "fact": one}],
+        ["observed_left_out", {"entity": entity, "facts": [two]}],
+        ["mental_models", {"id": 1, "model_id": "m", "name": "plums", "question": "Who likes plums?", "tags": ["x"],
+                           "text": "Alice Chen does.", "checked_to": 1, "forgotten": 0, **answered}],
+        ["mental_models", {"id": 2, "model_id": "n", "name": "figs", "question": "Who likes figs?", "tags": [],
+                           "text": "", "checked_to": 0, "forgotten": 1, **answered}],
+        ["mental_model_grounds", {"model": 1, "unit": one, "cited": 1}],
+        ["directives", {"directive_id": "d", "text": "Be brief.", "tags": [], "created_at": moment}],
+        ["directives", {"directive_id": "e", "text": "Be kind.", "tags": [], "created_at": moment}],
+        ["opinions", {"unit": P, "origin": "reflect", "operation": "run", "profile": 1, "reasoning": "so", **formed}],
+        ["opinion_wordings", {"unit": P, "opinion": P, "number": 1, "reason": "", "revision": 1}],
+        ["opinion_wordings", {"unit": Q, "opinion": P, "number": 2, "reason": "finer", "revision": 1}],
+        ["opinion_grounds", {"wording": Q, "fact": one}],
+        ["opinions", {"unit": R, "origin": "given", "operation": "", "profile": 0, "reasoning": "", **formed}],
+        ["opinion_wordings", {"unit": R, "opinion": R, "number": 1, "reason": "", "revision": 1}],
+        ["evidence", {"opinion": P, "fact": one, "sources": ["Bob"], "restates": [two],
                       "assessment": "reinforce", "strength": "mild", "rule": "additive", "step": 0.15, "reason": "why",
-                      "version": "q", "effective_at": moment, "recorded_at": moment, "revision": 1}],
-        ["opinion", {"unit": "r", "confidence": 0.7, "formed_at": moment, "recorded_at": moment, "revision": 1,
-                     "origin": "given", "operation": "", "profile_change": 0, "reasoning": "", "assessed_to": 1}],
-        ["opinion_wording", {"unit": "r", "opinion": "r", "number": 1, "reason": "", "revision": 1}],
-        ["opinion_operation", {"operation": "run"}],
-        ["task", {"kind": "extract_parked", "task_key": "", "payload": "{}", "state": "pending", "attempts": 1,
-                  "not_before": moment, "last_error": "why"}],
+                      "version": Q, "effective_at": moment, "recorded_at": moment, "revision": 1}],
+        ["opinion_operations", {"key": "run"}],
+        ["tasks", {"kind": "extract_parked", "key": "", "payload": "{}", "state": "pending", "attempts": 1,
+                   "not_before": moment, "last_error": "why"}],
     ]  # fmt: skip
     return lines
+
+
+def rows_of(lines: list[Line], unit_ids: Sequence[str]) -> list[int]:
+    """Row ids of units."""
+    rows = {fields["unit_id"]: fields["id"] for kind, fields in lines if kind == "units"}
+    return [rows[unit_id] for unit_id in unit_ids]
 
 
 @pytest.fixture(scope="module")
@@ -244,125 +254,122 @@ for _ in range(100):
     deep = [deep]
 
 BAD = [
-    ("bank", "revision", -1), ("bank", "revision", 2**63 - 1), ("bank", "revision", 2**70), ("bank", "revision", "7"),
-    ("bank", "revision", 7.0), ("bank", "revision", True), ("bank", "profile", 5), ("bank", "profile", None),
-    ("bank", "profile", []), ("bank", "profile", {}), ("bank", "profile.name", 5), ("bank", "profile.bias_strength", 7),
-    ("bank", "profile.bias_strength", NAN), ("bank", "profile.disposition", 5), ("bank", "profile.disposition.empathy", 9),
-    ("bank", "profile.disposition.empathy", 2.5), ("bank", "profile.extra", 1), ("bank", "embedder", 5),
-    ("bank", "embedder", None), ("bank", "embedder.dimension", 0), ("bank", "embedder.dimension", 10**9),
-    ("bank", "embedder.thresholds", {}), ("bank", "embedder.thresholds.duplicate", INF), ("bank", "embedder.name", "\ud800"),
-    ("bank", "profile.disposition", {**asdict(Disposition()), **asdict(BigFive())}), ("bank", "profile.disposition", {}),
-    ("profile_change", "number", 0), ("profile_change", "number", "1"), ("profile_change", "number", 1.0),
-    ("profile_change", "profile", None), ("profile_change", "profile.name", 5), ("profile_change", "profile.background", "\ud800"),
-    ("profile_change", "profile.disposition.openness", 1.01), ("profile_change", "profile.disposition.neuroticism", NAN),
-    ("profile_change", "profile.disposition", {**asdict(Disposition()), **asdict(BigFive())}),
-    ("profile_change", "profile.disposition", {"openness": 0.5}), ("profile_change", "profile.bias_strength", True),
-    ("profile_change", "effective_at", FAR), ("profile_change", "recorded_at", None), ("profile_change", "reason", 5),
-    ("document", "mentioned_at", "abc"), ("document", "mentioned_at", FAR), ("document", "metadata", {"a": {"b": 5}}),
-    ("document", "metadata", {"\ud800": "x"}), ("document", "metadata", deep), ("document", "tags", "abc"),
-    ("document", "tags", ["x", "x"]), ("document", "tags", [""]), ("document", "tags", [f"t{n}" for n in range(65)]),
-    ("document", "tags", ["x" * 257]), ("document", "id", None),
-    ("chunk", "ordinal", -1), ("chunk", "ordinal", 2**63), ("chunk", "position", -2), ("chunk", "document", "nowhere"),
-    ("chunk", "text", None), ("message", "revision", 2**63 - 1), ("message", "revision", 10_000), ("message", "thread", 7),
-    ("unit", "fact_type", "abc"), ("unit", "fact_type", "bank"), ("unit", "fact_type", None), ("unit", "fact_type", []),
-    ("unit", "mentioned_at", "abc"), ("unit", "mentioned_at", None), ("unit", "mentioned_at", FAR),
-    ("unit", "mentioned_at", -FAR), ("unit", "mentioned_at", 2**63 - 1), ("unit", "mentioned_at", 10**400),
-    ("unit", "mentioned_at", 1.5), ("unit", "occurred_start", None), ("unit", "occurred_end", 5), ("unit", "closed_at", 2**63),
-    ("unit", "closed_at", "now"), ("unit", "confidence", 1.5), ("unit", "confidence", NAN), ("unit", "confidence", "high"),
-    ("unit", "text", ""), ("unit", "text", None), ("unit", "text", 5), ("unit", "text", "a\ud800b"), ("unit", "text", deep),
-    ("unit", "unit_id", ""), ("unit", "unit_id", "x" * 513), ("unit", "unit_id", 5), ("unit", "unit_id", "a\x98b"), ("unit", "tokens", -1),
-    ("unit", "tokens", 2**63), ("unit", "chunk", -1), ("unit", "sources", "m1"), ("unit", "sources", [5]),
-    ("unit", "sources", ["\udfff"]), ("unit", "metadata", []), ("unit", "metadata", {"a": [["b"]]}), ("unit", "tags", {}),
-    ("unit", "record", ["e", "1", True, "", ""]), ("category", "kind", "pay"), ("category", "name", ""),
-    ("category", "name", "figs"), ("category", "spellings", []), ("category", "spellings", "plums"),
-    ("category", "spellings", ["plums", "plums"]), ("category", "spellings", ["plums", "Figs"]),
-    ("category", "spellings", ["plums", ""]), ("record", "unit", "nobody"), ("record", "unit", "w"), ("record", "ordinal", 1),
-    ("record", "ordinal", -1), ("record", "kind", "pay"), ("record", "category", "figs"), ("record", "kind", "income"),
-    ("record", "value", "NaN"), ("record", "value", 3.41), ("record", "value", "much"), ("record", "is_number", 2),
-    ("record", "is_number", True), ("record", "measure", None), ("record", "stated", 5), ("record", "closed_at", FAR),
-    ("event", "record", 0), ("event", "record", -1), ("event", "record", "0"),
-    ("unit", "vector", ""), ("unit", "vector", None), ("unit", "vector", "%%%"), ("unit", "vector", "ä"),
-    ("unit", "vector", "AAA="), ("unit", "vector", vector(1.0, 0.0)), ("unit", "vector", vector(*[NAN] * DIMENSION)),
-    ("unit", "vector", vector(INF, *[0.0] * (DIMENSION - 1))), ("unit", "vector", vector(*[0.0] * DIMENSION)),
-    ("unit", "kind", "turn"), ("unit", "kind", None), ("waiting_turn", "kind", "memory"), ("waiting_turn", "kind", None),
-    ("waiting_turn", "vector", ""), ("waiting_turn", "vector", vector(1.0)), ("waiting_turn", "fact_type", "turn"),
-    ("waiting_turn", "text", ""), ("waiting_turn", "mentioned_at", FAR), ("waiting_turn", "sources", "m4"),
-    ("turn", "thread", None), ("turn", "message", 5), ("turn", "unit", "nobody"), ("turn", "unit", 5), ("turn", "text", None),
-    ("turn", "speaker", 5), ("turn", "role", "king"), ("turn", "said_at", FAR), ("turn", "said_at", "now"),
-    ("turn", "tags", "x"), ("turn", "text", "a\ud800b"),
-    ("unit", "vector", vector(*[3e38] * DIMENSION)), ("unit", "speaker", None), ("unit", "spell", "x"),
-    ("observation", "unit", "nobody"), ("observation", "unit", "w"), ("observation", "entity", "nobody"),
-    ("observation", "unit", None), ("observation_fact", "observation", "nobody"), ("observation_fact", "fact", "nobody"),
-    ("observation_fact", "fact", "o"), ("observation_fact", "fact", None), ("observed", "entity", "nobody"),
-    ("observed", "left_out", ["nobody"]), ("observed", "left_out", "o"), ("observed", "left_out", ["o", "o"]),
-    ("entity", "facts_changed", -1), ("entity", "facts_changed", 10_000), ("entity", "observed_at", 10_000),
-    ("event", "kind", "revoked"), ("event", "kind", None), ("event", "effective_at", FAR), ("event", "unit", "nobody"),
-    ("event", "unit", None), ("event", "by_unit", "nobody"), ("event", "reason", None), ("event", "revision", 10_000),
-    ("entity", "type", "GOD"), ("entity", "type", None), ("entity", "role", "king"), ("entity", "names", "alice"),
-    ("entity", "names", [5]), ("entity", "names", ["a", "a"]), ("entity", "names", None), ("entity", "name", ""),
-    ("entity", "entity_id", "x" * 513), ("mention", "unit", "nobody"), ("mention", "entity", "nobody"),
-    ("mention", "text", None), ("link", "code", 99), ("link", "code", -1), ("link", "code", 2**63), ("link", "code", 10**400),
-    ("link", "code", "0"), ("link", "code", 1.0), ("link", "weight", 1.5), ("link", "weight", -0.1), ("link", "weight", NAN),
-    ("link", "weight", INF), ("link", "weight", None), ("link", "source", "nobody"), ("link", "target", None),
-    ("edit", "unit", "nobody"), ("edit", "made_at", FAR), ("edit", "fields", "text"), ("edit", "fields", None),
-    ("entity_change", "kind", "eat"), ("entity_change", "detail", 5), ("entity_change", "detail", {}),
-    ("entity_change", "detail.shared", [["a"]]), ("entity_change", "detail.names", 5), ("entity_change", "detail.type", "X"),
-    ("entity_change", "made_at", None), ("entity_change", "undone", 2),
-    ("mental_model", "model_id", ""), ("mental_model", "name", "a\nb"),
-    ("mental_model", "name", "x" * 201), ("mental_model", "question", ""), ("mental_model", "question", None), ("mental_model", "tags", "x"),
-    ("mental_model", "refreshes", "daily"), ("mental_model", "max_tokens", 0), ("mental_model", "max_tokens", 10**9),
-    ("mental_model", "created_at", FAR), ("mental_model", "text", 5), ("mental_model", "extractive", 2), ("mental_model", "refreshed_at", None),
-    ("mental_model", "withdrawn", 1), ("mental_model", "withdrawn", None), ("mental_model", "checked", "yes"),
-    ("mental_model_ground", "model", "nobody"), ("mental_model_ground", "unit", "nobody"),
-    ("mental_model_ground", "unit", "o"), ("mental_model_ground", "unit", "w"), ("mental_model_ground", "unit", "p"),
-    ("mental_model_ground", "cited", 2),
-    ("directive", "directive_id", None), ("directive", "text", ""),
-    ("directive", "tags", ["x", "x"]), ("directive", "created_at", "now"),
-    ("opinion", "unit", "nobody"),
-    ("opinion", "unit", "o"), ("opinion", "unit", "w"), ("opinion", "confidence", 7), ("opinion", "confidence", 7.0), ("opinion", "confidence", None),
-    ("opinion", "confidence", NAN), ("opinion", "formed_at", FAR), ("opinion", "recorded_at", None), ("opinion", "revision", 10_000),
-    ("opinion", "origin", "dreamt"), ("opinion", "operation", 5), ("opinion", "profile_change", -1), ("opinion", "reasoning", "\ud800"),
-    ("opinion", "assessed_to", "all"), ("opinion_wording", "unit", "o"), ("opinion_wording", "unit", "nobody"),
-    ("opinion_wording", "unit", "r"), ("opinion_wording", "opinion", "r"), ("opinion_wording", "number", 2),
-    ("opinion_wording", "number", 0), ("opinion_wording", "reason", None), ("opinion_wording", "revision", 10_000),
-    ("opinion_ground", "wording", "r"), ("opinion_ground", "fact", "nobody"), ("opinion_ground", "fact", "w"),
-    ("evidence", "opinion", "q"), ("evidence", "fact", "o"), ("evidence", "fact", "r"), ("evidence", "fact", "nobody"),
-    ("evidence", "sources", []), ("evidence", "sources", "Bob"), ("evidence", "restates", ["nobody"]),
+    ("banks", "revision", -1), ("banks", "revision", 2**63 - 1), ("banks", "revision", 2**70), ("banks", "revision", "7"),
+    ("banks", "revision", 7.0), ("banks", "revision", True), ("banks", "embedder", 5),
+    ("banks", "embedder", None), ("banks", "embedder.dimension", 0), ("banks", "embedder.dimension", 10**9),
+    ("banks", "embedder.thresholds", {}), ("banks", "embedder.thresholds.duplicate", INF), ("banks", "embedder.name", "\ud800"),
+    ("profile_changes", "number", 0), ("profile_changes", "number", "1"), ("profile_changes", "number", 1.0),
+    ("profile_changes", "profile", None), ("profile_changes", "profile.name", 5), ("profile_changes", "profile.background", "\ud800"),
+    ("profile_changes", "profile.disposition.openness", 1.01), ("profile_changes", "profile.disposition.neuroticism", NAN),
+    ("profile_changes", "profile.disposition", {**asdict(Disposition()), **asdict(BigFive())}),
+    ("profile_changes", "profile.disposition", {"openness": 0.5}), ("profile_changes", "profile.bias_strength", True),
+    ("profile_changes", "effective_at", FAR), ("profile_changes", "recorded_at", None), ("profile_changes", "reason", 5),
+    ("documents", "mentioned_at", "abc"), ("documents", "mentioned_at", FAR), ("documents", "metadata", {"a": {"b": 5}}),
+    ("documents", "metadata", {"\ud800": "x"}), ("documents", "metadata", deep), ("documents", "tags", "abc"),
+    ("documents", "tags", ["x", "x"]), ("documents", "tags", [""]), ("documents", "tags", [f"t{n}" for n in range(65)]),
+    ("documents", "tags", ["x" * 257]), ("documents", "id", None),
+    ("chunks", "ordinal", -1), ("chunks", "ordinal", 2**63), ("chunks", "position", -2),
+    ("chunks", "text", None), ("message_keys", "revision", 2**63 - 1), ("message_keys", "revision", 10_000), ("message_keys", "thread", 7),
+    ("units", "fact_type", "abc"), ("units", "fact_type", "bank"), ("units", "fact_type", None), ("units", "fact_type", []),
+    ("units", "mentioned_at", "abc"), ("units", "mentioned_at", None), ("units", "mentioned_at", FAR),
+    ("units", "mentioned_at", -FAR), ("units", "mentioned_at", 2**63 - 1), ("units", "mentioned_at", 10**400),
+    ("units", "mentioned_at", 1.5), ("units", "occurred_start", None), ("units", "occurred_end", 5), ("units", "closed_at", 2**63),
+    ("units", "closed_at", "now"), ("units", "confidence", 1.5), ("units", "confidence", NAN), ("units", "confidence", "high"),
+    ("units", "text", ""), ("units", "text", None), ("units", "text", 5), ("units", "text", "a\ud800b"), ("units", "text", deep),
+    ("units", "unit_id", ""), ("units", "unit_id", "x" * 513), ("units", "unit_id", 5), ("units", "unit_id", "a\x98b"), ("units", "tokens", -1),
+    ("units", "tokens", 2**63), ("units", "chunk", -1), ("units", "sources", "m1"), ("units", "sources", [5]),
+    ("units", "sources", ["\udfff"]), ("units", "metadata", []), ("units", "metadata", {"a": [["b"]]}), ("units", "tags", {}),
+    ("units", "record", ["e", "1", True, "", ""]), ("record_categories", "kind", "pay"), ("record_categories", "name", ""),
+    ("records", "unit", NOBODY), ("records", "unit", W), ("records", "ordinal", 1),
+    ("records", "ordinal", -1), ("records", "kind", "pay"), ("records", "category", "figs"), ("records", "kind", "income"),
+    ("records", "value", "NaN"), ("records", "value", 3.41), ("records", "value", "much"), ("records", "is_number", 2),
+    ("records", "is_number", True), ("records", "measure", None), ("records", "stated", 5), ("records", "closed_at", FAR),
+    ("validity_events", "record", 0), ("validity_events", "record", -1), ("validity_events", "record", "0"),
+    ("vectors", "vector", ""), ("vectors", "vector", None), ("vectors", "vector", "%%%"), ("vectors", "vector", "ä"),
+    ("vectors", "vector", "AAA="), ("vectors", "vector", vector(1.0, 0.0)), ("vectors", "vector", vector(*[NAN] * DIMENSION)),
+    ("vectors", "vector", vector(INF, *[0.0] * (DIMENSION - 1))), ("vectors", "vector", vector(*[0.0] * DIMENSION)),
+    ("units", "kind", None), ("turns", "thread", None), ("turns", "message", 5), ("turns", "unit", NOBODY), ("turns", "unit", 5), ("turns", "text", None),
+    ("turns", "speaker", 5), ("turns", "role", "king"), ("turns", "said_at", FAR), ("turns", "said_at", "now"),
+    ("turns", "tags", "x"), ("turns", "text", "a\ud800b"),
+    ("vectors", "vector", vector(*[3e38] * DIMENSION)), ("units", "speaker", None), ("units", "spell", "x"),
+    ("observations", "unit", NOBODY), ("observations", "unit", W), ("observations", "entity", NOBODY),
+    ("observations", "unit", None), ("observation_facts", "observation", NOBODY), ("observation_facts", "fact", NOBODY),
+    ("observation_facts", "fact", O), ("observation_facts", "fact", None), ("observed_left_out", "entity", NOBODY),
+    ("observed_left_out", "facts", [NOBODY]), ("observed_left_out", "facts", "o"), ("observed_left_out", "facts", [O, O]),
+    ("entities", "facts_changed", -1), ("entities", "facts_changed", 10_000), ("entities", "observed_at", 10_000),
+    ("validity_events", "kind", "revoked"), ("validity_events", "kind", None), ("validity_events", "effective_at", FAR), ("validity_events", "unit", NOBODY),
+    ("validity_events", "unit", None), ("validity_events", "by_unit", NOBODY), ("validity_events", "reason", None), ("validity_events", "revision", 10_000),
+    ("entities", "type", "GOD"), ("entities", "type", None), ("entities", "role", "king"), ("entities", "names", "alice"),
+    ("entities", "names", [5]), ("entities", "names", ["a", "a"]), ("entities", "names", None), ("entities", "name", ""),
+    ("entities", "entity_id", "x" * 513), ("mentions", "unit", NOBODY), ("mentions", "entity", NOBODY),
+    ("mentions", "text", None), ("links", "code", 99), ("links", "code", -1), ("links", "code", 2**63), ("links", "code", 10**400),
+    ("links", "code", "0"), ("links", "code", 1.0), ("links", "weight", 1.5), ("links", "weight", -0.1), ("links", "weight", NAN),
+    ("links", "weight", INF), ("links", "weight", None), ("links", "source", NOBODY), ("links", "target", None),
+    ("unit_edits", "unit", NOBODY), ("unit_edits", "made_at", FAR), ("unit_edits", "fields", "text"), ("unit_edits", "fields", None),
+    ("entity_changes", "kind", "eat"), ("entity_changes", "detail", 5), ("entity_changes", "detail", {}),
+    ("entity_changes", "detail.shared", [["a"]]), ("entity_changes", "detail.names", 5), ("entity_changes", "detail.type", "X"),
+    ("entity_changes", "made_at", None), ("entity_changes", "undone", 2),
+    ("mental_models", "model_id", ""), ("mental_models", "name", "a\nb"),
+    ("mental_models", "name", "x" * 201), ("mental_models", "question", ""), ("mental_models", "question", None), ("mental_models", "tags", "x"),
+    ("mental_models", "refreshes", "daily"), ("mental_models", "max_tokens", 0),
+    ("mental_models", "created_at", FAR), ("mental_models", "text", 5), ("mental_models", "extractive", 2), ("mental_models", "refreshed_at", None),
+    ("mental_models", "forgotten", 1), ("mental_models", "forgotten", None), ("mental_models", "checked_to", "yes"), ("mental_models", "checked_to", 10_000),
+    ("mental_model_grounds", "model", NOBODY), ("mental_model_grounds", "unit", NOBODY),
+    ("mental_model_grounds", "unit", O), ("mental_model_grounds", "unit", W), ("mental_model_grounds", "unit", P),
+    ("mental_model_grounds", "cited", 2),
+    ("directives", "directive_id", None), ("directives", "text", ""),
+    ("directives", "tags", ["x", "x"]), ("directives", "created_at", "now"),
+    ("opinions", "unit", NOBODY),
+    ("opinions", "unit", O), ("opinions", "unit", W), ("opinions", "confidence", 7), ("opinions", "confidence", 7.0), ("opinions", "confidence", None),
+    ("opinions", "confidence", NAN), ("opinions", "formed_at", FAR), ("opinions", "recorded_at", None), ("opinions", "revision", 10_000),
+    ("opinions", "origin", "dreamt"), ("opinions", "operation", 5), ("opinions", "profile", -1), ("opinions", "reasoning", "\ud800"),
+    ("opinions", "assessed_to", "all"), ("opinion_wordings", "unit", O), ("opinion_wordings", "unit", NOBODY),
+    ("opinion_wordings", "unit", R), ("opinion_wordings", "opinion", R), ("opinion_wordings", "number", 2),
+    ("opinion_wordings", "number", 0), ("opinion_wordings", "reason", None), ("opinion_wordings", "revision", 10_000),
+    ("opinion_grounds", "wording", R), ("opinion_grounds", "fact", NOBODY), ("opinion_grounds", "fact", W),
+    ("evidence", "opinion", Q), ("evidence", "fact", O), ("evidence", "fact", R), ("evidence", "fact", NOBODY),
+    ("evidence", "sources", []), ("evidence", "sources", "Bob"), ("evidence", "restates", [NOBODY]),
     ("evidence", "assessment", "believe"), ("evidence", "strength", 1), ("evidence", "rule", "any"), ("evidence", "step", 1.0),
-    ("evidence", "step", 0.0), ("evidence", "step", NAN), ("evidence", "reason", None), ("evidence", "version", "r"),
+    ("evidence", "step", 0.0), ("evidence", "step", NAN), ("evidence", "reason", None), ("evidence", "version", R),
     ("evidence", "version", None), ("evidence", "effective_at", "x"), ("evidence", "recorded_at", FAR),
-    ("evidence", "revision", 10_000), ("opinion_operation", "operation", ""), ("opinion_operation", "operation", None),
-    ("item", "namespace", ""), ("item", "namespace", "a"), ("item", "namespace", "a..b."), ("item", "namespace", 1),
-    ("item", "namespace", "a\x00."), ("item", "item_key", ""), ("item", "item_key", None), ("item", "item_key", "\x00"),
-    ("item", "value", "[]"), ("item", "value", "{"), ("item", "value", '{"a": NaN}'), ("item", "value", None),
-    ("item", "created_at", "x"), ("item", "updated_at", FAR), ("item", "ttl", 0), ("item", "ttl", None),
-    ("item", "expires_at", None), ("item", "expires_at", FAR),
-    ("item_text", "unit_id", "o"), ("item_text", "unit_id", "w"), ("item_text", "kind", "memory"),
-    ("item_text", "vector", None), ("item_text", "namespace", "z."), ("item_text", "item_key", "nobody"),
-    ("task", "kind", "abc"), ("task", "state", "abc"), ("task", "state", "leased"), ("task", "not_before", None), ("task", "not_before", FAR),
-    ("task", "lease_until", None), ("task", "attempts", -1), ("task", "attempts", 2**63), ("task", "payload", None),
-    ("task", "payload", "\ud800"), ("task", "task_key", None), ("task", "task_key", "x" * 2000),
+    ("evidence", "revision", 10_000), ("opinion_operations", "key", ""), ("opinion_operations", "key", None),
+    ("items", "namespace", ""), ("items", "namespace", "a"), ("items", "namespace", "a..b."), ("items", "namespace", 1),
+    ("items", "namespace", "a\x00."), ("items", "key", ""), ("items", "key", None), ("items", "key", "\x00"),
+    ("items", "value", "[]"), ("items", "value", "{"), ("items", "value", '{"a": NaN}'), ("items", "value", None),
+    ("items", "created_at", "x"), ("items", "updated_at", FAR), ("items", "ttl", 0), ("items", "ttl", None),
+    ("items", "expires_at", None), ("items", "expires_at", FAR),
+    ("tasks", "kind", "abc"), ("tasks", "state", "abc"), ("tasks", "state", "leased"), ("tasks", "not_before", None), ("tasks", "not_before", FAR),
+    ("tasks", "lease_until", None), ("tasks", "attempts", -1), ("tasks", "attempts", 2**63), ("tasks", "payload", None),
+    ("tasks", "payload", "\ud800"), ("tasks", "key", None), ("tasks", "key", "x" * 2000),
+    ("record_category_names", "kind", "pay"), ("record_category_names", "kind", "income"), ("record_category_names", "name", ""),
+    ("record_category_names", "name", "Figs"), ("record_category_names", "category", NOBODY), ("vectors", "unit", NOBODY),
+    ("item_units", "unit", NOBODY), ("item_units", "unit", O), ("item_units", "item", NOBODY), ("units", "id", 0), ("units", "id", "1"),
+    ("units", "id", 2**63), ("units", "head", NOBODY), ("units", "head", O), ("banks", "dimension", 32), ("banks", "dimension", None),
+    ("banks", "profile", {}),
 ]  # fmt: skip
 
 
 SHOWN_LATER = [
-    ("mental_model", "model_id", "n", "an earlier line has the same"),
-    ("mental_model", "name", "figs", "an earlier line has the same"),
-    ("mental_model_ground", "model", "n", "stands on no memory"),
-    ("mental_model_ground", "cited", 0, "stands on no memory"),
-    ("directive", "directive_id", "e", "an earlier line has the same"),
-    ("directive", "text", "Be kind.", "an earlier line has the same"),
+    ("mental_models", "id", 2, "an earlier line has the same"),
+    ("mental_models", "model_id", "n", "is there already"),
+    ("mental_models", "name", "figs", "is there already"),
+    ("mental_model_grounds", "model", 2, "cites no memory"),
+    ("mental_model_grounds", "cited", 0, "cites no memory"),
+    ("directives", "directive_id", "e", "is there already"),
+    ("directives", "text", "Be kind.", "is there already"),
+    ("units", "id", W, "an earlier line has the same"),
+    ("units", "unit_id", "w", "is there already"),
+    ("units", "kind", "turn", "is not one of"),
+    ("units", "fact_type", "observation", "is not one of"),
+    ("record_categories", "name", "figs", "not among them"),
 ]
 """Values that a later line, or the end, shows to be wrong."""
-
-BEFORE_VECTORS = {("bank", "embedder"), ("bank", "embedder.dimension")}
-"""Fields of which the first vector shows that they cannot be right."""
 
 
 def test_every_kind_of_line_is_tried(good: list[Line]) -> None:
     """The archive that the cases below change has every kind of line, and a case for each."""
     kinds = {line[0] for line in good}
-    assert kinds == LINES.keys() == {kind for kind, *_ in BAD}
+    assert kinds == set(LINES) == {kind for kind, *_ in BAD}
 
 
 @every_row(("kind", "field", "value", "reason"), SHOWN_LATER)
@@ -390,8 +397,8 @@ def test_a_value_that_no_memory_has_is_refused(
     refused = load(engine, sealed(lines))
     assert refused is not None
     if isinstance(value, float) and not np.isfinite(value):
-        assert "no number of JSON" in refused.reason
-    elif (kind, field) not in BEFORE_VECTORS:
+        assert "is not a JSON number" in refused.reason
+    else:
         assert refused.field.startswith(kind)
         assert refused.line == next(at for at, line in enumerate(lines) if line[0] == kind) + 2
 
@@ -426,27 +433,31 @@ def broken(good: list[Line]) -> dict[str, str]:
     text = sealed(good)
     lines = text.splitlines(keepends=True)
     seal = json.loads(lines[-1])
-    cases = {f"two {kind} lines": sealed([*good, good[at]]) for kind, at in first.items() if kind not in ("edit", "entity_change", "task")}  # fmt: skip
-    cases |= {
-        f"no {kind} line": sealed(without(good, kind)) for kind in ("bank", "document", "unit", "entity")
-    }
-    memory = next(fields["unit_id"] for kind, fields in good if kind == "unit")
-    cases["an observation that is a fact"] = sealed(changed(good, "observation", "unit", memory))
-    cases["a fact for an observation"] = sealed(changed(good, "observation_fact", "observation", memory))
-    cases["a waiting turn with the id of a memory"] = sealed(changed(good, "waiting_turn", "unit_id", memory))
+    cases = {f"two {kind} lines": sealed([*good, good[at]]) for kind, at in first.items() if kind not in ("unit_edits", "entity_changes", "tasks")}  # fmt: skip
+    needed = (
+        "banks",
+        "units",
+        "vectors",
+        "entities",
+        "item_units",
+        "opinion_wordings",
+        "record_category_names",
+    )
+    cases |= {f"no {kind} line": sealed(without(good, kind)) for kind in needed}
+    (memory,) = rows_of(good, [next(fields["unit_id"] for kind, fields in good if kind == "units")])
+    cases["an observation that is a fact"] = sealed(changed(good, "observations", "unit", memory))
+    cases["a fact for an observation"] = sealed(changed(good, "observation_facts", "observation", memory))
+    last = max(at for at, (kind, _) in enumerate(good) if kind == "records")
+    cases["a record left out"] = sealed([*good[: last - 1], *good[last:]])
     cases |= {
         "the bank comes second": sealed([good[1], good[0], *good[2:]]),
-        "a mention before its memory": sealed([good[0], good[first["mention"]], *good[1 : first["mention"]]]),
+        "a mention before its memory": sealed([good[0], good[first["mentions"]], *good[1 : first["mentions"]]]),
         "an unknown kind": sealed([*good, ["spell", {}]]),
         "no list": sealed([*good[:3], 7, *good[3:]]),  # type: ignore[list-item]
-        "three in a line": sealed([*good, ["task", {}, {}]]),
-        "a kind that is none": sealed([*good, [["task"], {}]]),
-        "fields that are none": sealed([*good, ["task", []]]),
-        "an earlier profile after a later one": sealed([good[0], good[2], good[1], *good[3:]]),
-        "a profile that holds before the one before it": sealed(changed(good, "profile_change", "effective_at", LATEST)),
-        "a profile that no change gives": sealed(without(good, "profile_change")),
-        "a profile that is not its last change's": sealed(changed(good, "bank", "profile.name", "Mallory")),
-        "two tasks of a key": sealed([*good, *[["task", {**good[first["task"]][1], "task_key": "a"}]] * 2]),
+        "three in a line": sealed([*good, ["tasks", {}, {}]]),
+        "a kind that is none": sealed([*good, [["tasks"], {}]]),
+        "fields that are none": sealed([*good, ["tasks", []]]),
+        "two tasks of a key": sealed([*good, *[["tasks", {**good[first["tasks"]][1], "key": "a"}]] * 2]),
         "another version": sealed(good, {"format": "hindsight-memory-archive", "version": 2}),
         "no version": sealed(good, {"format": "hindsight-memory-archive"}),
         "a version that is none": sealed(good, {"format": "hindsight-memory-archive", "version": True}),
@@ -481,7 +492,7 @@ def test_a_line_too_long_for_memory_is_refused(
     """A line is not read beyond the longest there can be."""
     monkeypatch.setattr(archive_file, "LONGEST_LINE", 10_000)
     assert load(engine, sealed(good)) is None
-    refused = load(engine, sealed(changed(good, "unit", "text", "x" * 10_000)))
+    refused = load(engine, sealed(changed(good, "units", "text", "x" * 10_000)))
     assert refused is not None
     assert "over 10,000 characters" in str(refused)
 
@@ -497,22 +508,6 @@ def test_an_archive_that_cannot_be_read_twice_is_taken(engine: Hindsight, good: 
     engine.forget_bank("target")
     with pytest.raises(ArchiveInvalid):
         engine.bank("target").archive.load(Pipe(sealed(good) + "x"))  # type: ignore[arg-type]
-
-
-def test_a_file_that_changes_while_it_is_read_is_refused(engine: Hindsight, good: list[Line]) -> None:
-    """What is written is what was checked: a change in between undoes the import."""
-    before = state(engine)
-
-    class Changing(io.StringIO):
-        def seek(self, *place: int) -> int:
-            text = self.getvalue().replace("plums", "p1ums")
-            super().seek(0)
-            super().write(text)
-            return super().seek(*place)
-
-    with pytest.raises(ArchiveInvalid, match="changed while it was read"):
-        engine.bank("target").archive.load(Changing(sealed(good)))
-    assert state(engine) == before
 
 
 def test_a_bank_with_traces_of_earlier_memories_takes_no_archive(engine: Hindsight, good: list[Line]) -> None:
@@ -538,7 +533,7 @@ def test_an_error_does_not_repeat_what_the_archive_says(engine: Hindsight, good:
     """Neither values nor names of keys of a refused archive are in the error: they may be somebody's memory."""
     said = "zyxquorl plums"
     for field, value in (("metadata", {said: {"a": 5}}), ("fact_type", said), (said, 1), ("text", [said])):
-        refused = load(engine, sealed(changed(good, "unit", field, value)))
+        refused = load(engine, sealed(changed(good, "units", field, value)))
         assert said not in str(refused)
 
 
@@ -627,6 +622,13 @@ def test_a_changed_archive_comes_in_whole_or_not_at_all(
     load(engine, sealed(lines))
 
 
+def parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.floats(0, 1), length=st.integers(0, 40), noise=st.text(st.characters(), max_size=6))
 def test_a_damaged_file_comes_in_whole_or_not_at_all(
@@ -639,7 +641,7 @@ def test_a_damaged_file_comes_in_whole_or_not_at_all(
     text = text[:place] + noise + text[place + length :]
     seal = {
         "rows": text.count("\n") - 1,
-        "units": text.count('["unit"'),
+        "units": sum(map(is_memory, map(parsed, text.splitlines()))),
         "sha256": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
     }
     load(engine, text + json.dumps(seal) + "\n")
@@ -647,14 +649,20 @@ def test_a_damaged_file_comes_in_whole_or_not_at_all(
 
 @pytest.mark.promise("An archive is loaded completely or not at all.")
 def test_a_refused_archive_leaves_no_bytes_in_the_files(
-    opener: Callable[..., Hindsight], light_config: HindsightConfig, good: list[Line], tmp_path: Path
+    opener: Callable[..., Hindsight],
+    light_config: HindsightConfig,
+    good: list[Line],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nothing of it is written, not even to be undone: the last line is bad, and no file has a word of the others."""
+    """The last line is bad: of the others no file has a word, although the transaction was too large for memory."""
+    monkeypatch.setattr(databases, "CACHE_KIBIBYTES", 16)
     with opener(tmp_path, config=light_config, embeddings=HashEmbedder(DIMENSION)) as engine:
         bank = engine.bank("target")
-        lines = changed(good, "task", "state", "abc")
+        lines = changed(good, "tasks", "state", "abc")
+        lines = changed(lines, "units", "text", "zyxquorl plums " * 10_000)
         with pytest.raises(ArchiveInvalid):
-            bank.archive.load(io.StringIO(sealed(changed(lines, "unit", "text", "zyxquorl plums"))))
+            bank.archive.load(io.StringIO(sealed(lines)))
         assert not [
             path for path in tmp_path.rglob("*") if path.is_file() and b"zyxquorl" in path.read_bytes()
         ]

@@ -279,8 +279,8 @@ def test_facts_are_not_linked_to_what_was_made_of_them(bank: MemoryBank, ids: di
     out = io.StringIO()
     bank.archive.export(out)
     rows = [json.loads(line) for line in out.getvalue().splitlines()[1:-1]]
-    types = {fields["unit_id"]: fields["fact_type"] for kind, fields in rows if kind == "unit"}
-    ends = [types[fields[end]] for kind, fields in rows if kind == "link" for end in ("source", "target")]
+    types = {fields["id"]: fields["fact_type"] for kind, fields in rows if kind == "units"}
+    ends = [types[fields[end]] for kind, fields in rows if kind == "links" for end in ("source", "target")]
     assert ends
     assert "observation" not in ends
     assert sum(kind == "observation" for kind in types.values()) == 3

@@ -325,7 +325,7 @@ def test_listings_counts_and_links_do_not_take_it_for_a_memory(opener: Opener) -
     later = bank.retain([Message("I sold the red kayak.", "Alice", "2024-05-03T11:00", id="m5")], thread="t")
     assert (later.closed, later.removed, [doubt.candidates for doubt in later.ambiguous]) == ((), (), [()])
     assert (bank.count(), [unit.text for unit in bank.units().units]) == (1, [sold["what"]])
-    assert archived_rows(bank.archive.export, "link") == []
+    assert archived_rows(bank.archive.export, "links") == []
     turn = next(item.unit for item in bank.recall(RARE).units if item.kind is UnitKind.TURN)
     assert bank.history(turn.id) == ()
     with pytest.raises(InvalidRequest, match="waits for extraction"):

@@ -121,6 +121,6 @@ def test_a_fact_everybody_repeats_stays_within_its_degree(
     bank = light.bank("b")
     for turn in range(30):
         bank.retain(f"The red kayak lies in the old shed, {turn}.")
-    semantic = [link for link in archived_rows(bank.archive.export, "link") if link["code"] == 1]
+    semantic = [link for link in archived_rows(bank.archive.export, "links") if link["code"] == 1]
     ends = [link[end] for link in semantic for end in ("source", "target")]
     assert 5 < max(ends.count(end) for end in set(ends)) <= 7

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import IO
 
-from hindsight_integrations.bank.archive_file import CheckedArchive, check_archive, rows_of, write_archive
+from hindsight_integrations.bank.archive_file import read_archive, write_archive
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.errors import EmbedderMismatch
-from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
+from hindsight_integrations.ports.ledger import ArchiveRow
+from hindsight_integrations.validation.archive import archived_embedder
 from hindsight_integrations.validation.arguments import Target, checked_file
 
 
@@ -45,9 +46,8 @@ class AsyncArchive(BankVerbs):
     async def load(self, source: Target) -> int:
         """Fill this empty bank from an archive: the same memories with the same ids, and the archived profile with its history.
 
-        All or nothing: every line is checked before the first is written, and an archive that is damaged, cut short, of
-        another version, or with a value that no memory has, leaves the bank as it was. The file is read twice; one that
-        cannot be read twice is copied to a temporary file first.
+        All or nothing: an archive that is damaged, cut short, of another version, or with a value that no memory has, leaves
+        the bank as it was. The file is read once, inside one transaction; whoever else writes waits meanwhile.
 
         Args:
             source: a path, or a text file open for reading.
@@ -62,35 +62,28 @@ class AsyncArchive(BankVerbs):
             EmbedderMismatch: its vectors were made by another embedder than the engine's.
             OSError: the file cannot be read.
         """
-        given, workers = checked_file(source, "source", "read"), self._context.tools.workers
-        with ExitStack() as stack:
-            file, start = await workers.read(_opened, given, stack)
-            checked = await workers.read(self._checked, file)
-            return await workers.write(self._load, file, start, checked)
+        return await self._context.tools.workers.write(self._load, checked_file(source, "source", "read"))
 
     def _export(self, target: Path | IO[str]) -> int:
         rows = self._context.tools.ledger.archive_rows(self._context.name)
         with _writing(target) as file, closing(rows):
             return write_archive(file, rows)
 
-    def _checked(self, file: IO[str]) -> CheckedArchive:
-        """The archive's check, which its embedder passes too."""
-        checked, own = check_archive(file), self._context.tools.embedder.identity
-        made = checked.check.bank and checked.check.bank.embedder
-        if made:
-            identity = EmbedderIdentity(
-                made.name, made.dimension, made.weights, Thresholds(**made.thresholds.model_dump())
-            )
-            if not identity.matches(own):
-                raise EmbedderMismatch(self._context.name, str(identity), str(own))
-        return checked
-
-    def _load(self, file: IO[str], start: int, checked: CheckedArchive) -> int:
+    def _load(self, source: Path | IO[str]) -> int:
         bank = self._context
-        file.seek(start)
-        count = bank.tools.ledger.restore_rows(bank.name, rows_of(file, checked))
+        with _reading(source) as file:
+            count = bank.tools.ledger.restore_rows(bank.name, self._matching(read_archive(file)))
         bank.projection.catch_up()
         return count
+
+    def _matching(self, rows: Iterator[ArchiveRow]) -> Iterator[ArchiveRow]:
+        """The rows of an archive whose vectors the engine's embedder could have made."""
+        own = self._context.tools.embedder.identity
+        for row in rows:
+            embedder = archived_embedder(row.fields) if row.kind == "banks" else None
+            if embedder and not embedder.matches(own):
+                raise EmbedderMismatch(self._context.name, str(embedder), str(own))
+            yield row
 
 
 @contextmanager
@@ -110,14 +103,16 @@ def _writing(target: Path | IO[str]) -> Iterator[IO[str]]:
         draft.unlink(missing_ok=True)
 
 
-def _opened(source: Path | IO[str], stack: ExitStack) -> tuple[IO[str], int]:
-    """A file that can be read twice, and where its archive begins; the stack closes what is opened here."""
+@contextmanager
+def _reading(source: Path | IO[str]) -> Iterator[IO[str]]:
+    """The file to read by lines; what has no lines is copied."""
     if isinstance(source, Path):
-        return stack.enter_context(source.open(encoding="utf-8", newline="\n")), 0
-    if hasattr(source, "seekable") and source.seekable():
-        return source, source.tell()
-    # What is no Unicode is found when the copy is read.
-    copy = TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="\n")  # noqa: SIM115 - the stack's
-    copyfileobj(source, stack.enter_context(copy))
-    copy.seek(0)
-    return copy, 0
+        with source.open(encoding="utf-8", newline="\n") as file:
+            yield file
+    elif hasattr(source, "readline"):
+        yield source
+    else:  # text that is not Unicode is found when the copy is read
+        with TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="\n") as copy:
+            copyfileobj(source, copy)
+            copy.seek(0)
+            yield copy

@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -609,10 +609,10 @@ def import_bank(
     bank: BankOption = "default",
 ) -> None:
     """Fill an empty bank from an archive."""
-    from hindsight_integrations.bank.archive_file import check_archive
+    from hindsight_integrations.bank.archive_file import read_archive
 
     with file.open(encoding="utf-8", errors="surrogateescape", newline="\n") as archive:
-        check_archive(archive)  # before a memory is created for it
+        deque(read_archive(archive), maxlen=0)  # check it before a memory is created for it
     with _open(path) as hindsight:
         count = hindsight.bank(bank).archive.load(file)
     output().print(plain(f"imported {memories(count)} into bank {bank} of {path}"), soft_wrap=True)

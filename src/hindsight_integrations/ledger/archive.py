@@ -1,17 +1,34 @@
-"""A bank as archive rows, and back. One table of kinds: what is selected, and how it is inserted again."""
+"""A bank as archive rows, and back: the rows of the tables, in an order in which each comes after those it refers to.
+
+Which tables and columns are archived, and what they hold, `tables.py` says. Row ids leave as they are, and others take their
+place on the way in. What a row says by itself is checked before it comes here (`validation/archive.py`).
+"""
 
 from __future__ import annotations
 
 import base64
-import binascii
 import json
-import sqlite3
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    select,
+    update,
+)
+from sqlalchemy.exc import IntegrityError, InterfaceError, ProgrammingError
 
-from hindsight_integrations.errors import InvalidRequest, MemoryDamaged
+from hindsight_integrations.errors import ArchiveInvalid, InvalidRequest, MemoryDamaged
 from hindsight_integrations.ledger.checksums import (
     damaged_units,
     damaged_vectors,
@@ -22,368 +39,171 @@ from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.erasure import BANK_CONTENT
 from hindsight_integrations.ledger.items import damaged_items, seal_items
 from hindsight_integrations.ledger.losses import advance
-from hindsight_integrations.ledger.mental_models import WITHDRAWN
+from hindsight_integrations.ledger.mental_models import IS_WITHDRAWN
 from hindsight_integrations.ledger.observations import observe_bank
 from hindsight_integrations.ledger.records import seal_records
-from hindsight_integrations.ledger.rows import IS_FACT, NOT_OBSERVED, OWN_COLUMNS, find_bank
+from hindsight_integrations.ledger.rows import (
+    BankRow,
+    fields_text,
+    find_bank,
+    is_fact,
+    is_not_observation,
+    is_opinion,
+)
 from hindsight_integrations.ledger.rules import blocks
-from hindsight_integrations.ledger.sql import raw
+from hindsight_integrations.ledger.sql import Values, insert, run_many
+from hindsight_integrations.ledger.tables import (
+    JSON,
+    MEMORIES,
+    REVISION,
+    Content,
+    archived_columns,
+    banks,
+    directives,
+    entities,
+    entity_blocks,
+    entity_names,
+    evidence,
+    item_units,
+    mental_model_grounds,
+    mental_models,
+    mentions,
+    metadata,
+    opinion_wordings,
+    opinions,
+    profile_changes,
+    record_categories,
+    record_category_names,
+    records,
+    tasks,
+    unit_sources,
+    units,
+    vectors,
+)
 from hindsight_integrations.ledger.units import count_units
+from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.records import spelling_key
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.ports.ledger import ArchiveRow, Json
 
 BATCH = 500  # rows written at once: bounds memory, and is past the point where larger ones are quicker
+_FLOAT_BYTES = 4
 
-BANK, DOCUMENT, CHUNK, MESSAGE, UNIT = "bank", "document", "chunk", "message", "unit"
-CATEGORY, RECORD = "category", "record"
-TURN, WAITING = "turn", "waiting_turn"
-OBSERVATION, OBSERVATION_FACT, OBSERVED = "observation", "observation_fact", "observed"
-EVENT, ENTITY, MENTION, LINK = "event", "entity", "mention", "link"
-PROFILE_CHANGE = "profile_change"
-MENTAL_MODEL, MENTAL_MODEL_GROUND, DIRECTIVE = "mental_model", "mental_model_ground", "directive"
-EDIT, CHANGE, TASK = "edit", "entity_change", "task"
-OPINION, WORDING, GROUND = "opinion", "opinion_wording", "opinion_ground"
-EVIDENCE, OPERATION = "evidence", "opinion_operation"
-ITEM, ITEM_TEXT = "item", "item_text"
+ARCHIVED = {table.name: table for table in metadata.sorted_tables if archived_columns(table)}
+"""Tables by name, each after those it refers to."""
 
-
-def batched(rows: Iterator[ArchiveRow]) -> Iterator[tuple[str, list[ArchiveRow]]]:
-    """Rows of one kind together, at most BATCH of them."""
-    for kind, same in groupby(rows, lambda row: row.kind):
-        while batch := list(islice(same, BATCH)):
-            yield kind, batch
-
-
-def check_empty(units: int, others: int) -> None:
-    """Refuse a bank that rows could mix with.
-
-    Args:
-        units: memories it holds.
-        others: what else it holds: documents, entities, message keys, tasks.
-
-    Raises:
-        InvalidRequest: it holds something.
-    """
-    if units or others:
-        held = f"{units} memories" if units else "no memories, but traces of earlier ones"
-        remedy = "Import into an empty bank, or empty this one by forget(everything=True)."
-        raise InvalidRequest("bank", f"it holds {held}", remedy)
-
-
-def unreadable(reason: str) -> InvalidRequest:
-    """The error for an archive that does not make sense."""
-    return InvalidRequest("archive", reason, "It is damaged; export it again. The bank was left as it was.")
-
-
-ROWS_IN_ORDER = frozenset({"chunks", "entity_changes"})
-"""Tables whose rows have an order of their own; the others lie by their keys."""
-
-
-ARCHIVED_COLUMNS = OWN_COLUMNS.replace(", records", "")
-"""Of a unit; how many records it has, its lines of records say."""
-
-
-class Kind:
-    """How one kind of row leaves and enters; `:bank` is the bank's row id, `:now` the revision the import makes."""
-
-    def __init__(self, select: str, *inserts: str) -> None:
-        self.select, self.inserts = select, inserts
-
-
-def _unit(field: str) -> str:
-    """The row id of the unit named by a field of the archived row."""
-    return f"(SELECT id FROM units WHERE bank = :bank AND unit_id = :{field})"
-
-
-def _entity(field: str) -> str:
-    return f"(SELECT id FROM entities WHERE bank = :bank AND entity_id = :{field})"
-
-
-_CATEGORY = "(SELECT id FROM record_categories WHERE bank = :bank AND kind = :kind AND name = :{})"
-"""The row id of the category named by a field of the archived row."""
-
-
-_UNLEASED = f"replace(state, '{TaskState.LEASED.value}', '{TaskState.PENDING.value}')"
-
-
-def _into(table: str, columns: str, **expressions: str) -> str:
-    """An INSERT of these columns, each from the field of its name unless an expression says from what."""
-    values = [expressions.get(name, f":{name}") for name in columns.split(", ")]
-    return f"INSERT INTO {table} ({columns}) VALUES ({', '.join(values)})"
-
-
-def _into_each(table: str, column: str) -> str:
-    """An INSERT of an entity's values of one column, which are a list in the field of the column's plural."""
-    values = f"SELECT :bank, value, {_entity('entity_id')} FROM json_each(:{column}s)"
-    return f"INSERT INTO {table} (bank, {column}, entity) {values}"
-
-
-def _plain(table: str, columns: str) -> Kind:
-    """A table of the bank whose rows stand by themselves."""
-    order = " ORDER BY rowid" if table in ROWS_IN_ORDER else ""
-    select = f"SELECT {columns} FROM {table} WHERE bank = :bank{order}"
-    return Kind(select, _into(table, f"bank, {columns}"))
-
-
-_PART_OF = "(SELECT unit_id FROM units AS document WHERE document.id = units.head) AS part_of"
-
-
-def _units(*kinds: UnitKind) -> Kind:
-    """Units of some kinds, with their vectors (a turn that could not be embedded has none), documents before their items."""
-    wanted = ", ".join(f"'{kind.value}'" for kind in kinds)
-    return Kind(
-        f"SELECT {ARCHIVED_COLUMNS}, {_PART_OF}, vector FROM units LEFT JOIN vectors ON unit = units.id "
-        f"WHERE units.bank = :bank AND kind IN ({wanted}) ORDER BY head IS NOT NULL, id",
-        _into(
-            "units",
-            f"{ARCHIVED_COLUMNS}, head, bank, created, changed",
-            head=_unit("part_of"),
-            created=":now",
-            changed=":now",
-        ),
-        "INSERT INTO vectors (unit, bank, revision, vector) "
-        f"SELECT {_unit('unit_id')}, :bank, :now, :vector WHERE :vector IS NOT NULL",
-    )
-
-
-KINDS = {
-    PROFILE_CHANGE: Kind(
-        "SELECT number, profile, effective_at, recorded_at, reason FROM profile_changes WHERE bank = :bank ORDER BY number",
-        _into("profile_changes", "bank, number, profile, effective_at, recorded_at, reason"),
-    ),
-    DOCUMENT: _plain("documents", "id, content_hash, context, mentioned_at, metadata, tags"),
-    CHUNK: _plain("chunks", "document, ordinal, text, content_hash, position"),
-    MESSAGE: _plain("message_keys", "thread, message, content_hash, revision"),
-    CATEGORY: Kind(
-        "SELECT kind, name, (SELECT json_group_array(name) FROM (SELECT name FROM record_category_names "
-        "WHERE category = record_categories.id ORDER BY name)) AS spellings "
-        "FROM record_categories WHERE bank = :bank ORDER BY id",
-        _into("record_categories", "bank, kind, name"),
-        f"INSERT INTO record_category_names SELECT :bank, :kind, value, {_CATEGORY.format('name')} "
-        "FROM json_each(:spellings)",
-    ),
-    UNIT: _units(UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM),
-    RECORD: Kind(
-        "SELECT unit_id AS unit, ordinal, records.kind AS kind, name AS category, value, is_number, measure, stated "
-        "FROM records JOIN units ON units.id = unit "
-        "LEFT JOIN record_categories ON record_categories.id = category WHERE records.bank = :bank "
-        "ORDER BY unit, ordinal",
-        _into(
-            "records",
-            "unit, ordinal, bank, kind, category, value, is_number, measure, stated, checksum",
-            unit=_unit("unit"),
-            category=_CATEGORY.format("category"),
-            checksum="0",
-        ),
-    ),
-    WAITING: _units(UnitKind.TURN),
-    TURN: Kind(
-        "SELECT turns.thread, message, unit_id AS unit, turns.text, turns.speaker, role, said_at, turns.tags FROM turns "
-        "LEFT JOIN units ON units.id = unit WHERE turns.bank = :bank",
-        _into("turns", "bank, thread, message, unit, text, speaker, role, said_at, tags", unit=_unit("unit")),
-    ),
-    EVENT: Kind(
-        "SELECT own.unit_id AS unit, event.kind AS kind, effective_at, revision, stating.unit_id AS by_unit, reason "
-        "FROM validity_events AS event JOIN units AS own ON own.id = event.unit LEFT JOIN units AS stating "
-        "ON stating.id = event.by_unit WHERE own.bank = :bank ORDER BY event.id",
-        _into(
-            "validity_events",
-            "unit, kind, effective_at, revision, by_unit, reason",
-            unit=_unit("unit"),
-            by_unit=_unit("by_unit"),
-        ),
-    ),
-    ENTITY: Kind(
-        "SELECT entity_id, name, type, role, names, facts_changed, observed_at FROM entities WHERE bank = :bank "
-        "ORDER BY id",
-        _into("entities", "bank, entity_id, name, type, role, names, facts_changed, observed_at"),
-        _into_each("entity_names", "name"),
-        _into_each("entity_blocks", "block"),
-    ),
-    MENTION: Kind(
-        "SELECT unit_id AS unit, entity_id AS entity, mentions.text AS text FROM mentions JOIN units "
-        "ON units.id = unit JOIN entities ON entities.id = entity WHERE mentions.bank = :bank",
-        _into(
-            "mentions",
-            "unit, entity, bank, revision, text",
-            unit=_unit("unit"),
-            entity=_entity("entity"),
-            revision=":now",
-        ),
-    ),
-    OBSERVATION: Kind(
-        "SELECT unit_id AS unit, entity_id AS entity FROM observations JOIN units ON units.id = unit "
-        "JOIN entities ON entities.id = entity WHERE units.bank = :bank ORDER BY unit",
-        _into("observations", "unit, entity", unit=_unit("unit"), entity=_entity("entity")),
-    ),
-    OBSERVATION_FACT: Kind(
-        "SELECT one.unit_id AS observation, two.unit_id AS fact FROM observation_facts "
-        "JOIN units AS one ON one.id = observation JOIN units AS two ON two.id = fact WHERE one.bank = :bank "
-        "ORDER BY observation, fact",
-        _into("observation_facts", "observation, fact", observation=_unit("observation"), fact=_unit("fact")),
-    ),
-    OBSERVED: Kind(
-        "SELECT entity_id AS entity, (SELECT json_group_array(unit_id) FROM (SELECT unit_id FROM json_each(facts) AS fact "
-        "CROSS JOIN units ON units.id = fact.value ORDER BY units.id)) AS left_out "
-        "FROM observed_left_out JOIN entities ON entities.id = entity WHERE bank = :bank ORDER BY entities.id",
-        "INSERT INTO observed_left_out (entity, facts) SELECT "
-        f"{_entity('entity')}, (SELECT json_group_array(id) FROM (SELECT units.id AS id FROM json_each(:left_out) AS fact "
-        "CROSS JOIN units ON unit_id = fact.value WHERE bank = :bank ORDER BY units.id))",
-    ),
-    MENTAL_MODEL: Kind(
-        "SELECT model_id, name, question, tags, refreshes, max_tokens, created_at, iif(withdrawn, '', text) AS text, "
-        "iif(withdrawn, 0, extractive) AS extractive, refreshed_at, withdrawn, NOT EXISTS (SELECT 1 FROM units "
-        f"WHERE bank = :bank AND changed > checked_to AND {IS_FACT}) AS checked "
-        f"FROM (SELECT *, {WITHDRAWN} AS withdrawn FROM mental_models WHERE bank = :bank) ORDER BY id",
-        _into(
-            "mental_models",
-            "bank, model_id, name, question, tags, refreshes, max_tokens, created_at, text, extractive, refreshed_at, "
-            "revision, checked_to, forgotten",
-            revision=":now",
-            checked_to="iif(:checked, :now, 0)",
-            forgotten=":withdrawn",
-        ),
-    ),
-    MENTAL_MODEL_GROUND: Kind(
-        "SELECT model_id AS model, unit_id AS unit, cited FROM mental_model_grounds JOIN units ON units.id = unit "
-        f"JOIN mental_models ON mental_models.id = model WHERE units.bank = :bank AND NOT {WITHDRAWN} ORDER BY model, unit",
-        _into(
-            "mental_model_grounds",
-            "model, unit, cited",
-            model="(SELECT id FROM mental_models WHERE bank = :bank AND model_id = :model)",
-            unit=_unit("unit"),
-        ),
-    ),
-    DIRECTIVE: Kind(
-        "SELECT directive_id, text, tags, created_at FROM directives WHERE bank = :bank ORDER BY id",
-        _into("directives", "bank, directive_id, text, tags, created_at"),
-    ),
-    LINK: Kind(
-        "SELECT one.unit_id AS source, two.unit_id AS target, code, weight FROM links "
-        "JOIN units AS one ON one.id = source JOIN units AS two ON two.id = target WHERE links.bank = :bank",
-        _into(
-            "links",
-            "source, target, code, weight, bank, revision",
-            source=_unit("source"),
-            target=_unit("target"),
-            revision=":now",
-        ),
-    ),
-    EDIT: Kind(
-        "SELECT unit_id AS unit, made_at, fields FROM unit_edits JOIN units ON units.id = unit "
-        "WHERE units.bank = :bank ORDER BY unit_edits.id",
-        _into("unit_edits", "bank, unit, revision, made_at, fields", unit=_unit("unit"), revision=":now"),
-    ),
-    CHANGE: _plain("entity_changes", "kind, detail, made_at, undone"),
-    OPINION: Kind(
-        "SELECT unit_id AS unit, opinions.confidence AS confidence, formed_at, recorded_at, revision, origin, operation, "
-        "opinions.profile AS profile_change, reasoning, assessed_to FROM opinions JOIN units ON units.id = unit "
-        "WHERE opinions.bank = :bank ORDER BY unit",
-        _into(
-            "opinions",
-            "unit, bank, confidence, formed_at, recorded_at, revision, origin, operation, profile, reasoning, assessed_to",
-            unit=_unit("unit"),
-            profile=":profile_change",
-            assessed_to="min(:assessed_to, :now)",
-        ),
-    ),
-    WORDING: Kind(
-        "SELECT own.unit_id AS unit, first.unit_id AS opinion, opinion_wordings.number AS number, opinion_wordings.reason AS reason, "
-        "opinion_wordings.revision AS revision FROM opinions JOIN opinion_wordings ON opinion = opinions.unit "
-        "JOIN units AS own ON own.id = opinion_wordings.unit JOIN units AS first ON first.id = opinion "
-        "WHERE opinions.bank = :bank ORDER BY opinion, opinion_wordings.number",
-        _into(
-            "opinion_wordings",
-            "unit, opinion, number, reason, revision",
-            unit=_unit("unit"),
-            opinion=_unit("opinion"),
-        ),
-    ),
-    GROUND: Kind(
-        "SELECT one.unit_id AS wording, two.unit_id AS fact FROM opinion_grounds "
-        "JOIN units AS one ON one.id = wording JOIN units AS two ON two.id = fact WHERE one.bank = :bank "
-        "ORDER BY wording, fact",
-        _into("opinion_grounds", "wording, fact", wording=_unit("wording"), fact=_unit("fact")),
-    ),
-    EVIDENCE: Kind(
-        "SELECT one.unit_id AS opinion, two.unit_id AS fact, evidence.sources AS sources, (SELECT json_group_array(unit_id) "
-        "FROM (SELECT unit_id FROM json_each(restates) AS other CROSS JOIN units ON units.id = other.value "
-        "ORDER BY units.id)) AS restates, assessment, strength, rule, step, evidence.reason AS reason, "
-        "judged.unit_id AS version, effective_at, evidence.recorded_at AS recorded_at, evidence.revision AS revision "
-        "FROM opinions JOIN evidence ON opinion = opinions.unit JOIN units AS one ON one.id = opinion "
-        "JOIN units AS two ON two.id = fact JOIN units AS judged ON judged.id = version "
-        "WHERE opinions.bank = :bank ORDER BY opinion, fact",
-        _into(
-            "evidence",
-            "opinion, fact, sources, restates, assessment, strength, rule, step, reason, version, effective_at, "
-            "recorded_at, revision",
-            opinion=_unit("opinion"),
-            fact=_unit("fact"),
-            restates="(SELECT json_group_array(id) FROM (SELECT units.id AS id FROM json_each(:restates) AS other "
-            "CROSS JOIN units ON unit_id = other.value WHERE bank = :bank ORDER BY units.id))",
-            version=_unit("version"),
-        ),
-    ),
-    OPERATION: Kind(
-        "SELECT key AS operation FROM opinion_operations WHERE bank = :bank",
-        _into("opinion_operations", "bank, key", key=":operation"),
-    ),
-    ITEM: Kind(
-        "SELECT namespace, key AS item_key, value, created_at, updated_at, ttl, expires_at FROM items "
-        "WHERE bank = :bank ORDER BY id",
-        _into(
-            "items", "bank, namespace, key, value, created_at, updated_at, ttl, expires_at", key=":item_key"
-        ),
-    ),
-    ITEM_TEXT: Kind(
-        f"SELECT {ARCHIVED_COLUMNS}, {_PART_OF}, vector, namespace, key AS item_key FROM items "
-        "JOIN item_units ON item = items.id JOIN units ON units.id = item_units.unit "
-        "JOIN vectors ON vectors.unit = units.id WHERE items.bank = :bank ORDER BY units.id",
-        *_units(UnitKind.ITEM).inserts,
-        f"INSERT INTO item_units (unit, item) SELECT {_unit('unit_id')}, id FROM items "
-        "WHERE bank = :bank AND namespace = :namespace AND key = :item_key",
-    ),
-    TASK: Kind(  # a lease is of this ledger: a leased task leaves as a pending one
-        f"SELECT kind, key AS task_key, payload, {_UNLEASED} AS state, attempts, not_before, last_error FROM tasks "
-        "WHERE bank = :bank ORDER BY id",
-        _into(
-            "tasks",
-            "bank, kind, key, payload, state, attempts, not_before, last_error",
-            key=":task_key",
-        ),
-    ),
+_BANK: ColumnElement[int] = bindparam("bank")
+_OTHERS = [
+    select(func.count()).where(metadata.tables[name].c.bank == _BANK)
+    for name in BANK_CONTENT
+    if name != units.name
+]
+_CHANGED = exists().where(units.c.bank == _BANK, units.c.changed > mental_models.c.checked_to, is_fact)
+_revision = select(banks.c.revision).where(banks.c.id == _BANK).scalar_subquery()
+_model = mental_models.c
+_LEAVING: Mapping[Column[Any], ColumnElement[Any]] = {
+    tasks.c.state: func.replace(tasks.c.state, TaskState.LEASED.value, TaskState.PENDING.value),
+    _model["text"]: case((IS_WITHDRAWN, ""), else_=_model["text"]),
+    _model.extractive: case((IS_WITHDRAWN, 0), else_=_model.extractive),
+    _model.forgotten: case((IS_WITHDRAWN, 1), else_=0),
+    _model.checked_to: case((_CHANGED.correlate(mental_models), 0), else_=_revision),
 }
-"""In the order in which they leave: what is referred to before what refers to it."""
+"""What leaves for a column that does not leave as it is: a lease belongs to its ledger, and a withdrawn text to nobody."""
 
 
-JSON_FIELDS = frozenset(
-    {
-        "metadata",
-        "tags",
-        "sources",
-        "spellings",
-        "names",
-        "embedder",
-        "profile",
-        "fields",
-        "detail",
-        "left_out",
-        "restates",
-    }
+_NAMES = {name: [column.name for column in archived_columns(table)] for name, table in ARCHIVED.items()}
+_TRANSLATED = {
+    name: [
+        (column.name, column.info)
+        for column in archived_columns(table)
+        if "table" in column.info or column.info["holds"] in {*JSON, Content.VECTOR, REVISION}
+    ]
+    for name, table in ARCHIVED.items()
+}
+"""Columns whose values are not the same in an archive, or depend on earlier rows."""
+_REFERRED = {info["table"] for columns in _TRANSLATED.values() for _, info in columns if "table" in info}
+"""Tables whose rows others refer to."""
+
+
+def _select(table: Table) -> Select[Any]:
+    """A bank's rows of a table."""
+    columns = [_LEAVING.get(column, column).label(column.name) for column in archived_columns(table)]
+    joined: Any = table
+    owner = table
+    while owner is not banks and "bank" not in owner.c:
+        key = next(key for column in owner.c for key in column.foreign_keys)
+        joined, owner = joined.join(key.column.table, key.column == key.parent), key.column.table
+    order: list[ColumnElement[Any]] = [column for column in table.primary_key if column.name != "bank"]
+    if table is units:  # documents before their items
+        order.insert(0, units.c.head.is_not(None))
+    query = select(*columns).select_from(joined).order_by(*order).execution_options(yield_per=BATCH)
+    if table is mental_model_grounds:
+        query = query.where(~IS_WITHDRAWN)
+    return query.where((owner.c.id if owner is banks else owner.c.bank) == _BANK)
+
+
+_ROWS = {name: _select(table) for name, table in ARCHIVED.items()}
+
+
+def _units_without(column: ColumnElement[int], *conditions: ColumnElement[bool]) -> Select[Any]:
+    """Units of which no row of another table is."""
+    return select(units.c.id).where(units.c.bank == _BANK, *conditions, ~exists().where(column == units.c.id))
+
+
+def _gaps(unit: ColumnElement[int], number: ColumnElement[int], first: int) -> Select[Any]:
+    """Units whose rows in another table are not numbered one after the other."""
+    of_bank = unit.in_(select(units.c.id).where(units.c.bank == _BANK))
+    return select(unit).where(of_bank).group_by(unit).having(func.max(number) - func.count() != first - 1)
+
+
+_cited = exists().where(mental_model_grounds.c.model == mental_models.c.id, mental_model_grounds.c.cited == 1)
+_is_formed = exists().where(opinions.c.unit == units.c.id)
+_WHOLE: Sequence[tuple[str, str, Select[Any]]] = [
+    ("vectors", "a memory, or a text of an item, has none",
+     _units_without(vectors.c.unit, units.c.kind != UnitKind.TURN.value)),
+    ("item_units", "a text of an item has none",
+     _units_without(item_units.c.unit, units.c.kind == UnitKind.ITEM.value)),
+    ("records.ordinal", "the records of a memory are not numbered 0, 1, 2, ...",
+     _gaps(records.c.unit, records.c.ordinal, 0)),
+    ("opinion_wordings.number", "the wordings of an opinion are not numbered 1, 2, 3, ...",
+     _gaps(opinion_wordings.c.opinion, opinion_wordings.c.number, 1)),
+    ("opinion_wordings", "an opinion has none", _units_without(opinion_wordings.c.opinion, _is_formed)),
+    ("opinion_wordings", "a memory that is an opinion has none", _units_without(opinion_wordings.c.unit, is_opinion)),
+    ("mental_models.text", "it cites no memory",
+     select(mental_models.c.id).where(mental_models.c.bank == _BANK, mental_models.c["text"] != "", ~_cited)),
+]  # fmt: skip
+"""What all rows say together: the field at fault, what is wrong, and a select of the rows with which it is."""
+
+_mentioned = (
+    select(func.count())
+    .join_from(mentions, units, units.c.id == mentions.c.unit)
+    .where(mentions.c.entity == entities.c.id, is_not_observation)
+    .correlate(entities)
 )
-REPLACED = ("profile_changes", "mental_models", "directives")
-"""Tables of what an empty bank may have been given; the archive's rows come in their place."""
-
-UNFIT = (
-    sqlite3.IntegrityError,
-    sqlite3.ProgrammingError,
-    sqlite3.InterfaceError,
-    KeyError,
-    OverflowError,
-    UnicodeEncodeError,
+_COUNT_MENTIONS = (
+    update(entities)
+    .where(entities.c.bank == bindparam("of"))
+    .values(
+        mentions=_mentioned.scalar_subquery(),
+        last_seen=_mentioned.with_only_columns(func.max(units.c.mentioned_at)).scalar_subquery(),
+    )
 )
-"""What a row that does not fit the tables raises. The bank has checked each line before; see validation/archive_check."""
+_REPLACED = [
+    delete(table).where(table.c.bank == _BANK) for table in (profile_changes, mental_models, directives)
+]
+"""What an empty bank may have been given goes: the archive's rows come in its place."""
+_UPDATE = update(banks).where(banks.c.id == bindparam("row"))
+_BEGIN = _UPDATE.values(embedder=bindparam("made_by"), dimension=bindparam("length"))
+_SET_PROFILE = _UPDATE.values(profile=bindparam("text"))
+_PROFILE = (
+    select(profile_changes.c.profile)
+    .where(profile_changes.c.bank == _BANK)
+    .order_by(profile_changes.c.number.desc())
+    .limit(1)
+)
+_MEMORY_KINDS = {UnitKind.MEMORY.value, UnitKind.DOCUMENT_ITEM.value}
+_MEMORIES = frozenset(MEMORIES)
 
 
 class SqliteArchive:
@@ -399,112 +219,261 @@ class SqliteArchive:
                 raise MemoryDamaged(bank, items)
             if damaged := {**damaged_units(connection, row), **damaged_vectors(connection, row)}:
                 raise MemoryDamaged(bank, tuple(damaged.values()))
-            query = "SELECT revision, embedder, profile FROM banks WHERE id = :bank"
-            (header,) = _selected(connection, query, row)
-            yield ArchiveRow(BANK, header)
-            for kind, how in KINDS.items():
-                for fields in _selected(connection, how.select, row):
-                    yield ArchiveRow(kind, fields)
+            for name, statement in _ROWS.items():
+                for values in connection.execute(statement, {"bank": row}):
+                    fields = values._asdict()
+                    for column, info in _TRANSLATED[name]:
+                        if (value := fields[column]) is not None:
+                            fields[column] = _leaving(info["holds"], value)
+                    yield ArchiveRow(name, fields)
 
     def restore_rows(self, bank: str, rows: Iterator[ArchiveRow]) -> int:
         """Fill an empty bank; see the port."""
-        with self._database.writing() as connection:
-            found = find_bank(connection, bank)
-            check_empty(count_units(connection, found.id), _count_others(connection, found.id))
-            now, units = found.revision + 1, 0
-            try:
-                for kind, batch in batched(rows):
-                    if kind == BANK:
-                        now = max(now, _restore_bank(connection, found.id, batch[0].fields))
-                        continue
-                    values = [{**_bound(row.fields), "bank": found.id, "now": now} for row in batch]
-                    _insert(connection, kind, values)
-                    units += len(batch) if kind == UNIT else 0
-            except UNFIT as error:
-                raise unreadable(f"a row does not fit: {error}") from error
-            _finish(connection, found.id, now)
-            observe_bank(self._database, connection, found.id)
-        return units
-
-
-def _insert(connection: Connection, kind: str, values: list[dict[str, object]]) -> None:
-    if kind not in KINDS:
-        raise unreadable(f"it holds rows of an unknown kind, {kind!r}")
-    if kind == ENTITY:
-        for value in values:
-            names = json.loads(str(value["names"]))
-            value["blocks"] = json.dumps(sorted({key for name in names for key in blocks(name)}))
-    for statement in KINDS[kind].inserts:
-        raw(connection).executemany(statement, values)
-
-
-def _count_others(connection: Connection, bank: int) -> int:
-    """How many rows of other kinds the bank holds."""
-    return sum(
-        int(raw(connection).execute(f"SELECT count(*) FROM {table} WHERE bank = ?", (bank,)).fetchone()[0])
-        for table in BANK_CONTENT
-        if table != "units"
-    )
-
-
-def _restore_bank(connection: Connection, bank: int, fields: Mapping[str, Json]) -> int:
-    """Profile and embedder of the archived bank; the revision it stood at. What the bank was given before goes."""
-    values = _bound(fields)
-    embedder, revision = fields["embedder"], fields["revision"]
-    dimension = embedder["dimension"] if isinstance(embedder, dict) else None
-    for table in REPLACED:
-        raw(connection).execute(f"DELETE FROM {table} WHERE bank = ?", (bank,))
-    raw(connection).execute(
-        "UPDATE banks SET profile = ?, embedder = ?, dimension = ? WHERE id = ?",
-        (values["profile"], values["embedder"], dimension, bank),
-    )
-    return revision if isinstance(revision, int) else 0
-
-
-def _finish(connection: Connection, bank: int, revision: int) -> None:
-    """What follows from the rows: mention counts, the units that messages stand for, and the bank's revision."""
-    raw(connection).execute(
-        "UPDATE entities SET (mentions, last_seen) = (SELECT count(*), max(mentioned_at) FROM mentions "
-        f"JOIN units ON units.id = unit WHERE entity = entities.id AND {NOT_OBSERVED}) WHERE bank = ?",
-        (bank,),
-    )
-    raw(connection).execute(
-        "INSERT INTO unit_sources (bank, thread, message, unit) SELECT DISTINCT bank, thread, value, units.id "
-        "FROM units, json_each(sources) WHERE bank = ?",
-        (bank,),
-    )
-    seal_records(connection, bank)
-    seal_items(connection, bank)
-    seal_units(connection, bank)
-    seal_vectors(connection, bank)
-    advance(connection, bank, revision)
-
-
-def _selected(connection: Connection, query: str, bank: int) -> Iterator[dict[str, Json]]:
-    found = raw(connection).execute(query, {"bank": bank})
-    names = [column[0] for column in found.description]
-    for row in found:
-        yield {name: _json(name, value) for name, value in zip(names, row, strict=True)}
-
-
-def _json(name: str, value: Json | bytes) -> Json:
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if name in JSON_FIELDS and isinstance(value, str):
-        parsed: Json = json.loads(value)
-        return parsed
-    return value
-
-
-def _bound(fields: Mapping[str, Json]) -> dict[str, object]:
-    """Fields as SQLite takes them."""
-    values: dict[str, object] = {
-        name: json.dumps(value) if name in JSON_FIELDS and value is not None else value
-        for name, value in fields.items()
-    }
-    if isinstance(vector := values.get("vector"), str):
         try:
-            values["vector"] = base64.b64decode(vector, validate=True)
-        except binascii.Error as error:
-            raise unreadable(f"a vector cannot be decoded: {error}") from error
-    return values
+            with self._database.writing() as connection:
+                return self._restore(connection, find_bank(connection, bank), rows)
+        except ArchiveInvalid:
+            self._database.scrub()  # a large transaction is in the write-ahead log before its end
+            raise
+
+    def _restore(self, connection: Connection, bank: BankRow, rows: Iterator[ArchiveRow]) -> int:
+        units = count_units(connection, bank.id)
+        if units or any(connection.scalar(query, {"bank": bank.id}) for query in _OTHERS):
+            held = f"{units} memories" if units else "no memories, but traces of earlier ones"
+            remedy = "Import into an empty bank, or empty this one by forget(everything=True)."
+            raise InvalidRequest("bank", f"it holds {held}", remedy)
+        load = _Load(connection, bank)
+        for kind, batch in _batches(rows):
+            load.take(kind, batch)
+        load.finish()
+        observe_bank(self._database, connection, bank.id)
+        return load.memories
+
+
+def _leaving(holds: object, value: Any) -> Json:  # noqa: ANN401 - the column's
+    """What an archive has for a value."""
+    if holds is Content.VECTOR:
+        return base64.b64encode(value).decode()
+    parsed: Json = json.loads(value) if holds in JSON else value
+    return parsed
+
+
+def _batches(rows: Iterator[ArchiveRow]) -> Iterator[tuple[str, list[tuple[int, ArchiveRow]]]]:
+    """Numbered rows of one table together, at most BATCH of them; items of documents without the documents."""
+    numbered = enumerate(rows, 2)  # the header is line 1
+    for (kind, _), group in groupby(
+        numbered, lambda line: (line[1].kind, line[1].fields.get("head") is None)
+    ):
+        while batch := list(islice(group, BATCH)):
+            yield kind, batch
+
+
+class _Load:
+    """The rows of one archive, on their way into an empty bank.
+
+    Attributes:
+        memories: how many went by.
+    """
+
+    def __init__(self, connection: Connection, bank: BankRow) -> None:
+        self.memories = 0
+        self._connection, self._bank = connection, bank.id
+        self._now = bank.revision + 1  # the revision that the import makes
+        self._archived: int | None = None  # the archive's, once its first row went by
+        self._dimension: int | None = None
+        self._last = 1
+        self._derived: dict[str, dict[str, Any]] = {}  # values of columns that are not archived
+        self._ids: dict[str, dict[int, int]] = {name: {} for name in _REFERRED}
+        self._kinds: dict[int, str] = {}  # of units: the network of a memory, else what it is
+        self._opinions: dict[int, int] = {}  # by wording
+        self._categories: dict[int, tuple[str, str]] = {}  # kind and name
+        self._unnamed: set[int] = set()  # categories whose own name is none of their spellings yet
+
+    def take(self, kind: str, batch: Sequence[tuple[int, ArchiveRow]]) -> None:
+        """Write rows of one table.
+
+        Raises:
+            ArchiveInvalid: they cannot be of this archive.
+        """
+        (line, _), (self._last, _) = batch[0], batch[-1]
+        if kind not in ARCHIVED:
+            raise ArchiveInvalid(line, "kind", "it is unknown")
+        try:
+            rows = []
+            for line, row in batch:
+                rows.append(self._row(line, ARCHIVED[kind], row.fields))
+        except ArchiveInvalid:
+            raise
+        except (KeyError, TypeError, ValueError) as error:  # of a row that was not checked before
+            raise ArchiveInvalid(line, kind, "it is not a row of this table") from error
+        try:
+            self._write(ARCHIVED[kind], rows)
+        except (IntegrityError, ProgrammingError, InterfaceError, OverflowError, UnicodeEncodeError):
+            reason = f"one of lines {batch[0][0]} to {self._last} is there already, or cannot be stored"
+            raise ArchiveInvalid(batch[0][0], kind, reason) from None
+
+    def finish(self) -> None:
+        """Check what all rows say together, and derive what follows from them.
+
+        Raises:
+            ArchiveInvalid: they do not go together.
+        """
+        line, of = self._last + 1, {"bank": self._bank}
+        if self._archived is None:
+            raise ArchiveInvalid(line, banks.name, "there is no line of the bank itself")
+        for field, reason, query in _WHOLE:
+            if self._connection.execute(query, of).first():
+                raise ArchiveInvalid(line, field, reason)
+        if self._unnamed:
+            raise ArchiveInvalid(line, record_category_names.name, "the name of a category is not among them")
+        self._connection.execute(_COUNT_MENTIONS, {"of": self._bank})
+        for seal in (seal_records, seal_items, seal_units, seal_vectors):
+            seal(self._connection, self._bank)
+        profile = self._connection.scalar(_PROFILE, of) or fields_text(BankProfile())
+        self._connection.execute(_SET_PROFILE, {"row": self._bank, "text": profile})
+        advance(self._connection, self._bank, self._now)
+
+    def _begin(self, fields: Mapping[str, Any]) -> None:
+        """The bank itself: its revision, and who made its vectors."""
+        for statement in _REPLACED:
+            self._connection.execute(statement, {"bank": self._bank})
+        self._archived, self._dimension, embedder = (
+            fields["revision"],
+            fields["dimension"],
+            fields["embedder"],
+        )
+        self._now = max(self._now, fields["revision"])
+        values = {
+            **dict.fromkeys(("revision", "created", "changed"), self._now),
+            "bank": self._bank,
+            "checksum": 0,
+        }
+        self._derived = {
+            name: {column: value for column, value in values.items() if column in table.c}
+            for name, table in ARCHIVED.items()
+        }
+        made_by = embedder and json.dumps(embedder)
+        self._connection.execute(_BEGIN, {"row": self._bank, "made_by": made_by, "length": self._dimension})
+
+    def _row(self, line: int, table: Table, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of a row. Its own id is the archive's until it is written."""
+        if (table is banks) != (self._archived is None):
+            reason = "the first line after the header, and no other, is the bank's"
+            raise ArchiveInvalid(line, table.name, reason)
+        if table is banks:
+            self._begin(fields)
+        row = self._derived[table.name] | {name: fields[name] for name in _NAMES[table.name]}
+        for name, info in _TRANSLATED[table.name]:
+            if (value := row[name]) is not None:
+                row[name] = self._value(line, table.columns[name], info, value)
+        if table is mental_models:  # as all memories are new, either all of them were looked at or none
+            row["checked_to"] = self._now if row["checked_to"] else 0
+        if (known := self._ids.get(table.name)) is not None:
+            key = _key(table)
+            if fields[key] in known:
+                raise ArchiveInvalid(line, f"{table.name}.{key}", "an earlier line has the same")
+            known[fields[key]] = 0 if key == "id" else row[key]  # 0: until it is written
+        self._check(line, table.name, row)
+        return row
+
+    def _value(self, line: int, column: Column[Any], info: Mapping[str, Any], value: Any) -> Any:  # noqa: ANN401 - the column's
+        """What is stored for a value of an archive."""
+        holds = info["holds"]
+        if "table" in info:
+            return self._find(line, column, info["table"], info["of"], value)
+        if holds is Content.UNIT_ROWS:
+            return json.dumps(sorted(self._find(line, column, units.name, _MEMORIES, row) for row in value))
+        if holds is REVISION and value > (self._archived or 0):
+            raise ArchiveInvalid(line, str(column), f"{value} is after the bank's own, {self._archived}")
+        if holds is Content.VECTOR:
+            return base64.b64decode(value)
+        return json.dumps(value) if holds in JSON else value
+
+    def _find(self, line: int, column: Column[Any], table: str, of: frozenset[str] | None, row: int) -> int:
+        """The new id of an earlier row."""
+        new = self._ids[table].get(row)
+        if not new:
+            raise ArchiveInvalid(line, str(column), f"no row of {table} with this id comes before it")
+        if of is not None and self._kinds[new] not in of:
+            raise ArchiveInvalid(line, str(column), f"the unit is not one of: {', '.join(sorted(of))}")
+        return new
+
+    def _check(self, line: int, kind: str, row: Mapping[str, Any]) -> None:
+        """What a row says of earlier ones, beyond that they are there."""
+        holds, field, reason = True, "", ""
+        match kind:
+            case vectors.name:
+                size = len(row["vector"]) // _FLOAT_BYTES
+                holds, field = size == self._dimension, "vector"
+                reason = f"it has {size} numbers, those of the bank have {self._dimension}"
+            case record_category_names.name:
+                of, name = self._categories[row["category"]]
+                holds, field, reason = row["kind"] == of, "kind", "it is not that of the category"
+                if row["name"] == spelling_key(name):
+                    self._unnamed.discard(row["category"])
+            case records.name if row["category"]:
+                holds, field = self._categories[row["category"]][0] == row["kind"], "category"
+                reason = "it is a category of another kind"
+            case opinion_wordings.name:
+                holds, field = (row["number"] == 1) == (row["unit"] == row["opinion"]), "unit"
+                reason = "the first wording, and no other, is the opinion itself"
+                self._opinions[row["unit"]] = row["opinion"]
+            case evidence.name:
+                holds, field = self._opinions[row["version"]] == row["opinion"], "version"
+                reason = "it is a wording of another opinion"
+        if not holds:
+            raise ArchiveInvalid(line, f"{kind}.{field}", reason)
+
+    def _write(self, table: Table, rows: list[dict[str, Any]]) -> None:
+        """Insert rows, and what follows from each."""
+        if table is banks:
+            return
+        if _key(table) != "id" or table.name not in self._ids:
+            run_many(self._connection, insert(table), rows)
+            return
+        old = [row.pop("id") for row in rows]
+        new = insert_numbered(self._connection, table, rows)
+        self._ids[table.name].update(zip(old, new, strict=True))
+        for number, row in zip(new, rows, strict=True):
+            if table is units:
+                self.memories += row["kind"] == UnitKind.MEMORY
+                self._kinds[number] = row["fact_type"] if row["kind"] in _MEMORY_KINDS else row["kind"]
+            elif table is record_categories:
+                self._categories[number] = row["kind"], row["name"]
+                self._unnamed.add(number)
+        derived = _derived(table, zip(new, rows, strict=True))
+        for of, values in derived.items():
+            run_many(self._connection, insert(of), [{"bank": self._bank, **value} for value in values])
+
+
+def _derived(table: Table, rows: Iterable[tuple[int, Values]]) -> Mapping[Table, list[Values]]:
+    """Rows of tables that are not archived, of rows of one that is."""
+    derived: dict[Table, list[Values]] = {unit_sources: [], entity_names: [], entity_blocks: []}
+    for number, row in rows:
+        if table is units:
+            messages = dict.fromkeys(json.loads(row["sources"]))
+            own = {"unit": number, "thread": row["thread"]}
+            derived[unit_sources] += [{**own, "message": message} for message in messages]
+        elif table is entities:
+            names = json.loads(row["names"])
+            keys = {key for name in names for key in blocks(name)}
+            derived[entity_names] += [{"entity": number, "name": name} for name in names]
+            derived[entity_blocks] += [{"entity": number, "block": key} for key in sorted(keys)]
+    return derived
+
+
+def _key(table: Table) -> str:
+    """The column of a row's own id."""
+    return "id" if "id" in table.c else "unit"
+
+
+def insert_numbered(connection: Connection, table: Table, rows: Sequence[Values]) -> range:
+    """Insert rows; returns the row ids they get, which no row of the table ever had."""
+    first: int = connection.execute(insert(table), rows[0]).inserted_primary_key[0]  # type: ignore[index] # of an INSERT
+    ids = range(first, first + len(rows))
+    others = [{**row, "id": new} for new, row in zip(ids[1:], rows[1:], strict=True)]
+    run_many(connection, insert(table), others)
+    if connection.dialect.name == "postgresql":  # SQLite goes on after the highest by itself
+        sequence = func.pg_get_serial_sequence(table.name, "id")
+        connection.execute(select(func.setval(sequence, ids[-1])))
+    return ids

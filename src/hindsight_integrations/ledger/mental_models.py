@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, func, or_, select, update
-from sqlalchemy.dialects import sqlite
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.databases import Database
@@ -57,9 +56,6 @@ IS_WITHDRAWN = or_(
     .correlate(mental_models),
 )
 """Condition on a mental model: what its text stands on no longer says what it said."""
-_withdrawn = select(mental_models.c.id).where(IS_WITHDRAWN)
-WITHDRAWN = f"mental_models.id IN ({_withdrawn.compile(dialect=sqlite.dialect(), compile_kwargs={'literal_binds': True})})"
-"""IS_WITHDRAWN for the statements of archive.py that are SQL text."""
 
 _OF_BANK, _MODEL = mental_models.c.bank == bindparam("of"), mental_models.c.id == bindparam("row")
 _AUTOMATIC = (

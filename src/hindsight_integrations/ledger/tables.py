@@ -2,9 +2,16 @@
 
 Instants are integer microseconds since 1970 UTC; structured values are JSON text; `bank` is a bank's row id and
 `revision` the commit of the bank that wrote a row.
+
+The rows of most tables are what an archive holds. `archived=False` marks a column that is derived when the archive is loaded,
+and `NOT_ARCHIVED` a whole table. `holds` says which values a column may have, and `of` which units a reference may name.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum, auto
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -24,7 +31,68 @@ from sqlalchemy import (
 from sqlalchemy import text as condition
 from sqlalchemy.sql.elements import ColumnElement
 
+from hindsight_integrations.model.entities import EntityChangeKind, EntityRole, EntityType
+from hindsight_integrations.model.mental_models import RefreshTrigger
+from hindsight_integrations.model.opinions import Assessment, EvidenceStrength, OpinionOrigin, UpdateRule
+from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.tasks import TaskKind, TaskState
+from hindsight_integrations.model.time import EPOCH, LAST_INSTANT, to_micros
+from hindsight_integrations.model.turns import Role
+from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, UnitKind, ValidityKind
+from hindsight_integrations.ports.memory_graph import LINK_CODES
+
 metadata = MetaData()
+
+
+class Content(StrEnum):
+    """What a column of text, reals or bytes holds."""
+
+    TEXT = auto()
+    WORDS = auto()
+    """Text that is not empty."""
+    ID = auto()
+    KEY = auto()
+    """As an id, or empty."""
+    NAME = auto()
+    """One line."""
+    NAMESPACE = auto()
+    ITEM_KEY = auto()
+    VECTOR = auto()
+    SHARE = auto()
+    """From 0 to 1."""
+    STEP = auto()
+    """Between 0 and 1, and neither of them."""
+    OBJECT = auto()
+    """A JSON object, of which the text is kept as it is."""
+    STRINGS = auto()
+    """A list of texts. This and the following are JSON."""
+    NAMES = auto()
+    """A list of texts, each once."""
+    SOURCES = auto()
+    """A list of texts that is not empty."""
+    TAGS = auto()
+    METADATA = auto()
+    PROFILE = auto()
+    EMBEDDER = auto()
+    MOVED = auto()
+    """What a change of entities by hand moved."""
+    UNIT_ROWS = auto()
+    """A list of row ids of units, each once."""
+
+
+JSON = frozenset(list(Content)[list(Content).index(Content.STRINGS) :])
+
+INSTANT = range(to_micros(EPOCH.replace(year=1)), to_micros(LAST_INSTANT) + 1)
+COUNT = range(2**31)
+POSITIVE = range(1, 2**31)
+FLAG = range(2)
+REVISION = range(
+    2**53 + 1
+)  # what JSON numbers hold exactly; a bank with a commit a microsecond is there in 285 years
+ROW_ID = range(1, 2**63)
+MEMORIES = tuple(map(str, FactType))
+FACTS = tuple(map(str, OBSERVED_NETWORKS))
+NOT_ARCHIVED = {"archived": False}
 
 # SQLite makes only an INTEGER primary key its row id. PostgreSQL orders text by the database's locale unless told otherwise.
 Int = BigInteger().with_variant(Integer(), "sqlite")
@@ -33,47 +101,80 @@ String = Text().with_variant(Text(collation="C"), "postgresql")
 
 def integer(
     name: str,
+    holds: range = COUNT,
     computed: Computed | None = None,
     *,
     primary_key: bool = False,
     nullable: bool = False,
     server_default: str | None = None,
+    archived: bool = True,
 ) -> Column[int]:
     """A column of whole numbers."""
     extra = () if computed is None else (computed,)
     return Column(
-        name, Int, *extra, primary_key=primary_key, nullable=nullable, server_default=server_default
+        name,
+        Int,
+        *extra,
+        primary_key=primary_key,
+        nullable=nullable,
+        server_default=server_default,
+        info={"holds": holds, "archived": archived},
     )
 
 
 def text(
-    name: str, *, primary_key: bool = False, nullable: bool = False, server_default: str | None = None
+    name: str,
+    holds: Iterable[str] | Content = Content.TEXT,
+    *,
+    primary_key: bool = False,
+    nullable: bool = False,
+    server_default: str | None = None,
+    archived: bool = True,
 ) -> Column[str]:
     """A column of text."""
-    return Column(name, String, primary_key=primary_key, nullable=nullable, server_default=server_default)
+    return Column(
+        name,
+        String,
+        primary_key=primary_key,
+        nullable=nullable,
+        server_default=server_default,
+        info={"holds": holds if isinstance(holds, Content) else tuple(map(str, holds)), "archived": archived},
+    )
 
 
-def real(name: str, *, nullable: bool = False) -> Column[float]:
+def real(name: str, holds: Content = Content.SHARE, *, nullable: bool = False) -> Column[float]:
     """A column of 8-byte floating-point numbers."""
-    return Column(name, Double, nullable=nullable)
+    return Column(name, Double, nullable=nullable, info={"holds": holds, "archived": True})
 
 
 def blob(name: str) -> Column[bytes]:
     """A column of bytes."""
-    return Column(name, LargeBinary, nullable=False)
+    return Column(name, LargeBinary, nullable=False, info={"holds": Content.VECTOR, "archived": True})
 
 
 def reference(
     name: str,
     table: str,
     *,
+    of: Iterable[str] = MEMORIES,
     ondelete: str | None = "CASCADE",
     primary_key: bool = False,
     nullable: bool = False,
 ) -> Column[int]:
-    """A column with the row id of another table's row, which takes this row along when it is deleted."""
+    """A column with the row id of another table's row, which takes this row along when it is deleted.
+
+    Args:
+        name: of the column.
+        table: of the other row.
+        of: the networks or kinds a unit may be of. Archives alone check it.
+        ondelete: what happens to this row when the other is deleted.
+        primary_key: it is part of the key.
+        nullable: it may be NULL.
+    """
     key = ForeignKey(f"{table}.{_ROW_IDS.get(table, 'id')}", ondelete=ondelete)
-    return Column(name, Int, key, primary_key=primary_key, nullable=nullable, autoincrement=False)
+    kinds = frozenset(map(str, of)) if table == "units" else None
+    info = {"holds": ROW_ID, "archived": True, "table": table, "of": kinds}
+    return Column(name, Int, key, primary_key=primary_key, nullable=nullable, autoincrement=False, info=info)
 
 
 def index(name: str, *columns: str | ColumnElement[str], where: str = "", unique: bool = False) -> Index:
@@ -92,17 +193,28 @@ def _due(pending: str) -> Computed:
     )
 
 
+def archived_columns(table: Table) -> list[Column[Any]]:
+    """The columns of which archives have the values; none of a table that is derived as a whole."""
+    if not table.info.get("archived", True):
+        return []
+    return [column for column in table.c if column.name != "bank" and column.info["archived"]]
+
+
+_UNLEASED = [state for state in TaskState if state is not TaskState.LEASED]
+"""States of tasks in an archive: a lease belongs to one ledger."""
+
+
 # `revision` counts a bank's commits. Row ids of banks, units and entities are never reused, so that an index can name rows by them.
 banks = Table(
     "banks",
     metadata,
-    integer("id", primary_key=True),
-    text("name"),
-    text("key"),
-    integer("revision", server_default="0"),
-    integer("dimension", nullable=True),
-    text("embedder", nullable=True),
-    text("profile"),
+    integer("id", primary_key=True, archived=False),
+    text("name", archived=False),
+    text("key", archived=False),
+    integer("revision", REVISION, server_default="0"),
+    integer("dimension", POSITIVE, nullable=True),
+    text("embedder", Content.EMBEDDER, nullable=True),
+    text("profile", archived=False),
     UniqueConstraint("key"),
     UniqueConstraint("name"),
     sqlite_autoincrement=True,
@@ -112,10 +224,10 @@ profile_changes = Table(
     "profile_changes",
     metadata,
     reference("bank", "banks", primary_key=True),
-    integer("number", primary_key=True),
-    text("profile"),
-    integer("effective_at"),
-    integer("recorded_at"),
+    integer("number", POSITIVE, primary_key=True),
+    text("profile", Content.PROFILE),
+    integer("effective_at", INSTANT),
+    integer("recorded_at", INSTANT),
     text("reason"),
     sqlite_with_rowid=False,
 )
@@ -130,6 +242,7 @@ ledger = Table(
     blob("token"),
     integer("bank", nullable=True),
     integer("banks", server_default="0"),
+    info=NOT_ARCHIVED,
 )
 
 # Ledgers whose end, or whose later part, was lost, and the user chose to continue without it.
@@ -139,6 +252,7 @@ losses = Table(
     text("ledger", primary_key=True),
     integer("accepted_at"),
     text("report"),
+    info=NOT_ARCHIVED,
 )
 
 # A random token for each commit of a bank: an index whose mark has another token belongs to another history.
@@ -149,6 +263,7 @@ commits = Table(
     integer("revision", primary_key=True),
     blob("token"),
     sqlite_with_rowid=False,
+    info=NOT_ARCHIVED,
 )
 
 documents = Table(
@@ -158,9 +273,9 @@ documents = Table(
     text("id", primary_key=True),
     text("content_hash"),
     text("context"),
-    integer("mentioned_at"),
-    text("metadata"),
-    text("tags"),
+    integer("mentioned_at", INSTANT),
+    text("metadata", Content.METADATA),
+    text("tags", Content.TAGS),
     sqlite_with_rowid=False,
 )
 
@@ -172,7 +287,7 @@ chunks = Table(
     integer("ordinal", primary_key=True),
     text("text"),
     text("content_hash"),
-    integer("position"),
+    integer("position", range(-1, 2**31)),
 )
 
 message_keys = Table(
@@ -182,7 +297,7 @@ message_keys = Table(
     text("thread", primary_key=True),
     text("message", primary_key=True),
     text("content_hash", primary_key=True),
-    integer("revision"),
+    integer("revision", REVISION),
     sqlite_with_rowid=False,
 )
 
@@ -193,12 +308,12 @@ turns = Table(
     reference("bank", "banks", primary_key=True),
     text("thread", primary_key=True),
     text("message", primary_key=True),
-    reference("unit", "units", nullable=True),
+    reference("unit", "units", nullable=True, of=(*MEMORIES, UnitKind.TURN)),
     text("text"),
     text("speaker"),
-    text("role"),
-    integer("said_at"),
-    text("tags"),
+    text("role", Role),
+    integer("said_at", INSTANT),
+    text("tags", Content.TAGS),
     index("turns_unit", "unit", where="unit IS NOT NULL"),
     sqlite_with_rowid=False,
 )
@@ -215,6 +330,7 @@ threads = Table(
     text("digest"),
     text("head", nullable=True),
     UniqueConstraint("bank", "thread", "namespace"),
+    info=NOT_ARCHIVED,
 )
 
 # A tree: `parent` is the message before this one, when it was first seen. `gone`: a fork dropped it.
@@ -228,6 +344,7 @@ thread_messages = Table(
     text("parent", nullable=True),
     integer("gone", server_default="0"),
     UniqueConstraint("list", "message"),
+    info=NOT_ARCHIVED,
 )
 
 # `created` is the revision a unit came with; `changed` also moves when its columns do (closed, restored, re-dated). `compact`:
@@ -237,35 +354,35 @@ thread_messages = Table(
 units = Table(
     "units",
     metadata,
-    integer("id", primary_key=True),
+    integer("id", ROW_ID, primary_key=True),
     reference("bank", "banks"),
-    text("unit_id"),
-    text("text"),
-    text("fact_type"),
-    integer("mentioned_at"),
-    integer("occurred_start", nullable=True),
-    integer("occurred_end", nullable=True),
-    integer("closed_at", nullable=True),
+    text("unit_id", Content.ID),
+    text("text", Content.WORDS),
+    text("fact_type", FactType),
+    integer("mentioned_at", INSTANT),
+    integer("occurred_start", INSTANT, nullable=True),
+    integer("occurred_end", INSTANT, nullable=True),
+    integer("closed_at", INSTANT, nullable=True),
     text("context"),
     real("confidence", nullable=True),
-    text("metadata"),
-    text("tags"),
+    text("metadata", Content.METADATA),
+    text("tags", Content.TAGS),
     text("document", nullable=True),
     integer("chunk"),
     text("thread"),
-    text("sources"),
+    text("sources", Content.STRINGS),
     integer("tokens"),
-    integer("created"),
-    integer("changed"),
+    integer("created", archived=False),
+    integer("changed", archived=False),
     text("speaker"),
-    integer("checksum", server_default="0"),
-    text("kind"),
-    integer("records", server_default="0"),
+    integer("checksum", server_default="0", archived=False),
+    text("kind", UnitKind),
+    integer("records", server_default="0", archived=False),
     integer("compact", nullable=True),
     integer("compact_tokens", nullable=True),
     reference("head", "units", ondelete="SET NULL", nullable=True),
     integer("number", server_default="0"),
-    integer("lasting", server_default="0"),
+    integer("lasting", FLAG, server_default="0"),
     UniqueConstraint("bank", "unit_id"),
     index("units_created", "bank", "created"),
     index("units_changed", "bank", "changed"),
@@ -281,11 +398,11 @@ units = Table(
 vectors = Table(
     "vectors",
     metadata,
-    reference("unit", "units", primary_key=True),
-    integer("bank"),
-    integer("revision"),
+    reference("unit", "units", primary_key=True, of=(*MEMORIES, UnitKind.TURN, UnitKind.ITEM)),
+    integer("bank", archived=False),
+    integer("revision", archived=False),
     blob("vector"),
-    integer("checksum", server_default="0"),
+    integer("checksum", server_default="0", archived=False),
     index("vectors_feed", "bank", "revision"),
 )
 
@@ -299,17 +416,18 @@ unit_sources = Table(
     reference("unit", "units", primary_key=True),
     index("unit_sources_unit", "unit"),
     sqlite_with_rowid=False,
+    info=NOT_ARCHIVED,
 )
 
 # The same statement retained twice is one event.
 validity_events = Table(
     "validity_events",
     metadata,
-    integer("id", primary_key=True),
+    integer("id", primary_key=True, archived=False),
     reference("unit", "units"),
-    text("kind"),
-    integer("effective_at"),
-    integer("revision"),
+    text("kind", ValidityKind),
+    integer("effective_at", INSTANT),
+    integer("revision", REVISION),
     reference("by_unit", "units", ondelete="SET NULL", nullable=True),
     text("reason"),
     Index(
@@ -329,12 +447,12 @@ validity_events = Table(
 unit_edits = Table(
     "unit_edits",
     metadata,
-    integer("id", primary_key=True),
+    integer("id", primary_key=True, archived=False),
     integer("bank"),
     reference("unit", "units"),
-    integer("revision"),
-    integer("made_at"),
-    text("fields"),
+    integer("revision", archived=False),
+    integer("made_at", INSTANT),
+    text("fields", Content.STRINGS),
     index("unit_edits_feed", "bank", "revision", "unit"),
     index("unit_edits_unit", "unit"),
     sqlite_autoincrement=True,
@@ -343,10 +461,10 @@ unit_edits = Table(
 record_categories = Table(
     "record_categories",
     metadata,
-    integer("id", primary_key=True),
+    integer("id", ROW_ID, primary_key=True),
     reference("bank", "banks"),
-    text("kind"),
-    text("name"),
+    text("kind", RecordKind),
+    text("name", Content.WORDS),
     index("record_categories_bank", "bank", "kind"),
     sqlite_autoincrement=True,
 )
@@ -356,8 +474,8 @@ record_category_names = Table(
     "record_category_names",
     metadata,
     integer("bank", primary_key=True),
-    text("kind", primary_key=True),
-    text("name", primary_key=True),
+    text("kind", RecordKind, primary_key=True),
+    text("name", Content.WORDS, primary_key=True),
     reference("category", "record_categories"),
     index("record_category_names_category", "category"),
     sqlite_with_rowid=False,
@@ -370,13 +488,13 @@ records = Table(
     reference("unit", "units", primary_key=True),
     integer("ordinal", primary_key=True),
     integer("bank"),
-    text("kind"),
+    text("kind", RecordKind),
     reference("category", "record_categories", ondelete=None, nullable=True),
     text("value"),
-    integer("is_number"),
+    integer("is_number", FLAG),
     text("measure"),
     text("stated"),
-    integer("checksum"),
+    integer("checksum", archived=False),
     index("records_kind", "bank", "kind", "category", "unit"),
     index("records_category", "category", "unit", where="category IS NOT NULL"),
     sqlite_with_rowid=False,
@@ -387,17 +505,17 @@ records = Table(
 entities = Table(
     "entities",
     metadata,
-    integer("id", primary_key=True),
+    integer("id", ROW_ID, primary_key=True),
     reference("bank", "banks"),
-    text("entity_id"),
-    text("name"),
-    text("type"),
-    text("role"),
-    text("names"),
-    integer("mentions", server_default="0"),
-    integer("last_seen", nullable=True),
-    integer("facts_changed", server_default="0"),
-    integer("observed_at", server_default="0"),
+    text("entity_id", Content.ID),
+    text("name", Content.WORDS),
+    text("type", EntityType),
+    text("role", EntityRole),
+    text("names", Content.NAMES),
+    integer("mentions", server_default="0", archived=False),
+    integer("last_seen", nullable=True, archived=False),
+    integer("facts_changed", REVISION, server_default="0"),
+    integer("observed_at", REVISION, server_default="0"),
     UniqueConstraint("bank", "entity_id"),
     index("entities_roles", "bank", where="role <> ''"),
     index("entities_mentions", "bank", "mentions"),
@@ -413,6 +531,7 @@ entity_names = Table(
     reference("entity", "entities", primary_key=True),
     index("entity_names_entity", "entity"),
     sqlite_with_rowid=False,
+    info=NOT_ARCHIVED,
 )
 
 entity_blocks = Table(
@@ -423,18 +542,19 @@ entity_blocks = Table(
     reference("entity", "entities", primary_key=True),
     index("entity_blocks_entity", "entity"),
     sqlite_with_rowid=False,
+    info=NOT_ARCHIVED,
 )
 
 # `detail` is JSON: entity ids, names and mentions moved, all that undoing needs.
 entity_changes = Table(
     "entity_changes",
     metadata,
-    integer("id", primary_key=True),
+    integer("id", primary_key=True, archived=False),
     reference("bank", "banks"),
-    text("kind"),
-    text("detail"),
-    integer("made_at"),
-    integer("undone", server_default="0"),
+    text("kind", EntityChangeKind),
+    text("detail", Content.MOVED),
+    integer("made_at", INSTANT),
+    integer("undone", FLAG, server_default="0"),
     index("entity_changes_bank", "bank"),
     sqlite_autoincrement=True,
 )
@@ -445,7 +565,7 @@ mentions = Table(
     reference("unit", "units", primary_key=True),
     reference("entity", "entities", primary_key=True),
     integer("bank"),
-    integer("revision"),
+    integer("revision", archived=False),
     text("text"),
     index("mentions_entity", "entity", "unit"),
     index("mentions_feed", "bank", "revision", "unit", "entity"),
@@ -458,10 +578,10 @@ links = Table(
     metadata,
     reference("source", "units", primary_key=True),
     reference("target", "units", primary_key=True),
-    integer("code", primary_key=True),
+    integer("code", range(len(LINK_CODES)), primary_key=True),
     real("weight"),
     integer("bank"),
-    integer("revision"),
+    integer("revision", archived=False),
     index("links_target", "target"),
     index("links_feed", "bank", "revision", "source", "target", "code", "weight"),
     sqlite_with_rowid=False,
@@ -473,13 +593,14 @@ graph_epochs = Table(
     metadata,
     reference("bank", "banks", primary_key=True),
     integer("revision"),
+    info=NOT_ARCHIVED,
 )
 
 # The observations made by the engine; a unit of that network which is not here was retained by the caller.
 observations = Table(
     "observations",
     metadata,
-    reference("unit", "units", primary_key=True),
+    reference("unit", "units", primary_key=True, of=[FactType.OBSERVATION]),
     reference("entity", "entities"),
     index("observations_entity", "entity", "unit"),
 )
@@ -488,7 +609,7 @@ observation_facts = Table(
     "observation_facts",
     metadata,
     reference("observation", "observations", primary_key=True),
-    reference("fact", "units", primary_key=True),
+    reference("fact", "units", primary_key=True, of=FACTS),
     index("observation_facts_fact", "fact"),
     sqlite_with_rowid=False,
 )
@@ -498,7 +619,7 @@ observed_left_out = Table(
     "observed_left_out",
     metadata,
     reference("entity", "entities", primary_key=True),
-    text("facts"),
+    text("facts", Content.UNIT_ROWS),
 )
 
 # Banks changed while observations were switched off, so that nothing was enqueued.
@@ -506,23 +627,24 @@ unobserved = Table(
     "unobserved",
     metadata,
     reference("bank", "banks", primary_key=True),
+    info=NOT_ARCHIVED,
 )
 
 # An opinion is named by its first wording and goes with it: later wordings follow from it.
 opinions = Table(
     "opinions",
     metadata,
-    reference("unit", "units", primary_key=True),
+    reference("unit", "units", primary_key=True, of=[FactType.OPINION]),
     reference("bank", "banks"),
     real("confidence"),
-    integer("formed_at"),
-    integer("recorded_at"),
-    integer("revision"),
-    text("origin"),
+    integer("formed_at", INSTANT),
+    integer("recorded_at", INSTANT),
+    integer("revision", REVISION),
+    text("origin", OpinionOrigin),
     text("operation"),
     integer("profile"),
     text("reasoning"),
-    integer("assessed_to"),
+    integer("assessed_to", REVISION),
     index("opinions_bank", "bank", "formed_at", "unit"),
     index("opinions_operation", "bank", "operation", where="operation <> ''"),
     index("opinions_revision", "bank", "revision"),
@@ -531,11 +653,11 @@ opinions = Table(
 opinion_wordings = Table(
     "opinion_wordings",
     metadata,
-    reference("unit", "units", primary_key=True),
+    reference("unit", "units", primary_key=True, of=[FactType.OPINION]),
     reference("opinion", "opinions"),
-    integer("number"),
+    integer("number", POSITIVE),
     text("reason"),
-    integer("revision"),
+    integer("revision", REVISION),
     UniqueConstraint("opinion", "number"),
 )
 
@@ -553,18 +675,18 @@ evidence = Table(
     "evidence",
     metadata,
     reference("opinion", "opinions", primary_key=True),
-    reference("fact", "units", primary_key=True),
-    text("sources"),
-    text("restates"),
-    text("assessment"),
-    text("strength"),
-    text("rule"),
-    real("step"),
+    reference("fact", "units", primary_key=True, of=FACTS),
+    text("sources", Content.SOURCES),
+    text("restates", Content.UNIT_ROWS),
+    text("assessment", Assessment),
+    text("strength", EvidenceStrength),
+    text("rule", UpdateRule),
+    real("step", Content.STEP),
     text("reason"),
     reference("version", "opinion_wordings"),
-    integer("effective_at"),
-    integer("recorded_at"),
-    integer("revision"),
+    integer("effective_at", INSTANT),
+    integer("recorded_at", INSTANT),
+    integer("revision", REVISION),
     index("evidence_fact", "fact"),
     index("evidence_version", "version"),
     sqlite_with_rowid=False,
@@ -575,7 +697,7 @@ opinion_operations = Table(
     "opinion_operations",
     metadata,
     reference("bank", "banks", primary_key=True),
-    text("key", primary_key=True),
+    text("key", Content.WORDS, primary_key=True),
     sqlite_with_rowid=False,
 )
 
@@ -584,21 +706,21 @@ opinion_operations = Table(
 mental_models = Table(
     "mental_models",
     metadata,
-    integer("id", primary_key=True),
+    integer("id", ROW_ID, primary_key=True),
     reference("bank", "banks"),
-    text("model_id"),
-    text("name"),
-    text("question"),
-    text("tags"),
-    text("refreshes"),
-    integer("max_tokens"),
-    integer("created_at"),
+    text("model_id", Content.ID),
+    text("name", Content.NAME),
+    text("question", Content.WORDS),
+    text("tags", Content.TAGS),
+    text("refreshes", RefreshTrigger),
+    integer("max_tokens", POSITIVE),
+    integer("created_at", INSTANT),
     text("text", server_default=""),
-    integer("extractive", server_default="0"),
-    integer("refreshed_at", nullable=True),
-    integer("revision", server_default="0"),
-    integer("checked_to", server_default="0"),
-    integer("forgotten", server_default="0"),
+    integer("extractive", FLAG, server_default="0"),
+    integer("refreshed_at", INSTANT, nullable=True),
+    integer("revision", server_default="0", archived=False),
+    integer("checked_to", REVISION, server_default="0"),
+    integer("forgotten", FLAG, server_default="0"),
     UniqueConstraint("bank", "model_id"),
     UniqueConstraint("bank", "name"),
 )
@@ -608,8 +730,8 @@ mental_model_grounds = Table(
     "mental_model_grounds",
     metadata,
     reference("model", "mental_models", primary_key=True),
-    reference("unit", "units", primary_key=True),
-    integer("cited"),
+    reference("unit", "units", primary_key=True, of=FACTS),
+    integer("cited", FLAG),
     index("mental_model_grounds_unit", "unit"),
     sqlite_with_rowid=False,
 )
@@ -617,12 +739,12 @@ mental_model_grounds = Table(
 directives = Table(
     "directives",
     metadata,
-    integer("id", primary_key=True),
+    integer("id", primary_key=True, archived=False),
     reference("bank", "banks"),
-    text("directive_id"),
-    text("text"),
-    text("tags"),
-    integer("created_at"),
+    text("directive_id", Content.ID),
+    text("text", Content.WORDS),
+    text("tags", Content.TAGS),
+    integer("created_at", INSTANT),
     UniqueConstraint("bank", "text", "tags"),
     UniqueConstraint("bank", "directive_id"),
 )
@@ -631,16 +753,16 @@ directives = Table(
 items = Table(
     "items",
     metadata,
-    integer("id", primary_key=True),
+    integer("id", ROW_ID, primary_key=True),
     reference("bank", "banks"),
-    text("namespace"),
-    text("key"),
-    text("value"),
-    integer("created_at"),
-    integer("updated_at"),
-    integer("ttl", nullable=True),
-    integer("expires_at", nullable=True),
-    integer("checksum", server_default="0"),
+    text("namespace", Content.NAMESPACE),
+    text("key", Content.ITEM_KEY),
+    text("value", Content.OBJECT),
+    integer("created_at", INSTANT),
+    integer("updated_at", INSTANT),
+    integer("ttl", range(1, 2**62), nullable=True),
+    integer("expires_at", INSTANT, nullable=True),
+    integer("checksum", server_default="0", archived=False),
     UniqueConstraint("bank", "namespace", "key"),
     index("items_expiring", "expires_at", "bank", where="expires_at IS NOT NULL"),
     index("items_newest", "bank", desc("updated_at"), "namespace", "key"),
@@ -649,7 +771,7 @@ items = Table(
 item_units = Table(
     "item_units",
     metadata,
-    reference("unit", "units", primary_key=True),
+    reference("unit", "units", primary_key=True, of=[UnitKind.ITEM]),
     reference("item", "items"),
     index("item_units_item", "item"),
 )
@@ -660,6 +782,7 @@ item_residue = Table(
     metadata,
     reference("bank", "banks", primary_key=True),
     integer("texts"),
+    info=NOT_ARCHIVED,
 )
 
 # `due` and `early` are computed, so that no statement that changes a task can forget them: when it is next to be leased, and the
@@ -668,22 +791,22 @@ item_residue = Table(
 tasks = Table(
     "tasks",
     metadata,
-    integer("id", primary_key=True),
+    integer("id", primary_key=True, archived=False),
     reference("bank", "banks"),
-    text("kind"),
+    text("kind", TaskKind),
     text("payload"),
-    text("state"),
+    text("state", _UNLEASED),
     integer("attempts", server_default="0"),
-    integer("lease_until", nullable=True),
-    integer("not_before"),
+    integer("lease_until", nullable=True, archived=False),
+    integer("not_before", INSTANT),
     text("last_error", server_default=""),
-    text("key", server_default=""),
-    integer("lease", server_default="0"),
-    integer("uncounted", server_default="0"),
-    integer("debounce", server_default="0"),
-    integer("again", nullable=True),
-    integer("due", _due("not_before"), nullable=True),
-    integer("early", _due("not_before - debounce"), nullable=True),
+    text("key", Content.KEY, server_default=""),
+    integer("lease", server_default="0", archived=False),
+    integer("uncounted", server_default="0", archived=False),
+    integer("debounce", server_default="0", archived=False),
+    integer("again", nullable=True, archived=False),
+    integer("due", computed=_due("not_before"), nullable=True, archived=False),
+    integer("early", computed=_due("not_before - debounce"), nullable=True, archived=False),
     index("tasks_key", "bank", "kind", "key", where="key <> ''", unique=True),
     index("tasks_due", "kind", "due", where="due IS NOT NULL"),
     index("tasks_early", "kind", "early", where="early IS NOT NULL"),
@@ -701,6 +824,7 @@ removed = Table(
     reference("bank", "banks"),
     integer("revision"),
     index("removed_feed", "bank", "revision"),
+    info=NOT_ARCHIVED,
 )
 
 # Units to be indexed again because a turn they were made from was erased, and at which revision.
@@ -711,6 +835,7 @@ retold = Table(
     integer("bank"),
     integer("revision"),
     index("retold_feed", "bank", "revision"),
+    info=NOT_ARCHIVED,
 )
 
 # The last revision that erased anything: an index that has not reached it has files to clean.
@@ -719,6 +844,7 @@ erasures = Table(
     metadata,
     reference("bank", "banks", primary_key=True),
     integer("revision"),
+    info=NOT_ARCHIVED,
 )
 
 # Banks with an erasure not yet scrubbed from the files. No foreign key: a dropped bank waits here too.
@@ -726,4 +852,5 @@ unscrubbed = Table(
     "unscrubbed",
     metadata,
     integer("bank", primary_key=True),
+    info=NOT_ARCHIVED,
 )

@@ -246,10 +246,11 @@ class LedgerMaintenance(MentalModelWriter, ItemWriter, Protocol):
         ...
 
     def restore_rows(self, bank: str, rows: Iterator[ArchiveRow]) -> int:
-        """Fill an empty bank; returns how many units. What `rows` raises undoes everything.
+        """Fill an empty bank; returns how many memories. What `rows` raises undoes everything.
 
         Raises:
-            InvalidRequest: the bank is not empty, or a row cannot be read.
+            ArchiveInvalid: a row, or all of them together, cannot be of an archive; rows are counted from line 2 on.
+            InvalidRequest: the bank is not empty.
         """
         ...
 

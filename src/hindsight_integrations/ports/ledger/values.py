@@ -179,8 +179,8 @@ class ArchiveRow:
     """One thing of a bank, as it stands on a line of an archive.
 
     Attributes:
-        kind: "document", "chunk", "message", "unit", "event", "entity", "mention", "link", ...
-        fields: its values; units and entities by id, vectors in base64, instants in microseconds since 1970 UTC.
+        kind: the name of a table: "units", "vectors", "entities", "links", ...
+        fields: the values of its columns; vectors in base64, JSON parsed, instants in microseconds since 1970 UTC.
     """
 
     kind: str

@@ -70,7 +70,10 @@ def all_units(bank: MemoryBank) -> list[MemoryUnit]:
     file = io.StringIO()
     bank.archive.export(file)
     rows = map(json.loads, file.getvalue().splitlines()[1:-1])  # without header and seal
-    return [bank.get(fields["unit_id"]) for kind, fields in rows if kind == "unit"]
+    units = [
+        fields for kind, fields in rows if kind == "units" and fields["kind"] in ("memory", "document_item")
+    ]
+    return [bank.get(fields["unit_id"]) for fields in units]
 
 
 def held(bank: MemoryBank) -> list[Held]:
