@@ -49,6 +49,7 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
     "dateparser": {"text/foreign_dates.py"},
     "pandas": {"model/rows.py"},
     "matplotlib": {"plots.py"},
+    "sqlalchemy": {"ledger"},
 }
 
 # What only one face has: making one face of the other, and what an engine needs of itself.
@@ -178,6 +179,18 @@ def test_each_vendor_package_has_one_home() -> None:
             assert any(home.startswith(allowed) for allowed in VENDOR_HOMES[vendor]), (
                 f"{home} imports {vendor}"
             )
+
+
+def test_sql_is_written_by_sqlalchemy() -> None:
+    """Text of SQL, and the driver itself, are in the two files about databases; conditions of indexes are in the tables."""
+    homes = {"ledger/databases.py", "ledger/sql.py", "ledger/tables.py", "ledger/opening.py"}
+    beyond = re.compile(r"exec_driver_sql|\btext\(|\braw\(|driver_connection")
+    named = {
+        path.relative_to(SOURCE).as_posix()
+        for path in (SOURCE / "ledger").glob("*.py")
+        if beyond.search(path.read_text(encoding="utf-8"))
+    }
+    assert named <= homes
 
 
 def test_no_exception_is_caught_broadly() -> None:

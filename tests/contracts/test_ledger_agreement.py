@@ -21,14 +21,13 @@ from hypothesis import strategies as st
 from ledger_support import changes, commit
 
 from hindsight_integrations.errors import HindsightError
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.entities import EntityRole
 from hindsight_integrations.model.links import Link, LinkType
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.ports.ledger import Ledger
 
 UNITS, ITEMS = ["u1", "u2", "u3", "u4"], ["i1", "i2"]
 ENTITIES = ["e1", "e2", "e3"]
@@ -147,14 +146,14 @@ def contents(ledger: Ledger, since: int) -> object:
 def test_memory_and_disk_hold_the_same(sequence: list[WriteSet]) -> None:
     """What a pipeline test shows in memory holds on disk: same receipts, refusals, feeds and reads, before and after a restart."""
     with TemporaryDirectory() as folder:
-        memory, disk = SqliteLedger.open(":memory:"), SqliteLedger.open(Path(folder))
+        memory, disk = Ledger.open(":memory:"), Ledger.open(Path(folder))
         for ledger in (memory, disk):
             ledger.create_bank(BANK)
         for writes in sequence:
             assert outcome(memory, writes) == outcome(disk, writes)
             assert outcome(memory, writes) == outcome(disk, writes)
         disk.close()
-        disk = SqliteLedger.open(Path(folder))
+        disk = Ledger.open(Path(folder))
         for since in range(memory.revision(BANK) + 1):
             assert contents(memory, since) == contents(disk, since)
         for ledger in (memory, disk):

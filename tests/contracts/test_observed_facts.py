@@ -20,12 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledger_support import CLOSED, RESTORED, commit
 
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import EntitySplit, UnitEdit
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.model.writes import ObservedWrite
-from hindsight_integrations.ports.ledger import EntitySplit, Ledger, UnitEdit
 
 FACTS, PEOPLE = [f"f{number}" for number in range(6)], ["ann", "ben", "cyd"]
 CHANGES = ["tell", "tell", "tell", "close", "restore", "item", "edit", "observe", "observe"]
@@ -155,7 +155,7 @@ class Bank:
 @given(steps=STEPS)
 def test_observations_stand_on_what_holds(steps: list[tuple[str, str, str, set[str]]]) -> None:
     """All of an entity's facts are under an observation or left out, or it waits and has a task; no observation outlives a ground."""
-    ledger = SqliteLedger.open(":memory:", observing=timedelta(0))
+    ledger = Ledger.open(":memory:", observing=timedelta(0))
     bank = Bank(ledger)
     for number, fact in enumerate(FACTS[:4]):
         bank.do("tell", fact, "", {PEOPLE[0], PEOPLE[number % 2]})

@@ -12,8 +12,7 @@ from ledger_support import Passes
 from postgres_server import database, server
 
 from hindsight_integrations.ledger.databases import PostgresDatabase
-from hindsight_integrations.ledger.ledger import SqliteLedger
-from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.testing.doubles import FrozenClock
 
 
@@ -46,12 +45,12 @@ def postgres() -> Iterator[str]:
 def ledger(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -> Iterator[Ledger]:
     """An empty ledger."""
     if request.param == "sqlite":
-        opened = SqliteLedger.open(tmp_path / "data", clock=clock)
+        opened = Ledger.open(tmp_path / "data", clock=clock)
         yield opened
         opened.close()
         return
     with database(request.getfixturevalue("postgres"), "ledger_template") as address:
-        opened = SqliteLedger(PostgresDatabase(address, clock=clock))
+        opened = Ledger(PostgresDatabase(address, clock=clock))
         yield opened
         opened.close()
 

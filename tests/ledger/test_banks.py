@@ -20,14 +20,14 @@ from ledger_support import NO_IDS, changes, commit, rich_write_set
 from table import every_row
 
 from hindsight_integrations.errors import BankNotFound, EngineClosed
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.links import Link, LinkType
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.writes import MessageKey
-from hindsight_integrations.ports.ledger import Ledger
 
 
 class TestBanks:
-    """Promises of ports/ledger, one parent a role. The fixture `ledger` yields an empty, writable ledger and closes it."""
+    """Promises of the ledger, one parent a role. The fixture `ledger` yields an empty, writable ledger and closes it."""
 
     def test_a_new_bank_is_empty(self, ledger: Ledger) -> None:
         """Opening a bank for the first time gives revision 0, a neutral profile and nothing in it."""

@@ -21,13 +21,14 @@ from ledger_observations import ALICE, observe, seen, tell
 from ledger_opinions import form
 from ledger_support import CLOSED, NO_IDS, RESTORED, changes, commit
 
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import UnitEdit
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.ports.arrays import IN_DOCUMENT, NEVER
-from hindsight_integrations.ports.ledger import Ledger, UnitEdit
 
 
 def said(unit: MemoryUnit, message: str) -> UnitWrite:

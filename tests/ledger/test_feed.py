@@ -1,4 +1,4 @@
-"""What every ledger promises of its feed (ports/ledger/feed.py); a part of `LedgerContract`."""
+"""What every ledger promises of its feed; a part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from ledger_support import (
     rich_write_set,
 )
 
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.links import Link, LinkType
 from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import NEVER, UNDATED
-from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.ports.memory_graph import LINK_CODES
 
 

@@ -14,7 +14,7 @@ from ledger_history import EVERY_CHANGE, mark_of
 from ledger_support import commit, rich_write_set
 
 from hindsight_integrations.errors import LedgerLost
-from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.ledger.ledger import Ledger
 
 
 class TestHistory:

@@ -1,4 +1,4 @@
-"""What every ledger promises of items (ports/ledger/items.py, decision 151); a part of `LedgerContract`."""
+"""What every ledger promises of items; a part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from builders import (
 from ledger_support import changes, commit
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.items import Item, ItemDelete, ItemWrite, Namespace
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.ports.arrays import STORED
-from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.testing.doubles import FrozenClock
 
 A, AB, A_DEEP, DOTTED = ("a",), ("ab",), ("a", "b"), ("a.b",)

@@ -1,4 +1,4 @@
-"""What every ledger promises of tasks with a key (ports/ledger/tasks.py): of each there is one."""
+"""What every ledger promises of tasks with a key: of each there is one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ledger_tasks import (
     work,
 )
 
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.tasks import TaskState, TaskWrite
-from hindsight_integrations.ports.ledger import Ledger
 
 
 class TestKeyedTasks:

@@ -1,4 +1,4 @@
-"""What every ledger promises of erasure, corrections and archives (ports/ledger/maintenance.py); a part of `LedgerContract`."""
+"""What every ledger promises of erasure, corrections and archives; a part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ from ledger_support import (
 )
 
 from hindsight_integrations.errors import BankNotFound, InvalidRequest
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import ArchiveRow, EntitySplit, Json, Scrub, UnitEdit
 from hindsight_integrations.model.entities import EntityChangeKind
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.links import Link, LinkType
@@ -39,7 +41,6 @@ from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import ValidityEvent
 from hindsight_integrations.model.writes import MentionWrite, MessageKey
 from hindsight_integrations.ports.arrays import NEVER
-from hindsight_integrations.ports.ledger import ArchiveRow, EntitySplit, Json, Ledger, Scrub, UnitEdit
 
 
 class TestErasure:

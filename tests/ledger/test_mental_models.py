@@ -1,4 +1,4 @@
-"""What every ledger promises of mental models and directives (ports/ledger/mental_models.py, decision 134)."""
+"""What every ledger promises of mental models and directives."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from builders import (
 from ledger_support import CLOSED, RESTORED, commit
 
 from hindsight_integrations.errors import BankNotFound, InvalidRequest, RevisionConflict
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import UnitEdit
 from hindsight_integrations.model.directives import Directive
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.mental_models import (
@@ -29,7 +31,6 @@ from hindsight_integrations.model.mental_models import (
 )
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.ledger import Ledger, UnitEdit
 from hindsight_integrations.testing.doubles import FrozenClock
 
 MOST = 5
@@ -42,7 +43,7 @@ def standing(name: str, *, auto: bool = False) -> MentalModel:
 
 
 def answer(
-    ledger: Ledger, model: MentalModel, text: str, *based_on: str, read: tuple[str, ...] = ()
+    ledger: Ledger, model: MentalModel, text: str, *based_on: str, read: tuple[str,...] = ()
 ) -> RefreshWrite:
     """Keep an answer from what the bank holds now."""
     revision = ledger.revision(BANK)

@@ -1,4 +1,4 @@
-"""What every ledger promises of observations made from facts (ports/ledger/observations.py, decision 124)."""
+"""What every ledger promises of observations made from facts."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from ledger_support import (
 from table import every_row
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import EntitySplit, Observed
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.ledger import EntitySplit, Ledger, Observed
 
 
 class TestObservations:
@@ -184,7 +185,7 @@ class TestObservations:
         ids=["nothing", "another's fact", "unknown entity", "no observation"],
     )
     def test_what_cannot_be_an_observation_is_refused_whole(
-        self, told: Ledger, facts: dict[str, tuple[str, ...]], entity: str
+        self, told: Ledger, facts: dict[str, tuple[str,...]], entity: str
     ) -> None:
         """Nothing half-formed is stored: the commit is refused, and says why."""
         revision = told.revision(BANK)

@@ -27,12 +27,12 @@ from ledger_observations import (
 )
 from ledger_support import Passes, commit
 
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import EntitySplit
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.model.writes import ObservedWrite
-from hindsight_integrations.ports.ledger import EntitySplit, Ledger
 from hindsight_integrations.testing.doubles import FrozenClock
 
 OBSERVING = timedelta(minutes=1)
@@ -44,7 +44,7 @@ def waiting(ledger: Ledger, bank: str = BANK) -> list[str]:
     return sorted(task.key for task in ledger.tasks(bank) if task.state is TaskState.PENDING)
 
 
-def done(ledger: Ledger, facts: Mapping[str, tuple[str, ...]], passes: Passes) -> None:
+def done(ledger: Ledger, facts: Mapping[str, tuple[str,...]], passes: Passes) -> None:
     """Do the task due longest: make these observations of its entity."""
     task = ledger.lease_due([TaskKind.OBSERVE], lasting=OBSERVING)
     assert task
@@ -63,7 +63,7 @@ class TestObserving:
     @pytest.fixture
     def ledger(self, tmp_path: Path, clock: FrozenClock) -> Iterator[Ledger]:
         """A ledger that collects changes for OBSERVING."""
-        opened = SqliteLedger.open(tmp_path / "data", clock=clock, observing=OBSERVING)
+        opened = Ledger.open(tmp_path / "data", clock=clock, observing=OBSERVING)
         yield opened
         opened.close()
 

@@ -1,4 +1,4 @@
-"""What every ledger promises of opinions and their evidence (ports/ledger/reader.py, decision 130)."""
+"""What every ledger promises of opinions and their evidence."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from ledger_support import CLOSED, RESTORED, commit
 from table import every_row
 
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.confidence import confidence_of, opinion_of
 from hindsight_integrations.model.opinions import (
     OpinionOrigin,
@@ -42,7 +43,6 @@ from hindsight_integrations.model.opinions import (
 )
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.model.writes import ObservedWrite
-from hindsight_integrations.ports.ledger import Ledger
 
 
 class TestOpinions:

@@ -1,4 +1,4 @@
-"""What every ledger promises of profiles and their history (ports/ledger/reader.py, decision 122)."""
+"""What every ledger promises of profiles and their history."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from ledger_support import CLOSED, commit
 from table import every_row
 
 from hindsight_integrations.errors import BankNotFound, InvalidRequest, RevisionConflict
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import Scrub
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition, ProfileChange
 from hindsight_integrations.model.writes import ProfileWrite
-from hindsight_integrations.ports.ledger import Ledger, Scrub
 from hindsight_integrations.testing.doubles import FrozenClock
 
 ADA = BankProfile("Ada", "I like proofs.", Disposition(5, 1, 2), 0.25)

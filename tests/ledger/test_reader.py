@@ -1,4 +1,4 @@
-"""What every ledger promises of its reads (ports/ledger/reader.py); a part of `LedgerContract`."""
+"""What every ledger promises of its reads; a part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from ledger_support import (
 )
 
 from hindsight_integrations.errors import BankNotFound
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.entities import EntityRole
 from hindsight_integrations.model.links import Link, LinkType
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import MessageKey, UnitWrite
-from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.ports.memory_graph import LINK_CODES
 
 
@@ -172,7 +172,7 @@ class TestReader:
         assert ledger.entity_candidates(bank, ["alice"], 0) == {"alice": []}
 
     def test_a_token_everybody_shares_is_not_followed(self, ledger: Ledger, bank: str) -> None:
-        """Among very many "person ..." entities only names near the one sought are candidates, itself first."""
+        """Among very many "person..." entities only names near the one sought are candidates, itself first."""
         many = [make_entity(f"e{n}", f"person {n * 1000:07}") for n in range(600)]
         commit(ledger, make_write_set(entities=many))
         found = ledger.entity_candidates(bank, ["person", "person 0007000"], 5)

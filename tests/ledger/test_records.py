@@ -12,11 +12,11 @@ from builders import make_unit, make_write_set, with_vector
 from ledger_support import commit
 
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.records import Record, RecordCategory, RecordKind
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import CategoryWrite, UnitWrite
-from hindsight_integrations.ports.ledger import Ledger
 
 EXPENSE, TASK = RecordKind.EXPENSE, RecordKind.TASK
 
@@ -46,7 +46,7 @@ def found(
     return [names[row] for row in rows.tolist()]
 
 
-def named(categories: Sequence[RecordCategory]) -> list[tuple[str, tuple[str, ...], int]]:
+def named(categories: Sequence[RecordCategory]) -> list[tuple[str, tuple[str,...], int]]:
     """Name, spellings and number of records of each."""
     return [(category.name, category.spellings, category.records) for category in categories]
 

@@ -17,10 +17,10 @@ from ledger_opinions import (
 )
 from ledger_support import commit
 
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.opinions import OpinionsWrite
 from hindsight_integrations.model.tasks import REINFORCED, Task, TaskKind, TaskState
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.ledger import Ledger
 
 
 def waiting(ledger: Ledger) -> list[Task]:

@@ -1,4 +1,4 @@
-"""What every ledger promises of tasks (ports/ledger/tasks.py): leases, failures, commits that enqueue or complete them."""
+"""What every ledger promises of tasks: leases, failures, commits that enqueue or complete them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ledger_tasks import (
 )
 
 from hindsight_integrations.errors import BankNotFound, RevisionConflict, TaskClosed
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.tasks import TaskClaim, TaskState
-from hindsight_integrations.ports.ledger import Ledger
 
 
 class TestLeases:
@@ -287,7 +287,7 @@ class TestSharedQueue:
         def work_off() -> list[str]:
             done = []
             start.wait(60)
-            while (task := ledger.lease_due(KINDS, lasting=MINUTE)) is not None:
+            while (task:= ledger.lease_due(KINDS, lasting=MINUTE)) is not None:
                 assert ledger.renew_lease(task.claim, lasting=MINUTE)
                 with ends:  # a revision is decided on by one at a time
                     completed(ledger, task.claim, unit=task.payload)

@@ -1,4 +1,4 @@
-"""What every ledger promises of followed threads (ports/ledger/reader.py, decision 137); a part of `LedgerContract`."""
+"""What every ledger promises of followed threads; a part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from builders import BANK
 from ledger_support import commit
 from ledger_turns import THREAD, conversation, make_fact
 
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.threads import Thread, ThreadEntry, ThreadMark, ThreadWrite
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.ports.ledger import Ledger
 
 FIRST = ThreadMark(2, "digest", "m2")
 

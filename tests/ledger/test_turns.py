@@ -1,4 +1,4 @@
-"""What every ledger promises of source turns (ports/ledger/reader.py) and of turns that wait; a part of `LedgerContract`."""
+"""What every ledger promises of source turns and of turns that wait; a part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from builders import (
 from ledger_support import CLOSED, changes, commit
 from ledger_turns import THREAD, conversation, make_fact, make_key, make_turn, make_waiting
 
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.model.units import FactType, UnitKind
 from hindsight_integrations.ports.arrays import WAITING
-from hindsight_integrations.ports.ledger import Ledger
 
 
 class TestTurnReads:

@@ -13,6 +13,7 @@ from archived import archived_lines, sealed, without_numbers
 from opinion_writing import commit, reinforced
 
 from hindsight_integrations import ArchiveInvalid, Hindsight, HindsightConfig, MemoryBank
+from hindsight_integrations.ledger.values import ArchiveRow
 from hindsight_integrations.model.opinions import (
     Assessment,
     FormationWrite,
@@ -20,7 +21,6 @@ from hindsight_integrations.model.opinions import (
     OpinionsWrite,
     RewordingWrite,
 )
-from hindsight_integrations.ports.ledger import ArchiveRow
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)

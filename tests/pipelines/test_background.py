@@ -40,7 +40,7 @@ from hindsight_integrations.config import (
     VectorBackend,
 )
 from hindsight_integrations.errors import ModelRefused, TaskClosed
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import WriteSet
@@ -330,7 +330,7 @@ def test_delays_double() -> None:
 def enqueue(folder: Path, payload: str, clock: FrozenClock) -> None:
     """Put a task of the test's own into the queue of a closed memory, due before all others."""
     task = TaskWrite(TaskKind.EXTRACT_QUEUED, payload)
-    with closing(SqliteLedger.open(folder, clock=FrozenClock(clock.now() - HOUR))) as ledger:
+    with closing(Ledger.open(folder, clock=FrozenClock(clock.now() - HOUR))) as ledger:
         commit(ledger, WriteSet("alice", ledger.revision("alice"), tasks=(task,)))
 
 
@@ -376,7 +376,7 @@ def test_a_killed_process_task_is_taken_again_by_the_next(
     """After a kill between lease and commit, whoever opens the directory next does the task at once, and only once."""
     with opened([DOWN], path=tmp_path) as engine:
         engine.bank("alice").retain(TALK)
-    with closing(SqliteLedger.open(tmp_path, clock=clock)) as ledger:
+    with closing(Ledger.open(tmp_path, clock=clock)) as ledger:
         assert ledger.lease_due(tuple(TaskKind), lasting=LEASE) is not None
     engine = opened([{"facts": [KAYAK]}], path=tmp_path)
     bank = engine.bank("alice")
@@ -392,7 +392,7 @@ def test_a_task_that_kills_its_process_each_time_is_given_up(
     with opened([DOWN], path=tmp_path) as engine:
         engine.bank("alice").retain(TALK)
     for _ in range(MAX_ATTEMPTS):
-        with closing(SqliteLedger.open(tmp_path, clock=clock)) as ledger:
+        with closing(Ledger.open(tmp_path, clock=clock)) as ledger:
             assert ledger.lease_due(tuple(TaskKind), lasting=LEASE) is not None
     engine = opened([], path=tmp_path)
     engine.bank("alice").tasks.settle()

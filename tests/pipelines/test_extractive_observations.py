@@ -27,7 +27,7 @@ from observed_banks import (
 )
 
 from hindsight_integrations import Hindsight
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.testing.doubles import HashEmbedder
@@ -100,7 +100,7 @@ def ridden(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for n in range(5000)
     ]
     vectors = embed_units(units, embedder)
-    with closing(SqliteLedger.open(folder)) as ledger:
+    with closing(Ledger.open(folder)) as ledger:
         ledger.create_bank("team")
         nothing = np.empty(0, np.int64)
         ledger.set_embedder("team", embedder.identity, nothing, np.empty((0, 0), np.float32))

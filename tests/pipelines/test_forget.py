@@ -268,7 +268,7 @@ def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
     """Killed after the ledger forgot but before indexes and files did, the next open cleans up by itself."""
-    from hindsight_integrations.ledger.ledger import SqliteLedger
+    from hindsight_integrations.ledger.ledger import Ledger
     from hindsight_integrations.model.erasure import Erasure
 
     data, embedder = tmp_path / "data", Recording()
@@ -276,7 +276,7 @@ def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
         bank = engine.bank("alice")
         bank.retain(OTHERS)
         (secret,) = bank.retain([SECRET]).unit_ids
-    ledger = SqliteLedger.open(data)
+    ledger = Ledger.open(data)
     ledger.erase("alice", Erasure(unit=secret))
     ledger.close()
     assert files_with(data, embedder.seen[0])

@@ -12,7 +12,7 @@ from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, Message
 from hindsight_integrations.config import KeywordBackend, RetentionConfig, StorageConfig, VectorBackend
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.testing.doubles import FrozenClock
 
@@ -130,7 +130,7 @@ def test_a_kill_between_ledger_and_files_is_finished_on_open(
     """Killed after the ledger forgot and before indexes and files did, the next open cleans up by itself."""
     with opener(tmp_path, config=HindsightConfig(storage=REAL)) as engine:
         filled(engine)
-    ledger = SqliteLedger.open(tmp_path)
+    ledger = Ledger.open(tmp_path)
     ledger.erase("alice", erasure)
     ledger.close()
     with opener(tmp_path, config=HindsightConfig(storage=REAL)) as engine:

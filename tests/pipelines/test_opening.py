@@ -14,7 +14,7 @@ from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Messa
 from hindsight_integrations.backends.vector import mapped
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
-from hindsight_integrations.ledger.feed import SqliteFeed
+from hindsight_integrations.ledger.feed import Feed
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.graph.activation import hub_entities
 
@@ -51,13 +51,13 @@ def facts(count: int) -> list[dict[str, Any]]:
 def graph_reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """From which revision links and mentions were read, each time."""
     reads: list[int] = []
-    real = SqliteFeed.graph
+    real = Feed.graph
 
-    def graph(self: SqliteFeed, since: int) -> Any:
+    def graph(self: Feed, since: int) -> Any:
         reads.append(since)
         return real(self, since)
 
-    monkeypatch.setattr(SqliteFeed, "graph", graph)
+    monkeypatch.setattr(Feed, "graph", graph)
     return reads
 
 
@@ -215,14 +215,14 @@ def test_vectors_are_mapped_and_not_read(
     before = [item.unit.id for item in engine.bank("alice").recall("bees behind the lighthouse").units]
     engine.close()
     read: list[int] = []
-    real = SqliteFeed.vectors
+    real = Feed.vectors
 
-    def vectors(self: SqliteFeed, since: int) -> Iterator[Any]:
+    def vectors(self: Feed, since: int) -> Iterator[Any]:
         for ids, matrix in real(self, since):
             read.extend(ids.tolist())
             yield ids, matrix
 
-    monkeypatch.setattr(SqliteFeed, "vectors", vectors)
+    monkeypatch.setattr(Feed, "vectors", vectors)
     again = filed(tmp_path).bank("alice")
     assert [item.unit.id for item in again.recall("bees behind the lighthouse").units] == before
     assert read == []

@@ -14,7 +14,7 @@ import pytest
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
 from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
@@ -52,7 +52,7 @@ def opened(
 
 def turns(folder: Path, thread: str = "t", bank: str = "ann") -> list[SourceTurn]:
     """The turns of a conversation, as another process would read them."""
-    with closing(SqliteLedger.open(folder, read_only=True)) as ledger:
+    with closing(Ledger.open(folder, read_only=True)) as ledger:
         return ledger.thread_turns(bank, thread)
 
 
@@ -74,7 +74,7 @@ def test_what_was_said_is_kept_with_who_said_it_and_when(opener: Opener, tmp_pat
     ]
     assert [f"{turn.said_at:%H:%M}" for turn in found] == ["10:00", "10:01", "10:02"]
     assert {(turn.thread, turn.tags, turn.history) for turn in found} == {("t", ("boats",), False)}
-    with closing(SqliteLedger.open(tmp_path, read_only=True)) as ledger:
+    with closing(Ledger.open(tmp_path, read_only=True)) as ledger:
         rows = ledger.row_ids("ann", result.unit_ids)
         by_unit = ledger.turns_of_units("ann", np.array(list(rows.values())))
     assert [turn.message_id for turn in by_unit[rows[result.unit_ids[1]]]] == ["m1", "m2", "m3"]

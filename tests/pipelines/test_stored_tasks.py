@@ -19,7 +19,7 @@ from hindsight_integrations.config import (
     StorageConfig,
     VectorBackend,
 )
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.tasks import TaskKind, TaskWrite
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.testing.doubles import FrozenClock
@@ -133,9 +133,7 @@ def test_a_stored_task_is_done(
     retain_talk(engine)
     with opener(tmp_path, model=ScriptedModel([DOWN]), config=CONFIG) as older:
         retain_talk(older)
-    with closing(
-        SqliteLedger.open(tmp_path, clock=clock)
-    ) as ledger:  # the stored task replaces this version's own
+    with closing(Ledger.open(tmp_path, clock=clock)) as ledger:  # the stored task replaces this version's own
         lease = ledger.lease_due(tuple(TaskKind), lasting=timedelta(minutes=1))
         assert lease is not None
         old = TaskWrite(TaskKind.EXTRACT_QUEUED, json.dumps(CONVERSATION))

@@ -33,7 +33,7 @@ from hindsight_integrations.config import (
     StorageConfig,
     VectorBackend,
 )
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.testing.doubles import FixedReranker, HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
@@ -384,7 +384,7 @@ def test_of_a_long_message_only_the_piece_that_waits_is_a_turn(opener: Opener, t
     engine = opened(opener, {"facts": [{"what": "There are pears.", "sources": ["m1"]}]}, path=path)
     assert engine.bank("alice").tasks.settle().created == 1
     assert kinds(engine.bank("alice").recall("apples pears").units) == [UnitKind.MEMORY] * 2
-    with closing(SqliteLedger.open(path, read_only=True)) as ledger:
+    with closing(Ledger.open(path, read_only=True)) as ledger:
         assert [turn.text for turn in ledger.thread_turns("alice", "t")] == [text]
 
 
@@ -421,7 +421,7 @@ def test_a_turn_is_found_where_texts_are_not_kept(opener: Opener, tmp_path: Path
     assert len(waiting(bank)) == 1
     bank.tasks.settle()
     assert waiting(bank) == []
-    with closing(SqliteLedger.open(tmp_path, read_only=True)) as ledger:
+    with closing(Ledger.open(tmp_path, read_only=True)) as ledger:
         assert ledger.thread_turns("alice", "t") == []
 
 

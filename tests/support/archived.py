@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import IO, Any
 
 from hindsight_integrations.ledger.tables import Content, archived_columns, metadata
-from hindsight_integrations.ports.ledger import ArchiveRow
+from hindsight_integrations.ledger.values import ArchiveRow
 
 Line = list[Any]
 

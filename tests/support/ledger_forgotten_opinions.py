@@ -16,10 +16,11 @@ from builders import (
 )
 from ledger_support import commit
 
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import UnitEdit
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.tasks import REINFORCED, TaskKind
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.ports.ledger import Ledger, UnitEdit
 
 ERASURES: dict[str, Callable[[], Erasure]] = {
     "unit": lambda: Erasure(unit="f3"),

@@ -15,8 +15,9 @@ from builders import (
 )
 from ledger_support import changes, commit
 
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import EntitySplit, UnitEdit
 from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.ports.ledger import EntitySplit, Ledger, UnitEdit
 from hindsight_integrations.ports.watermark import Watermark
 
 

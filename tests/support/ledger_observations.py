@@ -1,4 +1,4 @@
-"""What every ledger promises of observations made from facts (ports/ledger/observations.py, decision 124)."""
+"""What every ledger promises of observations made from facts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from ledger_support import (
     commit,
 )
 
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import UnitEdit
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.model.writes import ObservedWrite, UnitWrite
-from hindsight_integrations.ports.ledger import Ledger, UnitEdit
 
 ALICE, BOB = "alice", "bob"
 
@@ -45,8 +46,8 @@ def tell(ledger: Ledger, *facts: UnitWrite, of: str = ALICE) -> None:
 
 def observe(
     ledger: Ledger,
-    facts: Mapping[str, tuple[str, ...]],
-    left_out: tuple[str, ...] = (),
+    facts: Mapping[str, tuple[str,...]],
+    left_out: tuple[str,...] = (),
     *,
     entity: str = ALICE,
     at_revision: int | None = None,
@@ -59,7 +60,7 @@ def observe(
     commit(ledger, replace(writes, observed=made))
 
 
-def seen(ledger: Ledger, entity: str = ALICE) -> tuple[bool, tuple[str, ...]]:
+def seen(ledger: Ledger, entity: str = ALICE) -> tuple[bool, tuple[str,...]]:
     """Whether an entity waits for observations, and those it has."""
     found = ledger.observed(BANK, [entity])[entity]
     assert (entity in ledger.facts_changed(BANK, [entity])) is found.stale

@@ -1,4 +1,4 @@
-"""What every ledger promises of opinions and their evidence (ports/ledger/reader.py, decision 130)."""
+"""What every ledger promises of opinions and their evidence."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from builders import (
 )
 from ledger_support import CLOSED, RESTORED, commit
 
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.opinions import (
     Assessment,
     EvidenceStrength,
@@ -28,12 +29,11 @@ from hindsight_integrations.model.opinions import (
 )
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
-from hindsight_integrations.ports.ledger import Ledger
 
 REINFORCE, CONTRADICT = Assessment.REINFORCE, Assessment.CONTRADICT
 
 
-def opinion_unit(unit_id: str, *, hours: float = 5, tags: tuple[str, ...] = ()) -> UnitWrite:
+def opinion_unit(unit_id: str, *, hours: float = 5, tags: tuple[str,...] = ()) -> UnitWrite:
     """The unit of an opinion's wording."""
     return with_vector(make_unit(unit_id, fact_type=FactType.OPINION, hours=hours, tags=tags))
 
@@ -52,7 +52,7 @@ def evidence(
     *,
     version: str = "",
     hours: float = 6,
-    restates: tuple[str, ...] = (),
+    restates: tuple[str,...] = (),
 ) -> EvidenceWrite:
     """Strong evidence from a source of its own, by the additive rule."""
     return EvidenceWrite(

@@ -18,11 +18,12 @@ from builders import (
     make_write_set,
 )
 
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import Receipt, UnitColumns
 from hindsight_integrations.model.links import CausalRelation, Link, LinkType
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import ChunkWrite, DocumentWrite, MessageKey, WriteSet
 from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.ledger import Ledger, Receipt, UnitColumns
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
 
 NO_IDS: IntArray = np.empty(0, np.int64)
@@ -35,7 +36,7 @@ CLOSED, RESTORED = ValidityKind.CLOSED, ValidityKind.RESTORED
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Every part of a feed, read with one `since`; see ports/ledger/feed.py."""
+    """Every part of a feed, read with one `since`."""
 
     revision: int
     graph_epoch: int
@@ -74,7 +75,7 @@ def commit(ledger: Ledger, writes: WriteSet) -> Receipt:
         return transaction.commit(writes)
 
 
-def everything_of(ledger: Ledger, bank: str = BANK) -> tuple[object, ...]:
+def everything_of(ledger: Ledger, bank: str = BANK) -> tuple[object,...]:
     """All that the bank's feed says, comparable with ==."""
     new = changes(ledger, bank)
     columns, (ids, vectors), (units, edges, mentions) = new.columns, new.vectors, new.graph

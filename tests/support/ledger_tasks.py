@@ -1,4 +1,4 @@
-"""What every ledger promises of tasks (ports/ledger/tasks.py): leases, failures, commits that enqueue or complete them."""
+"""What every ledger promises of tasks: leases, failures, commits that enqueue or complete them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from datetime import timedelta
 from builders import BANK, make_units, make_write_set
 from ledger_support import commit
 
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
-from hindsight_integrations.ports.ledger import Ledger
 
 PARKED, QUEUED, OBSERVE = TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED, TaskKind.OBSERVE
 KINDS = tuple(TaskKind)
@@ -18,7 +18,7 @@ NOW = timedelta(0)
 MINUTE = timedelta(minutes=1)
 
 
-def enqueued(ledger: Ledger, *writes: TaskWrite, bank: str = BANK) -> tuple[Task, ...]:
+def enqueued(ledger: Ledger, *writes: TaskWrite, bank: str = BANK) -> tuple[Task,...]:
     """Commit some tasks at the bank's present revision."""
     return commit(ledger, replace(make_write_set(ledger.revision(bank), bank=bank), tasks=writes)).tasks
 

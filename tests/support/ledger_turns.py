@@ -1,4 +1,4 @@
-"""What every ledger promises of source turns (ports/ledger/reader.py) and of turns that wait; a part of `LedgerContract`."""
+"""What every ledger promises of source turns  and of turns that wait; a part of `LedgerContract`."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.config import KeywordBackend, ObservationConfig, StorageConfig, VectorBackend
+from hindsight_integrations.ledger.values import Observed
 from hindsight_integrations.model.tasks import Task, TaskKind, TaskState
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.ledger.observations import Observed
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 REAL = StorageConfig(vectors=VectorBackend.CHROMA, keywords=KeywordBackend.LUCENE)

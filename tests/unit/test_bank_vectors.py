@@ -25,11 +25,11 @@ from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
 from hindsight_integrations.backends.keyword.store_pool import MEMORY
 from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.errors import IndexOutOfStep
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import UnitEdit
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.ports.arrays import Hits, Matrix
-from hindsight_integrations.ports.ledger import UnitEdit
 from hindsight_integrations.search.bank_vectors import BankVectors, Standing
 from hindsight_integrations.search.projection import BankProjection, Indexes
 from hindsight_integrations.search.projection import bank_projection as vectors
@@ -49,7 +49,7 @@ class World:
     """One bank, and the names of the units it has held."""
 
     def __init__(self) -> None:
-        self.ledger, self.words = SqliteLedger.open(":memory:"), Fts5Keywords(MEMORY)
+        self.ledger, self.words = Ledger.open(":memory:"), Fts5Keywords(MEMORY)
         self.ledger.create_bank(BANK)
         self.index = OnDisk(BANK)
         self.living: list[str] = []

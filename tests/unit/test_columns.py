@@ -9,11 +9,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hindsight_integrations.ledger.values import UnitColumns
 from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import IN_DOCUMENT, NEVER, STORED, UNDATED, WAITING, IntArray
-from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.columns import (
     ARRAYS,
     Columns,

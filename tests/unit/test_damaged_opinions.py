@@ -12,7 +12,7 @@ from builders import BANK, make_units, make_write_set
 from ledger_opinions import add, evidence, form, log_of, reword
 from ledger_support import commit
 
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 
 FIRST = "(SELECT id FROM units WHERE unit_id = 'o')"
 
@@ -35,7 +35,7 @@ def test_a_damaged_opinion_is_left_out_and_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
     """One opinion that cannot be read does not take the others, or a whole recall, along."""
-    with closing(SqliteLedger.open(tmp_path)) as ledger:
+    with closing(Ledger.open(tmp_path)) as ledger:
         ledger.create_bank(BANK)
         commit(ledger, make_write_set(0, units=make_units("f1", "f2")))
         for opinion in ("o", "p"):
@@ -43,7 +43,7 @@ def test_a_damaged_opinion_is_left_out_and_named(
             add(ledger, evidence(opinion, "f2"))
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as raw, raw:
         raw.execute(damage)
-    with closing(SqliteLedger.open(tmp_path)) as ledger, caplog.at_level(logging.WARNING):
+    with closing(Ledger.open(tmp_path)) as ledger, caplog.at_level(logging.WARNING):
         assert [log.id for log in ledger.opinions(BANK)] == ["p"]
         assert "left out: o" in caplog.text
         assert ledger.opinions(BANK, ["o"]) == []
@@ -51,13 +51,13 @@ def test_a_damaged_opinion_is_left_out_and_named(
 
 def test_a_damaged_wording_is_left_out_of_its_opinion(tmp_path: Path) -> None:
     """The others are still what the agent said, and when."""
-    with closing(SqliteLedger.open(tmp_path)) as ledger:
+    with closing(Ledger.open(tmp_path)) as ledger:
         ledger.create_bank(BANK)
         commit(ledger, make_write_set(0, units=make_units("f1", "f2")))
         form(ledger, "o", "f1")
         reword(ledger, "o", "o2", "f2")
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as raw, raw:
         raw.execute("UPDATE units SET text = 'I never said so' WHERE unit_id = 'o2'")
-    with closing(SqliteLedger.open(tmp_path)) as ledger:
+    with closing(Ledger.open(tmp_path)) as ledger:
         assert [version.unit_id for version in log_of(ledger).versions] == ["o"]
         assert ledger.damaged(BANK) == ("o2",)

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hindsight_integrations.ledger.values import StoredDocument
 from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite
-from hindsight_integrations.ports.ledger import StoredDocument
 from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
 from hindsight_integrations.tempr.retain.extraction.verbatim import passages

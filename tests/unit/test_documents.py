@@ -14,12 +14,11 @@ from ledger_support import CLOSED, RESTORED, changes, commit
 from table import every_row
 
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.documents import document_text, in_served_order
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.recalled import ServedItems
 from hindsight_integrations.ports.arrays import Hits
-from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.search.columns import empty_columns, updated
 from hindsight_integrations.search.documents import DocumentItems, as_they_stand, read_items, valid_items
 from hindsight_integrations.tempr.recall.documents import Document
@@ -34,7 +33,7 @@ ITEMS = [
 @pytest.fixture
 def ledger() -> Ledger:
     """A list "d" of hour 0 with two items, and one that came at hour 2; and a plain fact "f"."""
-    opened = SqliteLedger.open(":memory:")
+    opened = Ledger.open(":memory:")
     opened.create_bank(BANK)
     units = [with_vector(make_unit("d", "Packing list")), *map(with_vector, ITEMS), *make_units("f")]
     commit(opened, make_write_set(units=units))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from builders import BANK
 
-from hindsight_integrations.ledger.feed import SqliteFeed
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.feed import Feed
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.sql import raw
 
 WHOLE_BANK = {"count", "vector_count"}
@@ -24,11 +24,11 @@ BOUNDED = ("SCAN ledger", "SCAN ids_given", "SCAN block")
 
 def test_no_part_of_a_feed_reads_a_whole_table(tmp_path: Path) -> None:
     """Every select behind a feed searches an index; a part that comes later must be added here or below the limit."""
-    ledger = SqliteLedger.open(tmp_path)
+    ledger = Ledger.open(tmp_path)
     ledger.create_bank(BANK)
     selects: list[str] = []
     with ledger._database.reading() as connection:
-        feed = SqliteFeed(connection, BANK, ledger._database)
+        feed = Feed(connection, BANK, ledger._database)
         raw(connection).set_trace_callback(selects.append)
         asked = {name for name in dir(feed) if not name.startswith("_")} - WHOLE_BANK - WITHOUT_SINCE
         for name in sorted(asked):

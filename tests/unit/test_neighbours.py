@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hindsight_integrations.ledger.values import UnitColumns
 from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray
-from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.columns import Columns, empty_columns, updated
 from hindsight_integrations.tempr.recall.neighbours import (
     BELOW_BEFORE,

@@ -8,13 +8,13 @@ from pathlib import Path
 from builders import BANK, make_entity, make_units, make_write_set
 from ledger_support import commit
 
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.observations import _CHANGED, _FACTS_OF
 from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 
 
-def told(ledger: SqliteLedger, *facts: str) -> None:
+def told(ledger: Ledger, *facts: str) -> None:
     """Retain facts that mention an entity each."""
     revision = ledger.create_bank(BANK).revision
     entities, mentions = (
@@ -24,16 +24,16 @@ def told(ledger: SqliteLedger, *facts: str) -> None:
     commit(ledger, make_write_set(revision, units=make_units(*facts), entities=entities, mentions=mentions))
 
 
-def observed_entities(ledger: SqliteLedger) -> list[str]:
+def observed_entities(ledger: Ledger) -> list[str]:
     return sorted(task.key for task in ledger.tasks(BANK) if task.kind is TaskKind.OBSERVE)
 
 
 def test_what_changed_while_nobody_observed_is_made_up_for(tmp_path: Path) -> None:
     """Observations switched on later get their tasks at the next open; a task that was given up is not begun again."""
-    ledger = SqliteLedger.open(tmp_path)
+    ledger = Ledger.open(tmp_path)
     told(ledger, "f1", "f2")
     ledger.close()
-    ledger = SqliteLedger.open(tmp_path, observing=timedelta(0))
+    ledger = Ledger.open(tmp_path, observing=timedelta(0))
     assert observed_entities(ledger) == ["of f1", "of f2"]
     told(ledger, "f3")
     assert observed_entities(ledger) == ["of f1", "of f2", "of f3"]
@@ -41,14 +41,14 @@ def test_what_changed_while_nobody_observed_is_made_up_for(tmp_path: Path) -> No
     assert task
     ledger.fail_task(task.claim, reason="enough", retry_in=None)
     ledger.close()
-    again = SqliteLedger.open(tmp_path, observing=timedelta(0))
+    again = Ledger.open(tmp_path, observing=timedelta(0))
     assert {each.state for each in again.tasks(BANK) if each.key == task.key} == {TaskState.DEAD}
     again.close()
 
 
 def test_a_commit_and_an_open_look_at_nobody_who_waits_already(tmp_path: Path) -> None:
     """However many entities wait, a commit searches an index for its own, and an open reads what was left without tasks."""
-    ledger = SqliteLedger.open(tmp_path, observing=timedelta(0))
+    ledger = Ledger.open(tmp_path, observing=timedelta(0))
     told(ledger, "f1", "f2")
     with ledger._database.reading() as connection:
         for statement, index in ((_CHANGED, "entities_unobserved"), (_FACTS_OF, "mentions_entity")):

@@ -24,12 +24,11 @@ from ledger_opinions import (
 from ledger_support import changes, commit
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.confidence import confidence_of, opinion_of
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.opinions import Assessment, OpinionLog, OpinionsWrite
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.ledger import Ledger
 
 FACTS = [f"f{number}" for number in range(3)]
 OPINIONS = [f"o{number}" for number in range(2)]
@@ -50,9 +49,9 @@ steps = st.one_of(
 
 
 @contextmanager
-def told() -> Iterator[SqliteLedger]:
+def told() -> Iterator[Ledger]:
     """A ledger with the facts."""
-    with closing(SqliteLedger.open(":memory:")) as ledger:
+    with closing(Ledger.open(":memory:")) as ledger:
         ledger.create_bank(BANK)
         commit(ledger, make_write_set(0, units=make_units(*FACTS)))
         yield ledger

@@ -20,15 +20,14 @@ from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
 from hindsight_integrations.backends.keyword.store_pool import MEMORY
 from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.errors import LedgerLost
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.search.projection import BankProjection, Indexes
 
 
 @pytest.fixture
 def ledger() -> Iterator[Ledger]:
-    opened = SqliteLedger.open(":memory:")
+    opened = Ledger.open(":memory:")
     opened.create_bank(BANK)
     yield opened
     opened.close()
@@ -44,7 +43,7 @@ def keywords() -> Iterator[Fts5Keywords]:
 @pytest.fixture
 def elsewhere() -> Iterator[Ledger]:
     """Another ledger, with a bank of the same name."""
-    opened = SqliteLedger.open(":memory:")
+    opened = Ledger.open(":memory:")
     opened.create_bank(BANK)
     yield opened
     opened.close()

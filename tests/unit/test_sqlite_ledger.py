@@ -37,19 +37,19 @@ from hindsight_integrations.ledger.databases import (
     DEVELOPMENT_ID,
     SCHEMA_VERSION,
 )
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.losses import HighWaterFile
 from hindsight_integrations.ledger.sql import raw as sqlite_connection
+from hindsight_integrations.ledger.values import Scrub, UnitEdit
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.model.writes import CategoryWrite
-from hindsight_integrations.ports.ledger import Scrub, UnitEdit
 
 
-def opened_with(path: Path | str, *unit_ids: str) -> SqliteLedger:
+def opened_with(path: Path | str, *unit_ids: str) -> Ledger:
     """A ledger in `path` holding plain units of these ids."""
-    ledger = SqliteLedger.open(path)  # type: ignore[arg-type] # a path or ":memory:"
+    ledger = Ledger.open(path)  # type: ignore[arg-type] # a path or ":memory:"
     revision = ledger.create_bank(BANK).revision
     commit(ledger, make_write_set(revision, units=make_units(*unit_ids)))
     return ledger
@@ -57,12 +57,12 @@ def opened_with(path: Path | str, *unit_ids: str) -> SqliteLedger:
 
 def test_everything_survives_a_restart(tmp_path: Path) -> None:
     """What was retained is there, to the last link, when the agent starts again."""
-    ledger = SqliteLedger.open(tmp_path)
+    ledger = Ledger.open(tmp_path)
     ledger.create_bank(BANK)
     commit(ledger, rich_write_set())
     before, log = everything_of(ledger), ledger.validity(BANK, "u1")
     ledger.close()
-    again = SqliteLedger.open(tmp_path)
+    again = Ledger.open(tmp_path)
     assert everything_of(again) == before
     assert again.validity(BANK, "u1") == log
     again.close()
@@ -71,10 +71,10 @@ def test_everything_survives_a_restart(tmp_path: Path) -> None:
 def test_read_only_creates_nothing(tmp_path: Path) -> None:
     """Looking into a directory without a ledger is an error and leaves it untouched."""
     with pytest.raises(LedgerReadOnly, match="no ledger"):
-        SqliteLedger.open(tmp_path / "nothing", read_only=True)
+        Ledger.open(tmp_path / "nothing", read_only=True)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(InvalidRequest):
-        SqliteLedger.open(":memory:", read_only=True)
+        Ledger.open(":memory:", read_only=True)
 
 
 def test_a_file_is_not_a_data_directory(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_file_is_not_a_data_directory(tmp_path: Path) -> None:
     file.write_text("mine")
     for path in (file, file / "below"):
         with pytest.raises(LedgerReadOnly):
-            SqliteLedger.open(path)
+            Ledger.open(path)
     assert file.read_text() == "mine"
 
 
@@ -191,14 +191,14 @@ def test_a_mark_that_cannot_be_written_stops_no_commit(
     assert ledger.count(BANK) == 2
     assert caplog.text.count("could not be written") == 1
     ledger.close()
-    again = SqliteLedger.open(tmp_path)
+    again = Ledger.open(tmp_path)
     assert again.count(BANK) == 2
     again.close()
 
 
 def test_a_unit_is_sound_whatever_numbers_it_came_with(tmp_path: Path) -> None:
     """A column gives back 1.0 for 1, and a checksum is of what it gives back."""
-    ledger = SqliteLedger.open(tmp_path)
+    ledger = Ledger.open(tmp_path)
     ledger.create_bank(BANK)
     units = [
         replace(make_unit(f"u{number}"), fact_type=FactType.OPINION, confidence=confidence)
@@ -216,7 +216,7 @@ DIGEST = "092f9902831b3e01ea2a3508b5760ea2e14b1ac3d8253f0fb3d874e9023b1c21"
 @pytest.mark.parametrize("place", ["directory", "memory"])
 def test_the_schema_of_version_1_is_this_one(tmp_path: Path, place: str) -> None:
     """On disk and in memory alike; a schema that differs by a column needs a version of its own."""
-    ledger = SqliteLedger.open(":memory:" if place == "memory" else tmp_path)
+    ledger = Ledger.open(":memory:" if place == "memory" else tmp_path)
     with ledger._database.reading() as connection:
 
         def read(query: str) -> list[tuple[Any, ...]]:
@@ -264,7 +264,7 @@ def test_a_directory_of_a_development_version_is_refused_by_name(
     before = (tmp_path / "ledger.sqlite").read_bytes()
     for _ in range(2):
         with pytest.raises(SchemaMismatch) as caught:
-            SqliteLedger.open(tmp_path, **how)
+            Ledger.open(tmp_path, **how)
     message = str(caught.value)
     assert f"schema {version} of a development version" in message
     assert f"reads schema {SCHEMA_VERSION} only" in message
@@ -285,7 +285,7 @@ def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
     before = (tmp_path / "ledger.sqlite").read_bytes()
     for _ in range(2):
         with pytest.raises(SchemaMismatch, match="Upgrade") as caught:
-            SqliteLedger.open(tmp_path)
+            Ledger.open(tmp_path)
     assert (caught.value.found, caught.value.supported) == (SCHEMA_VERSION + 1, SCHEMA_VERSION)
     assert not caught.value.development
     assert (tmp_path / "ledger.sqlite").read_bytes() == before
@@ -301,10 +301,10 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         raw.execute("CREATE TABLE recipes (name)")
     raw.close()
     with pytest.raises(LedgerFailed, match="not a database"):
-        SqliteLedger.open(garbage)
+        Ledger.open(garbage)
     before = (foreign / "ledger.sqlite").read_bytes()
     with pytest.raises(LedgerFailed, match="another application"):
-        SqliteLedger.open(foreign)
+        Ledger.open(foreign)
     assert (foreign / "ledger.sqlite").read_bytes() == before
 
 
@@ -342,7 +342,7 @@ def test_row_ids_of_erased_units_are_not_given_again(tmp_path: Path) -> None:
 
 def test_text_that_is_not_unicode_is_refused_whole() -> None:
     """A lone surrogate from a broken decoder is reported as such, and the rest of its write set is not kept."""
-    ledger = SqliteLedger.open(":memory:")
+    ledger = Ledger.open(":memory:")
     ledger.create_bank(BANK)
     broken = with_vector(make_unit("u2", "bad \ud800 text"))
     with pytest.raises(InvalidRequest, match="Unicode"):
@@ -386,7 +386,7 @@ def test_scrubbing_says_what_became_of_it(tmp_path: Path, monkeypatch: pytest.Mo
     assert ledger.scrub() is Scrub.WAITING
     elsewhere.close()
     assert ledger.scrub() is Scrub.CLEAN
-    onlooker = SqliteLedger.open(tmp_path, read_only=True)
+    onlooker = Ledger.open(tmp_path, read_only=True)
     assert onlooker.scrub() is Scrub.NOT_OURS
     onlooker.close()
     ledger.close()

@@ -16,12 +16,12 @@ from builders import BANK, make_entity, make_units, make_write_set
 from ledger_support import changes, commit
 
 from hindsight_integrations.errors import BankNotFound, EngineClosed, LedgerBusy, LedgerReadOnly
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 
 
-def opened_with(path: Path, *unit_ids: str) -> SqliteLedger:
+def opened_with(path: Path, *unit_ids: str) -> Ledger:
     """A ledger in `path` holding plain units of these ids."""
-    ledger = SqliteLedger.open(path)
+    ledger = Ledger.open(path)
     revision = ledger.create_bank(BANK).revision
     commit(ledger, make_write_set(revision, units=make_units(*unit_ids)))
     return ledger
@@ -35,18 +35,18 @@ def run(script: str, *arguments: object) -> subprocess.Popen[str]:
 
 def test_a_second_open_here_names_this_process(tmp_path: Path) -> None:
     """Opening a directory twice in one program is refused with the program's own pid, until it is closed."""
-    first = SqliteLedger.open(tmp_path)
+    first = Ledger.open(tmp_path)
     with pytest.raises(LedgerBusy, match=str(os.getpid())):
-        SqliteLedger.open(tmp_path)
+        Ledger.open(tmp_path)
     first.close()
-    SqliteLedger.open(tmp_path).close()
+    Ledger.open(tmp_path).close()
 
 
 HOLDER = """
 import sys
 from pathlib import Path
-from hindsight_integrations.ledger.ledger import SqliteLedger
-ledger = SqliteLedger.open(Path(sys.argv[1]))
+from hindsight_integrations.ledger.ledger import Ledger
+ledger = Ledger.open(Path(sys.argv[1]))
 print("open", flush=True)
 sys.stdin.read()
 """
@@ -59,18 +59,18 @@ def test_another_process_is_named_and_its_lock_dies_with_it(tmp_path: Path) -> N
         assert holder.stdout is not None
         assert holder.stdout.readline() == "open\n"
         with pytest.raises(LedgerBusy) as caught:
-            SqliteLedger.open(tmp_path)
+            Ledger.open(tmp_path)
         assert caught.value.pid == holder.pid
         assert not caught.value.here
         holder.kill()
-    SqliteLedger.open(tmp_path).close()
+    Ledger.open(tmp_path).close()
 
 
 FORKER = """
 import os, sys, time
 from pathlib import Path
-from hindsight_integrations.ledger.ledger import SqliteLedger
-ledger = SqliteLedger.open(Path(sys.argv[1]))
+from hindsight_integrations.ledger.ledger import Ledger
+ledger = Ledger.open(Path(sys.argv[1]))
 if not os.fork():
     print(os.getpid(), flush=True)
     sys.stdin.read()
@@ -86,23 +86,23 @@ def test_a_killed_owner_frees_the_directory_though_its_child_lives(tmp_path: Pat
         assert owner.stdout is not None
         child = int(owner.stdout.readline())
         with pytest.raises(LedgerBusy) as caught:
-            SqliteLedger.open(tmp_path)
+            Ledger.open(tmp_path)
         assert caught.value.pid == owner.pid
         owner.kill()
         owner.wait()
         os.kill(child, 0)  # it lives, or this raises
-        SqliteLedger.open(tmp_path).close()
+        Ledger.open(tmp_path).close()
 
 
 def test_a_forked_child_does_not_hold_the_lock(tmp_path: Path) -> None:
     """A worker forked while the ledger is open cannot keep the directory locked after its parent closed it."""
-    ledger = SqliteLedger.open(tmp_path)
+    ledger = Ledger.open(tmp_path)
     context = multiprocessing.get_context("fork")
     leave = context.Event()
     child = context.Process(target=leave.wait)
     child.start()
     ledger.close()
-    SqliteLedger.open(tmp_path).close()
+    Ledger.open(tmp_path).close()
     leave.set()
     child.join()
     assert child.exitcode == 0
@@ -111,7 +111,7 @@ def test_a_forked_child_does_not_hold_the_lock(tmp_path: Path) -> None:
 def test_a_reader_needs_no_lock_and_writes_nothing(tmp_path: Path) -> None:
     """A second process may look on while the first writes, sees its commits, and cannot change a thing."""
     writer = opened_with(tmp_path, "u1")
-    reader = SqliteLedger.open(tmp_path, read_only=True)
+    reader = Ledger.open(tmp_path, read_only=True)
     commit(writer, make_write_set(1, units=make_units("u2")))
     assert reader.count(BANK) == 2
     with pytest.raises(LedgerReadOnly):
@@ -126,14 +126,14 @@ def test_a_reader_needs_no_lock_and_writes_nothing(tmp_path: Path) -> None:
 
 def test_engines_in_memory_do_not_see_each_other() -> None:
     """Two in-memory engines in one program are strangers."""
-    one, two = SqliteLedger.open(":memory:"), SqliteLedger.open(":memory:")
+    one, two = Ledger.open(":memory:"), Ledger.open(":memory:")
     one.create_bank(BANK)
     assert two.banks() == []
     one.close()
     two.close()
 
 
-def half_commits_seen(ledger: SqliteLedger, done: threading.Event) -> list[tuple[int, ...]]:
+def half_commits_seen(ledger: Ledger, done: threading.Event) -> list[tuple[int, ...]]:
     """Read until `done`, then once more; the sizes of every read that was no whole number of five-unit commits."""
     halves: list[tuple[int, ...]] = []
     while True:
@@ -150,7 +150,7 @@ def half_commits_seen(ledger: SqliteLedger, done: threading.Event) -> list[tuple
 @pytest.mark.parametrize("where", ["disk", "memory"])
 def test_readers_see_whole_commits_while_one_writes(tmp_path: Path, where: str) -> None:
     """Recall from four threads during retain never fails and never sees half of a retain."""
-    ledger = SqliteLedger.open(tmp_path if where == "disk" else ":memory:")
+    ledger = Ledger.open(tmp_path if where == "disk" else ":memory:")
     ledger.create_bank(BANK)
     done = threading.Event()
     with ThreadPoolExecutor(4) as pool:
@@ -215,10 +215,10 @@ def test_closing_reaches_the_readers_of_other_threads(tmp_path: Path) -> None:
 COMMITTER = """
 import sys
 from pathlib import Path
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from builders import BANK, make_units, make_write_set
 from ledger_support import commit
-ledger = SqliteLedger.open(Path(sys.argv[1]))
+ledger = Ledger.open(Path(sys.argv[1]))
 revision = ledger.create_bank(BANK).revision
 while True:
     ids = [f"{revision}-{number}" for number in range(50)]
@@ -236,7 +236,7 @@ def test_a_kill_leaves_whole_commits_only(tmp_path: Path) -> None:
             committer.send_signal(signal.SIGKILL)
             lines += committer.stdout.readlines()
         acknowledged = int([line for line in lines if line.endswith("\n")][-1])
-        ledger = SqliteLedger.open(tmp_path)
+        ledger = Ledger.open(tmp_path)
         revision = ledger.revision(BANK)
         assert revision in {acknowledged, acknowledged + 1}
         assert ledger.count(BANK) == len(changes(ledger, BANK, 0).vectors[0]) == 50 * revision

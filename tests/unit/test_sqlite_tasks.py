@@ -10,7 +10,7 @@ import pytest
 from builders import BANK, at, make_write_set
 from ledger_support import commit
 
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.testing.doubles import FrozenClock
@@ -19,9 +19,9 @@ KINDS = tuple(TaskKind)
 HOUR = timedelta(hours=1)
 
 
-def opened_with(path: Path, clock: FrozenClock, *tasks: TaskWrite) -> SqliteLedger:
+def opened_with(path: Path, clock: FrozenClock, *tasks: TaskWrite) -> Ledger:
     """A ledger with these tasks."""
-    ledger = SqliteLedger.open(path, clock=clock)
+    ledger = Ledger.open(path, clock=clock)
     ledger.create_bank(BANK)
     commit(ledger, replace(make_write_set(), tasks=tasks))
     return ledger
@@ -40,11 +40,11 @@ def test_opening_ends_all_leases(tmp_path: Path, clock: FrozenClock) -> None:
     assert killing is not None
     ledger.close()
     clock.advance(timedelta(seconds=1))
-    again = SqliteLedger.open(tmp_path, clock=clock)
+    again = Ledger.open(tmp_path, clock=clock)
     assert not again.renew_lease(killing.claim, lasting=HOUR)
     found = [again.lease_due(KINDS, lasting=HOUR) for _ in range(2)]
     assert [(task.payload, task.attempts) for task in found if task] == [("sound", 1), ("kills", 2)]
-    reader = SqliteLedger.open(tmp_path, read_only=True)
+    reader = Ledger.open(tmp_path, read_only=True)
     assert {task.state for task in reader.tasks(BANK)} == {TaskState.LEASED}
     reader.close()
     again.close()

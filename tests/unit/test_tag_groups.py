@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from table import every_row
 
 from hindsight_integrations import InvalidRequest, TagAnd, TagLeaf, TagNot, TagOr, TagsMatch
+from hindsight_integrations.ledger.values import UnitColumns
 from hindsight_integrations.model.requests import TagGroup
 from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray
-from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.columns import (
     Columns,
     empty_columns,

@@ -13,7 +13,7 @@ from ledger_support import commit
 from task_queue import LASTING, TaskQueue
 
 from hindsight_integrations.errors import TaskClosed
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.tasks import TaskClaim, TaskKind, TaskWrite
 from hindsight_integrations.testing.doubles import FrozenClock
 
@@ -46,7 +46,7 @@ class Both:
     payloads: int = 0
 
     def __post_init__(self) -> None:
-        self.ledger = SqliteLedger.open(":memory:", clock=self.clock)
+        self.ledger = Ledger.open(":memory:", clock=self.clock)
         for bank in BANKS:
             self.ledger.create_bank(bank)
 

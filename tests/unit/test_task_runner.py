@@ -36,10 +36,9 @@ from hindsight_integrations.errors import (
     ModelUnavailable,
     TaskClosed,
 )
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
-from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.testing.doubles import FrozenClock
 
 P = ParamSpec("P")
@@ -93,7 +92,7 @@ class Engine:
 @asynccontextmanager
 async def opened(*payloads: str) -> AsyncIterator[Engine]:
     clock = FrozenClock()
-    ledger = SqliteLedger.open(":memory:", clock=clock)
+    ledger = Ledger.open(":memory:", clock=clock)
     ledger.create_bank(BANK)
     engine = Engine(ledger, Workers(1), clock)
     engine.enqueue(*payloads)

@@ -13,7 +13,7 @@ from typing import IO
 from hindsight_integrations.bank.archive_file import read_archive, write_archive
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.errors import EmbedderMismatch
-from hindsight_integrations.ports.ledger import ArchiveRow
+from hindsight_integrations.ledger.values import ArchiveRow
 from hindsight_integrations.validation.archive import archived_embedder
 from hindsight_integrations.validation.arguments import Target, checked_file
 

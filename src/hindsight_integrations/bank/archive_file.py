@@ -20,8 +20,8 @@ from collections.abc import Iterable, Iterator
 from typing import IO, NoReturn
 
 from hindsight_integrations.errors import ArchiveInvalid, shown
+from hindsight_integrations.ledger.values import ArchiveRow, Json
 from hindsight_integrations.model.units import UnitKind
-from hindsight_integrations.ports.ledger import ArchiveRow, Json
 from hindsight_integrations.validation.archive import check_line
 
 FORMAT, VERSION = "hindsight-memory-archive", 1

@@ -19,13 +19,14 @@ from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import CheckedWorkers, Runner
 from hindsight_integrations.config import AS_SET, ExtractionOptions, HindsightConfig
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
+from hindsight_integrations.ledger.ledger import Ledger, Transaction
+from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.time import DateOrder, LocalDates, Weekday
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.language_model import LanguageModel
-from hindsight_integrations.ports.ledger import BankHeader, Ledger, Transaction
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.ports.time_parser import TimeParser
 from hindsight_integrations.ports.token_counter import TokenCounter

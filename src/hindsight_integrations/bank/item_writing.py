@@ -9,10 +9,10 @@ from uuid import uuid5
 
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.errors import LedgerFailed, RevisionConflict
+from hindsight_integrations.ledger.values import Scrub
 from hindsight_integrations.model.items import ItemDelete, ItemKey, ItemPut, ItemWrite, Namespace
 from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import UnitWrite
-from hindsight_integrations.ports.ledger import Scrub
 from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
 from hindsight_integrations.validation.items import value_text

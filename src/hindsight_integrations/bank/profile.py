@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.cara.background_task import merge_snippet
 from hindsight_integrations.errors import InvalidRequest, LedgerFailed
+from hindsight_integrations.ledger.values import Scrub
 from hindsight_integrations.model.erasure import ForgetReceipt
 from hindsight_integrations.model.profile import BankProfile, ProfileChange
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.writes import ProfileWrite, WriteSet
-from hindsight_integrations.ports.ledger import Scrub
 from hindsight_integrations.validation.arguments import Moment, checked_instant, checked_profile
 from hindsight_integrations.validation.limits import MAX_BACKGROUND, checked_count, checked_text
 

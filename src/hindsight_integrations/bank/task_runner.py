@@ -22,9 +22,9 @@ from hindsight_integrations.errors import (
     StorageError,
     TaskClosed,
 )
+from hindsight_integrations.ledger.tasks import TaskQueue
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskKind
-from hindsight_integrations.ports.ledger import LedgerTasks
 
 logger = logging.getLogger("hindsight_integrations")
 
@@ -50,7 +50,7 @@ class TaskTools(Protocol):
     """What the runner needs of an engine."""
 
     @property
-    def ledger(self) -> LedgerTasks:
+    def ledger(self) -> TaskQueue:
         """Where the tasks are."""
         ...
 
@@ -96,7 +96,7 @@ async def lease_task(
     besides: Collection[str] = (),
     early: bool = False,
 ) -> Task | None:
-    """Lease the task due longest, or None; see `LedgerTasks.lease_due`. Cancelled meanwhile, it gives the lease back."""
+    """Lease the task due longest, or None; see `TaskQueue.lease_due`. Cancelled meanwhile, it gives the lease back."""
     leasing = asyncio.ensure_future(
         tools.workers.write(
             tools.ledger.lease_due, tuple(kinds), lasting=lasting, bank=bank, besides=besides, early=early
@@ -161,7 +161,7 @@ async def run_task(
     return await _failed(task, error, tools)
 
 
-def give_back(task: Task, ledger: LedgerTasks) -> None:
+def give_back(task: Task, ledger: TaskQueue) -> None:
     """End a lease as if it had not been: the task is due at once, and has as many attempts as before. Writer thread only."""
     ledger.fail_task(task.claim, reason=task.reason, retry_in=timedelta(0), counted=False)
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.errors import InvalidRequest, MemoryDamaged, shown
+from hindsight_integrations.ledger.ledger import LedgerReader
+from hindsight_integrations.ledger.values import UnitEdit
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.ports.ledger import LedgerReader, UnitEdit
 from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.search.held_opinions import as_held
 from hindsight_integrations.tempr.retain.drafts import Draft

@@ -25,11 +25,12 @@ from hindsight_integrations.config import (
 )
 from hindsight_integrations.engine.engine import Engine, Storage
 from hindsight_integrations.errors import InvalidRequest, MissingDependency, shown
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.ports.clock import Clock, SystemClock
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.language_model import LanguageModel
-from hindsight_integrations.ports.ledger import BankHeader, Ledger
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.ports.time_parser import TimeParser
 from hindsight_integrations.ports.vector_index import VectorIndex
@@ -167,13 +168,13 @@ def _store(
 ) -> tuple[Ledger, Storage]:
     from hindsight_integrations.backends.chats import erase_chats
     from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
-    from hindsight_integrations.ledger.ledger import SqliteLedger
+    from hindsight_integrations.ledger.ledger import Ledger
 
     data: Path | Literal[":memory:"] = (
         MEMORY if path in (MEMORY, Path(MEMORY)) else checked_path(path, "path")
     )
     index_marks = partial(_index_marks, Path(data))
-    ledger = SqliteLedger.open(
+    ledger = Ledger.open(
         data,
         read_only=read_only,
         accept_loss=accept_loss,

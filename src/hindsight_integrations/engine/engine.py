@@ -29,9 +29,10 @@ from hindsight_integrations.engine.health import (
 )
 from hindsight_integrations.engine.worker import Worker
 from hindsight_integrations.errors import BankNotFound, InvalidRequest, shown
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, WorkerMode
-from hindsight_integrations.ports.ledger import BankHeader, Ledger
 from hindsight_integrations.search.projection import BankProjection, Indexes
 from hindsight_integrations.validation.limits import checked_bank_id
 

@@ -81,11 +81,11 @@ from hindsight_integrations.ledger.tables import (
     vectors,
 )
 from hindsight_integrations.ledger.units import count_units
+from hindsight_integrations.ledger.values import ArchiveRow, Json
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.records import spelling_key
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.units import UnitKind
-from hindsight_integrations.ports.ledger import ArchiveRow, Json
 
 BATCH = 500  # rows written at once: bounds memory, and is past the point where larger ones are quicker
 _FLOAT_BYTES = 4
@@ -206,13 +206,16 @@ _MEMORY_KINDS = {UnitKind.MEMORY.value, UnitKind.DOCUMENT_ITEM.value}
 _MEMORIES = frozenset(MEMORIES)
 
 
-class SqliteArchive:
-    """The part of `LedgerMaintenance` that hands out a whole bank and takes one in."""
+class Archivist:
+    """Hands out a whole bank as rows, and takes one in."""
 
     _database: Database
 
     def archive_rows(self, bank: str) -> Generator[ArchiveRow, None, None]:
-        """Everything the bank holds, itself first, units before what refers to them."""
+        """Everything the bank holds, in an order it can be restored in; one consistent snapshot, never all in memory.
+
+        To be consumed, or closed, on the thread that began it.
+        """
         with self._database.reading() as connection:
             row = find_bank(connection, bank).id
             if items := damaged_items(connection, row):
@@ -228,7 +231,12 @@ class SqliteArchive:
                     yield ArchiveRow(name, fields)
 
     def restore_rows(self, bank: str, rows: Iterator[ArchiveRow]) -> int:
-        """Fill an empty bank; see the port."""
+        """Fill an empty bank; returns how many memories. What `rows` raises undoes everything.
+
+        Raises:
+            ArchiveInvalid: a row, or all of them together, cannot be of an archive; rows are counted from line 2 on.
+            InvalidRequest: the bank is not empty.
+        """
         try:
             with self._database.writing() as connection:
                 return self._restore(connection, find_bank(connection, bank), rows)

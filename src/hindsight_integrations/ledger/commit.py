@@ -54,11 +54,11 @@ from hindsight_integrations.ledger.tables import (
     vectors,
 )
 from hindsight_integrations.ledger.turns import write_thread, write_turns
+from hindsight_integrations.ledger.values import Receipt
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.ports.ledger import Receipt
 
 FLOAT_BYTES = 4
 
@@ -114,7 +114,7 @@ _REOPEN = (
 
 
 def commit(connection: Connection, bank: BankRow, writes: WriteSet, now: datetime) -> Receipt:
-    """Write everything into the open transaction; see the port.
+    """Write everything into the open transaction; see `Transaction.commit`.
 
     A write set whose rows are all there already leaves the revision as it is; so do a profile,
     the answer of a mental model and the log of a thread, which no index holds.

@@ -32,10 +32,10 @@ from hindsight_integrations.ledger.rows import (
 from hindsight_integrations.ledger.rules import check_known, check_shape
 from hindsight_integrations.ledger.sql import among, insert
 from hindsight_integrations.ledger.tables import links, unit_edits, units, vectors
+from hindsight_integrations.ledger.values import UnitEdit
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
-from hindsight_integrations.ports.ledger import UnitEdit
 from hindsight_integrations.ports.memory_graph import LINK_CODES
 
 _REBUILT = [code for (kind, _), code in LINK_CODES.items() if kind in (LinkType.TEMPORAL, LinkType.SEMANTIC)]
@@ -51,13 +51,21 @@ _ITEMS = select(units.c.id).where(units.c.head == bindparam("document"))
 _ADD_EDIT = insert(unit_edits)
 
 
-class SqliteEdits:
-    """The part of `LedgerMaintenance` that corrects units."""
+class UnitEditor:
+    """Corrections of units in place."""
 
     _database: Database
 
     def edit_unit(self, bank: str, edit: UnitEdit, made_at: datetime) -> int:
-        """Write a correction; returns the new revision."""
+        """Correct a unit in place; returns the new revision. The feed reports its columns, vector and text again.
+
+        The old text is not kept; the audit says when and which fields.
+        Evidence that was judged by another text, of the fact or against the opinion, is deleted; its facts are among
+        `facts_since` of the opinion again.
+
+        Raises:
+            InvalidRequest: the unit, or one that it is linked to, is not in the bank.
+        """
         with self._database.writing() as connection:
             stored = find_bank(connection, bank)
             if edit.vector is not None:

@@ -49,6 +49,7 @@ from hindsight_integrations.ledger.tables import (
     tasks,
     units,
 )
+from hindsight_integrations.ledger.values import EntitySplit
 from hindsight_integrations.model.entities import Entity, EntityChange, EntityChangeKind, EntityRole
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.tasks import TaskKind
@@ -56,7 +57,6 @@ from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, UnitKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.ports.ledger import EntitySplit
 
 _ENTITY = entities.c["id", "entity_id", "name", "type", "role", "names", "mentions", "last_seen"]
 """An entity's row id, then what `entity_from` reads."""
@@ -365,10 +365,14 @@ _OF_UNITS = (
 
 
 class EntityReader(BankReads):
-    """The part of `LedgerReader` about entities."""
+    """Reads of entities."""
 
     def entities_named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
-        """Entity by name or alias; of several the most mentioned, then the lowest id."""
+        """Entity by normalised name or alias, for those of `names` the bank knows.
+
+        Where a name stands for several entities (same name, other type) the key's value is the most mentioned one;
+        use `find_entities` to see all.
+        """
         best: dict[str, Entity] = {}
         with self._at(bank) as (connection, row):
             for entity in connection.execute(_BY_NAMES, {"bank": row, "names": names}):
@@ -377,20 +381,24 @@ class EntityReader(BankReads):
         return best
 
     def find_entities(self, bank: str, name: str) -> list[Entity]:
-        """Entities of that id or exact normalised name, by falling mentions, then id."""
+        """All entities of that id or exact normalised name, by falling mentions, then id."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "name": name}
             return [entity_from(entity[1:]) for entity in connection.execute(_BY_NAME_OR_ID, values)]
 
     def list_entities(self, bank: str, prefix: str, limit: int) -> list[Entity]:
-        """Entities with a name that starts so, the most mentioned first, then by name and id."""
+        """Entities having a normalised name that starts with `prefix`, the most mentioned first, then by name."""
         statement = _LIST_OF_PREFIX if prefix else _LIST_OF_BANK
         with self._at(bank) as (connection, row):
             values = {"bank": row, "prefix": prefix, "limit": limit}
             return [entity_from(entity[1:]) for entity in connection.execute(statement, values)]
 
     def entity_candidates(self, bank: str, names: Sequence[str], limit: int) -> dict[str, list[Entity]]:
-        """For each name the entities sharing a block with it, at most `limit`; see the port for the order."""
+        """For each normalised name, known entities of that name, sharing a whole token with it, or one edit away.
+
+        At most `limit` per name, exact names first, then by shared blocks, then by mentions, then by id. A token that
+        very many entities share is not followed. Never scans all entities.
+        """
         keys = {name: blocks(name) for name in names}
         exact: dict[str, set[int]] = defaultdict(set)
         members: dict[str, list[int]] = defaultdict(list)
@@ -413,7 +421,10 @@ class EntityReader(BankReads):
         return candidates
 
     def entity_neighbours(self, bank: str, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
-        """Names each entity was mentioned with in its latest units, the most frequent ones."""
+        """For each entity the normalised names it was lately mentioned with, at most 50 (paper eq. 2, co-occurrence).
+
+        Entities never mentioned with another are left out, unknown ones too.
+        """
         met: dict[str, list[str]] = {}
         with self._at(bank) as (connection, row):
             ids = {entity: key for key, entity in entity_rows(connection, row, entity_ids).items()}
@@ -424,7 +435,7 @@ class EntityReader(BankReads):
         return {entity_id: frozenset(others) for entity_id, others in met.items() if others}
 
     def entities_of(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
-        """The entities each unit mentions, by name."""
+        """The entities each unit (by row id) mentions, by name; units without any are left out."""
         by_unit: dict[int, list[Entity]] = defaultdict(list)
         read: dict[int, Entity] = {}  # an entity that many units mention is read once
         with self._at(bank) as (connection, row):
@@ -447,13 +458,16 @@ class EntityReader(BankReads):
             return mention_texts(connection, row, entity_id)
 
     def exact_names(self, bank: str, entity_id: str) -> frozenset[str]:
-        """Names that are the entity's for certain; see the port."""
+        """Normalised names that are the entity's for certain: what it is called, and what was given it by hand.
+
+        Whatever other names it answers to were taken for these because they look alike.
+        """
         with self._at(bank) as (connection, row):
             (entity,) = connection.execute(_BY_IDS, {"bank": row, "ids": [entity_id]})
             return exact_names(entity_id, entity.name, logged_changes(connection, row))
 
     def entity_changes(self, bank: str) -> list[EntityChange]:
-        """The audit log, oldest first."""
+        """Every merge, split and alias made by hand, oldest first, undone ones included."""
         with self._at(bank) as (connection, row):
             return [change.public() for change in logged_changes(connection, row)]
 
@@ -599,13 +613,16 @@ class _Editor:
 _MARK_UNDONE = update(entity_changes).values(undone=1).where(entity_changes.c.id == bindparam("change"))
 
 
-class SqliteEntityChanges:
-    """The part of `LedgerMaintenance` that corrects who is who, each change with a log row from which it can be undone."""
+class EntityEditor:
+    """Merges, splits and aliases of entities, each with a log row from which it can be undone."""
 
     _database: Database
 
     def merge_entities(self, bank: str, keep: str, merged: str, made_at: datetime) -> EntityChange:
-        """Move all names and mentions of one entity to another; the merged one is removed."""
+        """Move all names and mentions of one entity (by id) to another; the merged one is removed.
+
+        What was made of the facts of either goes; so it does when an entity is split, or either is undone.
+        """
         with self._database.writing() as connection:
             editor = _Editor(connection, bank)
             target, source = editor.entity(keep), editor.entity(merged)
@@ -632,7 +649,7 @@ class SqliteEntityChanges:
             return self._logged(editor, EntityChangeKind.MERGE, moved, made_at)
 
     def split_entity(self, bank: str, split: EntitySplit, made_at: datetime) -> EntityChange:
-        """Make a new entity of some names and mentions of another."""
+        """Make a new entity, of the same type, of some names and mentions of another."""
         with self._database.writing() as connection:
             editor = _Editor(connection, bank)
             source = editor.entity(split.entity_id)
@@ -661,7 +678,11 @@ class SqliteEntityChanges:
             return editor.log(EntityChangeKind.ALIAS, moved, made_at)
 
     def undo_entity_change(self, bank: str, change_id: int) -> EntityChange:
-        """Put back what a change did; see the port."""
+        """Put back what a change did; mentions retained since stay where they are.
+
+        Raises:
+            InvalidRequest: there is no such change, it was undone, or a later change stands on it.
+        """
         with self._database.writing() as connection:
             editor = _Editor(connection, bank)
             log = logged_changes(connection, editor.bank)

@@ -79,6 +79,7 @@ from hindsight_integrations.ledger.tables import (
 )
 from hindsight_integrations.ledger.tasks import take_back
 from hindsight_integrations.ledger.units import count_memories
+from hindsight_integrations.ledger.values import Json, Scrub
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.identifiers import identifies_any
 from hindsight_integrations.model.names import normalise_name
@@ -87,7 +88,6 @@ from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.model.whole_names import WholeNames
 from hindsight_integrations.model.writes import Place
-from hindsight_integrations.ports.ledger import Json, Scrub
 
 
 @dataclass(frozen=True, slots=True)
@@ -627,13 +627,38 @@ class _Foreseen(Exception):
     """Rolls the transaction of a dry run back, so that not a page of it is written."""
 
 
-class SqliteErasure:
-    """The part of `LedgerMaintenance` that forgets for good."""
+class Eraser:
+    """Erasure for good."""
 
     _database: Database
 
     def erase(self, bank: str, erasure: Erasure, *, dry_run: bool = False) -> ForgetReceipt:
-        """Erase the chosen units with all that derives from them; see the port."""
+        """Erase the chosen units with all that derives from them.
+
+        With a unit go its vector, records, links, mentions, validity log, evidence and edits, the chunk it came from,
+        waiting tasks that carry its text, entities nothing else mentions, names of surviving entities that only it used,
+        and categories and spellings of them in which no other record is given. What it ended holds again, unless
+        something else ended it too, and the receipt lists it. With a document go its items, but not where messages or
+        moments are chosen: then each item goes with the messages that it was made from. With an item goes what retells
+        its document, which counts as changed.
+        With a fact go all observations made of the entities it mentions, which are made anew of what is left, and the texts
+        of mental models whose writers were shown it; their questions and the directives stay.
+        With it go too the wordings of opinions that stand on it, and those worded after them; the wording before holds
+        again, and an opinion without any goes. Whoever names an opinion's unit means the opinion with all its wordings.
+        Reasons that were written by a model which may have read it are blanked.
+        The feed's `removed` reports its row id.
+
+        Message keys stay (a hash, the thread and the message id), so that a replayed conversation does not bring the
+        memory back; `everything` drops them too.
+
+        Args:
+            bank: the bank.
+            erasure: what; exactly one field set.
+            dry_run: say what would be erased, with names, and erase nothing.
+
+        Returns:
+            The receipt; its revision is unchanged where there was nothing to erase.
+        """
         with suppress(_Foreseen), self._database.writing() as connection:
             row = find_bank(connection, bank)
             receipt = _erased(connection, row, erasure, self._database.clock.now())
@@ -648,7 +673,7 @@ class SqliteErasure:
         return replace(receipt, names=())
 
     def drop_bank(self, bank: str) -> int:
-        """Delete the bank's row and everything under it; how many units it held."""
+        """Delete the bank itself with all it holds; returns how many units it held."""
         with self._database.writing() as connection:
             row = find_bank(connection, bank).id
             count = count_memories(connection, row)
@@ -658,7 +683,10 @@ class SqliteErasure:
         return count
 
     def scrub(self) -> Scrub:
-        """Rewrite the files so that nothing erased is left in them."""
+        """Rewrite the storage so that nothing erased is left in it.
+
+        A kill between `erase` and `scrub` is made up for when the ledger is next opened for writing.
+        """
         return self._database.scrub()
 
 

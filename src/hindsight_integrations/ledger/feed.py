@@ -50,6 +50,7 @@ from hindsight_integrations.ledger.tables import (
     validity_events,
     vectors,
 )
+from hindsight_integrations.ledger.values import ItemUnits, UnitColumns
 from hindsight_integrations.model.namespaces import namespace_from
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.ports.arrays import (
@@ -62,7 +63,6 @@ from hindsight_integrations.ports.arrays import (
     IntArray,
     Matrix,
 )
-from hindsight_integrations.ports.ledger import ItemUnits, UnitColumns
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
 from hindsight_integrations.ports.watermark import IndexMark, Watermark
 
@@ -262,8 +262,11 @@ def _link_blocks(
         }
 
 
-class SqliteFeed:
-    """A bank at the revision its connection sees; see the port.
+class Feed:
+    """A bank at one revision, and what was committed up to it after an earlier one; `since` 0 gives everything.
+
+    Each part takes a `since` of its own, because each index keeps its own watermark; a part that is not called is not
+    read. Arrays are in row order. It is of use inside the block that opened it, on the thread that did.
 
     Attributes:
         bank: the bank's row.
@@ -290,11 +293,19 @@ class SqliteFeed:
 
     @property
     def mark(self) -> Watermark:
-        """The commit everything here stands at."""
+        """The commit everything here stands at: what an index that has applied it all advances to."""
         return self._mark
 
     def knows(self, mark: Watermark) -> bool:
-        """Whether a mark is of this bank's history; see the port."""
+        """Whether a mark is of this bank's history, up to here; then its revision is a `since` of this feed.
+
+        If not, what the index holds is of another history (a bank forgotten and made anew, a restored backup, another
+        ledger) and no `since` of this one brings it up to date.
+
+        Raises:
+            LedgerLost: the mark is of a commit that this ledger should hold and does not, or of another ledger, and nobody
+                has accepted that yet: the index may be the only evidence of it.
+        """
         if mark.revision not in self._tokens:
             self._tokens[mark.revision] = token_of(self._connection, self._bank, mark.revision)
         own = self._mark.ledger, self._bank, self._tokens[mark.revision]
@@ -307,11 +318,11 @@ class SqliteFeed:
 
     @property
     def graph_epoch(self) -> int:
-        """The last revision that changed links or mentions in place; 0 if none did."""
+        """The last revision that changed links or mentions in place; graphs older than it start over."""
         return self._graph_epoch
 
     def count(self) -> int:
-        """How many units the bank holds, turns that wait included."""
+        """How many units the bank holds, closed ones and turns that wait included: what is in a text index."""
         return self._number(_UNITS)
 
     def waiting(self) -> int:
@@ -319,11 +330,11 @@ class SqliteFeed:
         return self._number(_WAITING)
 
     def vector_count(self) -> int:
-        """How many of them have a vector."""
+        """How many of them have a vector; a turn retained while the embedder failed has none."""
         return self._number(_VECTOR_COUNT)
 
     def columns(self, since: int) -> UnitColumns:
-        """The filterable columns of units changed after `since`."""
+        """Units created, closed, restored or re-dated after `since`."""
         return well_formed(partial(self._columns, since), self._connection, self._bank)
 
     def _columns(self, since: int, damaged: Collection[int]) -> UnitColumns:
@@ -369,32 +380,38 @@ class SqliteFeed:
         return self._ids(_EMBEDDED, since)
 
     def vectors(self, since: int) -> Iterator[tuple[IntArray, Matrix]]:
-        """Row ids and vectors written after `since`, VECTORS_AT_ONCE at a time."""
+        """Row ids (n,) and vectors (n, dimension) written after `since`, in blocks of bounded size.
+
+        Each block is in row order, the blocks in the order of their commits; a whole bank need not fit into memory.
+        """
         result = self._connection.execute(_VECTORS, {"bank": self._bank, "since": since})
         while rows := result.fetchmany(VECTORS_AT_ONCE):
             yield _with_vectors(rows)
 
     def vectors_of(self, ids: IntArray) -> Matrix:
-        """The vectors of these row ids, in row order."""
+        """The vectors (n, dimension) of these row ids, in row order; ids without one are left out."""
         rows = self._connection.execute(_VECTORS_OF, {"bank": self._bank, "ids": ids.tolist()}).all()
         return _with_vectors(rows)[1] if rows else np.empty((0, 0), np.float32)
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:
-        """Row ids and texts of units created, edited, or made of turns that were erased, after `since`."""
+        """Row ids and texts of units created, edited in place, or whose source turns were reworded or erased, after `since`."""
         rows = fetched(self._connection, _TEXTS, {"bank": self._bank, "since": since})
         rows.sort(key=lambda row: int(row[0]))
         ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
         return ids, [row[1] if isinstance(row[1], str) else "" for row in rows]
 
     def told(self, ids: IntArray) -> list[str]:
-        """The texts of these units with the turns they were made from; empty for those without any beside themselves."""
+        """The texts of these units (by row id, ascending), each with the source turns it was made from, a line each, by time.
+
+        Empty for a unit without any beside itself. Of a message that was edited it is the latest wording.
+        """
         lines: dict[int, list[str]] = {}
         for unit, text, line in fetched(self._connection, _TOLD, {"bank": self._bank, "ids": ids.tolist()}):
             lines.setdefault(unit, [text]).append(line)
         return ["\n".join(lines.get(row, ())) for row in ids.tolist()]
 
     def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
-        """Units by row, links by (source, target, code) and mentions by (unit, entity) created after `since`."""
+        """Memories, links and mentions created after `since`; entities by row id. Turns that wait are not in it."""
         edges = links_since(self._connection, self._bank, since)
         row = self._connection.execute(_MENTIONS, {"bank": self._bank, "since": since}).one()
         of_unit, of_entity = map(integers, row)
@@ -402,7 +419,7 @@ class SqliteFeed:
         return self._ids(_MEMORIES, since), edges, Mentions(of_unit[order], of_entity[order])
 
     def mentioned(self, more_than: float) -> tuple[IntArray, IntArray]:
-        """Row ids and degrees of entities that more than so many units mention, ascending."""
+        """Row ids (n,), ascending, of entities that more than so many units mention, and how many units do, (n,)."""
         row = self._connection.execute(_MENTIONED, {"bank": self._bank, "more_than": int(more_than)}).one()
         ids, degrees = map(integers, row)
         order = np.argsort(ids)
@@ -421,11 +438,11 @@ class SqliteFeed:
         return self._removed[since]
 
     def erased(self, since: int) -> bool:
-        """Whether anything was erased after `since`."""
+        """Whether anything was erased after `since`: then what an index dropped before must leave its files, too."""
         return self._last_erasure > since
 
     def roles(self) -> IntArray:
-        """Row ids of entities that have a role, ascending."""
+        """Row ids of entities with a role (user, agent, speaker), ascending."""
         return self._ids(_ROLES, 0)
 
     def _number(self, statement: Select[Any]) -> int:

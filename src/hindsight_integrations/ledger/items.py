@@ -135,8 +135,8 @@ _DELETE_DONE = delete(tasks).where(*_expiry_tasks, tasks.c.state == TaskState.DO
 SOONEST = timedelta(seconds=1)  # items that expire together go together; what has expired is hidden anyway
 
 
-class ItemReads(BankReads):
-    """The part of `LedgerReader` about items."""
+class ItemReader(BankReads):
+    """Reads of items."""
 
     def items(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> list[Item | None]:
         """The item of each key, or None."""
@@ -150,7 +150,7 @@ class ItemReads(BankReads):
         return [by_key.get((tuple(namespace), key)) for namespace, key in keys]
 
     def items_at(self, bank: str, rows: Sequence[int], now: datetime) -> dict[int, Item]:
-        """Items by row id."""
+        """Items by row id; unknown ones are left out."""
         with self._at(bank) as (connection, row):
             values = {"rows": rows, "of": row, "now": to_micros(now)}
             return dict(_sound(bank, fetched(connection, _BY_ROWS, values)))
@@ -165,24 +165,33 @@ class ItemReads(BankReads):
         limit: int,
         offset: int = 0,
     ) -> list[tuple[int, Item]]:
-        """Items under a prefix, the newest first."""
+        """Items whose namespace begins with these labels, the newest first, then by namespace and key.
+
+        Args:
+            bank: the bank.
+            prefix: labels; none means all.
+            now: the moment.
+            searchable: only those with texts, or without any; None means both.
+            limit: at most so many.
+            offset: so many are passed over.
+        """
         with self._at(bank) as (connection, row):
             values = {**_under(prefix, row), "now": to_micros(now), "limit": limit, "offset": offset}
             return _sound(bank, fetched(connection, _LISTINGS[searchable], values))
 
     def damaged_items(self, bank: str) -> tuple[str, ...]:
-        """Key and namespace of the items that are not what was written."""
+        """Key and namespace of the items that are not what was written, expired ones included. Reads all of them."""
         with self._at(bank) as (connection, row):
             return damaged_items(connection, row)
 
     def item_namespaces(self, bank: str, prefix: Namespace, now: datetime) -> list[Namespace]:
-        """Namespaces under a prefix, in order."""
+        """Namespaces with at least one item that begin with these labels, in order."""
         with self._at(bank) as (connection, row):
             texts = connection.execute(_NAMESPACES, {**_under(prefix, row), "now": to_micros(now)}).scalars()
             return sorted(map(namespace_from, texts))
 
     def item_unit_ids(self, bank: str, keys: Sequence[ItemKey]) -> frozenset[str]:
-        """Ids of the units that are texts of these items."""
+        """Ids of the units that are texts of these items, expired ones included."""
         with self._at(bank) as (connection, row):
             return frozenset(
                 unit
@@ -284,13 +293,22 @@ def enqueue_expiry(connection: Connection, bank: int, clock: datetime, now: date
     enqueue(connection, bank, [TaskWrite(TaskKind.EXPIRE_ITEMS, "{}", delay)], clock)
 
 
-class SqliteItems:
-    """`ItemWriter` over the writer's connection; see the port."""
+class ItemWriter:
+    """What changes items, each call a transaction. The revision rises where units come or go."""
 
     _database: Database
 
     def write_items(self, bank: str, writes: Sequence[ItemWrite | ItemDelete], now: datetime) -> int:
-        """Put and delete, all or nothing; the bank's revision afterwards."""
+        """Put and delete, each key at most once, all or nothing; returns the bank's revision.
+
+        A put keeps `created_at` of the item it takes the place of, unless that has expired. Units that are its texts no
+        more are removed, and counted as residue: their words stay in files until `scrub_items`. Where an item will expire, a
+        task `EXPIRE_ITEMS` is enqueued.
+
+        Raises:
+            RevisionConflict: a unit comes without its vector and is not there any more; nothing was written.
+            InvalidRequest: vectors do not fit those of the bank.
+        """
         with self._database.writing() as connection:
             row = find_bank(connection, bank)
             target = Target(connection, row.id, row.revision + 1)
@@ -318,7 +336,11 @@ class SqliteItems:
             return run_many(connection, _REFRESH, [{**values, "now": to_micros(now)} for values in named])
 
     def expire_items(self, bank: str, now: datetime, claims: Collection[TaskClaim] = ()) -> int:
-        """Delete what has expired, complete these tasks, and enqueue the next."""
+        """Delete what has expired, complete these tasks, and enqueue the next; returns how many were deleted.
+
+        Raises:
+            TaskClosed: a lease is its task's no more; nothing was deleted.
+        """
         with self._database.writing() as connection:
             row, clock = find_bank(connection, bank), self._database.clock.now()
             complete(connection, row.id, claims, clock)
@@ -330,7 +352,7 @@ class SqliteItems:
             return len(expired)
 
     def forget_items(self, bank: str, namespace: Namespace, key: str | None) -> int:
-        """Delete an item, or all under a prefix, as an erasure."""
+        """Delete an item, or with no key all under a prefix, as an erasure: the files are to be scrubbed; returns how many."""
         with self._database.writing() as connection:
             row = find_bank(connection, bank)
             if key is None:
@@ -345,12 +367,12 @@ class SqliteItems:
             return len(rows)
 
     def item_residue(self, bank: str) -> int:
-        """How many values and texts wait to be scrubbed."""
+        """How many values and texts were deleted or replaced since the files were last scrubbed of them."""
         with self._database.reading() as connection:
             return _residue(connection, find_bank(connection, bank).id)
 
     def begin_item_scrub(self, bank: str) -> bool:
-        """Make the indexes write what was removed, and have `scrub` made up for after a kill."""
+        """Make the indexes write what was removed, and have `scrub` made up for after a kill; False if there is no residue."""
         with self._database.writing() as connection:
             row = find_bank(connection, bank)
             if not _residue(connection, row.id):
@@ -359,7 +381,7 @@ class SqliteItems:
             return True
 
     def expired_banks(self, now: datetime) -> list[str]:
-        """Banks that hold expired items or residue."""
+        """Banks that hold expired items, and those of which texts are to be scrubbed."""
         with self._database.reading() as connection:
             return list(connection.execute(_EXPIRED_BANKS, {"now": to_micros(now)}).scalars())
 

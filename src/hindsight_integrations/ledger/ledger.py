@@ -15,23 +15,23 @@ from sqlalchemy import Connection, bindparam, func, select, update
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger import tables
-from hindsight_integrations.ledger.archive import SqliteArchive
+from hindsight_integrations.ledger.archive import Archivist
 from hindsight_integrations.ledger.checksums import vector_checksum
 from hindsight_integrations.ledger.commit import commit
 from hindsight_integrations.ledger.databases import Database, SqliteDatabase
-from hindsight_integrations.ledger.edits import SqliteEdits
-from hindsight_integrations.ledger.entities import EntityReader, SqliteEntityChanges
-from hindsight_integrations.ledger.erasure import SqliteErasure
-from hindsight_integrations.ledger.feed import SqliteFeed
-from hindsight_integrations.ledger.items import ItemReads, SqliteItems
+from hindsight_integrations.ledger.edits import UnitEditor
+from hindsight_integrations.ledger.entities import EntityEditor, EntityReader
+from hindsight_integrations.ledger.erasure import Eraser
+from hindsight_integrations.ledger.feed import Feed
+from hindsight_integrations.ledger.items import ItemReader, ItemWriter
 from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.mental_models import (
-    MentalModelReads,
-    SqliteMentalModels,
+    MentalModelReader,
+    MentalModelWriter,
     changes_facts,
     enqueue_refreshes,
 )
-from hindsight_integrations.ledger.observations import ObservationReads, observe_changed
+from hindsight_integrations.ledger.observations import ObservationReader, observe_changed
 from hindsight_integrations.ledger.opening import (
     IndexMarks,
     no_index_marks,
@@ -39,12 +39,12 @@ from hindsight_integrations.ledger.opening import (
     open_for_writing,
 )
 from hindsight_integrations.ledger.opinions import (
-    OpinionReads,
+    OpinionReader,
     brings_evidence,
     enqueue_reinforcement,
 )
-from hindsight_integrations.ledger.profile_changes import ProfileReads, SqliteProfiles
-from hindsight_integrations.ledger.records import RecordReader, SqliteCategoryChanges
+from hindsight_integrations.ledger.profile_changes import ProfileReader, ProfileWriter
+from hindsight_integrations.ledger.records import CategoryEditor, RecordReader
 from hindsight_integrations.ledger.rows import (
     BankRow,
     fields_text,
@@ -54,39 +54,51 @@ from hindsight_integrations.ledger.rows import (
 )
 from hindsight_integrations.ledger.rules import bank_key, check_vectors
 from hindsight_integrations.ledger.sql import insert, run_many
-from hindsight_integrations.ledger.tables import banks, units, vectors
-from hindsight_integrations.ledger.tasks import SqliteTasks
-from hindsight_integrations.ledger.turns import SqliteTurns, ThreadReads
+from hindsight_integrations.ledger.tables import banks, units
+from hindsight_integrations.ledger.tasks import TaskQueue
+from hindsight_integrations.ledger.turns import ThreadReader, TurnReader
 from hindsight_integrations.ledger.units import UnitReader
+from hindsight_integrations.ledger.values import BankHeader, Receipt
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.clock import Clock, SystemClock
-from hindsight_integrations.ports.ledger import BankHeader, Receipt
 
 IN_MEMORY: Literal[":memory:"] = ":memory:"
 
 
-class SqliteSnapshot(
+class LedgerReader(
     UnitReader,
     RecordReader,
     EntityReader,
-    ObservationReads,
-    OpinionReads,
-    ProfileReads,
-    MentalModelReads,
-    ThreadReads,
-    ItemReads,
-    SqliteTurns,
+    ObservationReader,
+    OpinionReader,
+    ProfileReader,
+    MentalModelReader,
+    ThreadReader,
+    ItemReader,
+    TurnReader,
 ):
+    """Reads of one bank, bounded by their arguments. Row ids are int64 and never reused, forgotten ones included.
+
+    Raises:
+        BankNotFound: by every method, where there is no such bank.
+    """
+
+    def snapshot(self, bank: str) -> AbstractContextManager[LedgerReader]:
+        """Several reads of one state of the bank; within a snapshot or a transaction, of its state."""
+        raise NotImplementedError
+
+
+class Snapshot(LedgerReader):
     """Reads on a connection that stands at one state of the ledger."""
 
     def __init__(self, connection: Connection, row: BankRow, bank: str) -> None:
         self._connection, self._rows = connection, {bank: row.id}
 
-    def snapshot(self, bank: str) -> AbstractContextManager[SqliteSnapshot]:  # noqa: ARG002 - of any reader
-        """This state."""
+    def snapshot(self, bank: str) -> AbstractContextManager[Snapshot]:  # noqa: ARG002 - of any reader
+        """Several reads of one state of the bank; within a snapshot or a transaction, of its state."""
         return nullcontext(self)
 
     def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
@@ -95,24 +107,42 @@ class SqliteSnapshot(
         return nullcontext((self._connection, self._rows[bank]))
 
 
-class SqliteTransaction(SqliteSnapshot):
-    """Reads and a commit on the writer's connection; see the port."""
+class Transaction(Snapshot):
+    """One bank, held against other writers from the first read to the commit.
+
+    All reads of the bank and `feed` show the same state. Left without a commit, or by an exception, it changes nothing.
+    """
 
     def __init__(self, database: Database, connection: Connection, bank: str) -> None:
-        self._feed = SqliteFeed(connection, bank, database)
+        self._feed = Feed(connection, bank, database)
         super().__init__(connection, self._feed.bank, bank)
         self._database, self._bank, self._done = database, bank, False
 
     @property
-    def feed(self) -> SqliteFeed:
-        """The bank as this transaction sees it."""
+    def feed(self) -> Feed:
+        """The bank as this transaction sees it: what an index that is behind catches up from before deciding."""
         return self._feed
 
     def commit(self, writes: WriteSet) -> Receipt:
-        """Write everything, or nothing; see the port.
+        """Write everything, or nothing; once.
+
+        Units, entities, mentions and links already there (by their ids) are left as they are; documents, the positions
+        of chunks and the latest version of each message become what the write set says. So the same write set twice
+        changes nothing the second time. A closed event sets the unit's `closed_at`, a restored
+        one clears it. What is `observed` of an entity takes the place of what was made of it before; an event of a fact
+        ends what was made of that. A unit of the opinion
+        network that comes without a formation or a rewording becomes an opinion that was given. The newest wording of an
+        opinion is closed with the last of its grounds, and restored with one of them. Facts that come or are restored, and
+        opinions that are formed, enqueue the task `REINFORCED`, if an opinion is held that was not looked at with all valid
+        facts (`facts_since` of its `assessed_to`). An empty write set does not raise the revision, nor does one with nothing but
+        a profile.
 
         Raises:
-            RuntimeError: this transaction has committed already.
+            RevisionConflict: the bank's revision is not `writes.expected_revision`, or its newest change of profile not
+                `writes.profile.expected`, or a fact that was observed is not what it was at `writes.observed.at_revision`;
+                nothing was written.
+            TaskClosed: a lease of `writes.completed_tasks` is its task's no more; nothing was written.
+            InvalidRequest: the write set refers to what is not there, or is of another bank; nothing was written.
         """
         if self._done:
             raise RuntimeError("a transaction commits once; open another one")
@@ -132,31 +162,30 @@ class SqliteTransaction(SqliteSnapshot):
         return receipt
 
 
-class SqliteLedger(
-    UnitReader,
-    RecordReader,
-    EntityReader,
-    ObservationReads,
-    OpinionReads,
-    ProfileReads,
-    MentalModelReads,
-    ThreadReads,
-    ItemReads,
-    SqliteTurns,
-    SqliteErasure,
-    SqliteItems,
-    SqliteEdits,
-    SqliteEntityChanges,
-    SqliteCategoryChanges,
-    SqliteArchive,
-    SqliteProfiles,
-    SqliteMentalModels,
-    SqliteTasks,
+class Ledger(
+    LedgerReader,
+    Eraser,
+    ItemWriter,
+    UnitEditor,
+    EntityEditor,
+    CategoryEditor,
+    Archivist,
+    ProfileWriter,
+    MentalModelWriter,
+    TaskQueue,
 ):
-    """Ledger in `<data directory>/ledger.sqlite`, or in memory. Reads run on one connection a thread.
+    """The durable record: its banks, and how to read, follow and write one. Everything else can be rebuilt from it.
 
-    Beyond the port: a write set that is wholly there already does not raise the revision; `set_embedder` raises it
-    only where it replaces vectors.
+    In `<data directory>/ledger.sqlite`, or in memory. Reads are safe from any thread and never wait for a writer's decision.
+    What writes is called from one thread at a time (the engine's writer). A commit is one transaction: all of it or
+    none of it survives a kill at any moment. Blocks opened by `snapshot`, `feed` and `transaction` belong to the thread that
+    opened them. What changes a bank's content raises its revision; what changes links or mentions in place raises the feed's
+    `graph_epoch` with it. A write set that is wholly there already does not raise the revision.
+
+    Raises:
+        BankNotFound: by every method but `create_bank`, where there is no such bank.
+        LedgerReadOnly: by every method that writes, where the ledger cannot be written.
+        EngineClosed: by every method, after `close`.
     """
 
     def __init__(self, database: Database) -> None:
@@ -174,7 +203,7 @@ class SqliteLedger(
         observing: timedelta | None = None,
         refreshing: timedelta = timedelta(0),
         reinforcing: timedelta = timedelta(0),
-    ) -> SqliteLedger:
+    ) -> Ledger:
         """Open a data directory, creating it if need be; ":memory:" gives a ledger of its own that dies on close.
 
         Args:
@@ -225,7 +254,7 @@ class SqliteLedger(
         )
 
     def close(self) -> None:
-        """Release the file and its lock. Idempotent."""
+        """Release the storage and its lock. Idempotent."""
         self._database.close()
 
     def banks(self) -> list[BankHeader]:
@@ -253,14 +282,26 @@ class SqliteLedger(
             connection.execute(update(tables.ledger).values(banks=newest))
         return self.bank(name)
 
-    def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, matrix: Matrix) -> int:
-        """Record who makes the bank's vectors and replace those of `ids`; returns the revision. See the port."""
+    def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:
+        """Record who makes the bank's vectors and replace the vectors of `ids`; returns the new revision.
+
+        With no ids it only records the embedder. The feed then reports those vectors again.
+
+        Args:
+            bank: the bank.
+            embedder: who makes its vectors from now on.
+            ids: row ids (n,).
+            vectors: their vectors, (n, dimension), unit norm.
+
+        Raises:
+            InvalidRequest: some of the bank's vectors would keep another dimension.
+        """
         with self._database.writing() as connection:
             row = find_bank(connection, bank)
             own = set(connection.scalars(_UNITS, {"bank": row.id}))
             covers = row.dimension in {None, embedder.dimension} or own <= set(ids.tolist())
-            check_vectors(ids, matrix, embedder.dimension, covers_bank=covers)
-            blobs = (vector.tobytes() for vector in np.asarray(matrix, "<f4"))
+            check_vectors(ids, vectors, embedder.dimension, covers_bank=covers)
+            blobs = (vector.tobytes() for vector in np.asarray(vectors, "<f4"))
             replaced = run_many(
                 connection,
                 _PUT_VECTOR,
@@ -284,31 +325,31 @@ class SqliteLedger(
         return revision
 
     def revision(self, bank: str) -> int:
-        """The bank's current revision."""
+        """The bank's current revision: the cheapest read, made before others to see whether anything is new."""
         with self._database.reading() as connection:
             return find_bank(connection, bank).revision
 
     def problems(self) -> tuple[str, ...]:
-        """What the database finds wrong with its own files."""
+        """What is wrong with the storage itself, as far as it can tell by reading all of it; empty if nothing."""
         return self._database.problems()
 
     @contextmanager
-    def snapshot(self, bank: str) -> Iterator[SqliteSnapshot]:
-        """Several reads of one state of the bank."""
+    def snapshot(self, bank: str) -> Iterator[Snapshot]:
+        """Several reads of one state of the bank; within a snapshot or a transaction, of its state."""
         with self._database.reading() as connection:
-            yield SqliteSnapshot(connection, find_bank(connection, bank), bank)
+            yield Snapshot(connection, find_bank(connection, bank), bank)
 
     @contextmanager
-    def feed(self, bank: str) -> Iterator[SqliteFeed]:
-        """What was committed, of one state of the bank."""
+    def feed(self, bank: str) -> Iterator[Feed]:
+        """The bank as this transaction sees it: what an index that is behind catches up from before deciding."""
         with self._database.reading() as connection:
-            yield SqliteFeed(connection, bank, self._database)
+            yield Feed(connection, bank, self._database)
 
     @contextmanager
-    def transaction(self, bank: str) -> Iterator[SqliteTransaction]:
-        """Hold the ledger against other writers, to decide and commit."""
+    def transaction(self, bank: str) -> Iterator[Transaction]:
+        """Hold a bank against other writers, to decide on it and commit. No model is called inside."""
         with self._database.deciding() as connection:
-            yield SqliteTransaction(self._database, connection, bank)
+            yield Transaction(self._database, connection, bank)
 
     @contextmanager
     def _at(self, bank: str) -> Iterator[tuple[Connection, int]]:
@@ -326,7 +367,7 @@ _BANKS = select(
 ).order_by(banks.c.name)
 _BANK = _BANKS.where(banks.c.name == bindparam("name"))
 _UNITS = select(units.c.id).where(units.c.bank == bindparam("bank"))
-_vector = insert(vectors)
+_vector = insert(tables.vectors)
 _PUT_VECTOR = _vector.on_conflict_do_update(
     index_elements=["unit"],
     set_={name: _vector.excluded[name] for name in ("vector", "revision", "checksum")},

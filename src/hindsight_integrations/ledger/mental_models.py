@@ -158,11 +158,11 @@ def _enqueue(database: Database, connection: Connection, bank: int, models: Iter
     enqueue_keys(connection, bank, writes, database.clock.now())
 
 
-class MentalModelReads(BankReads):
-    """The part of `LedgerReader` about mental models and directives."""
+class MentalModelReader(BankReads):
+    """Reads of mental models and directives."""
 
     def mental_models(self, bank: str) -> list[MentalModel]:
-        """All of them, by name; see the port."""
+        """All of them, by name. One that is `withdrawn` has no text; `stale` is false: that is not the ledger's to judge."""
         with self._at(bank) as (connection, row):
             models = connection.execute(_MODELS, {"of": row}).all()
             standing = [model.id for model in models if not model.withdrawn]
@@ -178,19 +178,31 @@ class MentalModelReads(BankReads):
             return [_directive(directive) for directive in connection.execute(_DIRECTIVES, {"bank": row})]
 
     def changed_facts(self, bank: str, revision: int, limit: int) -> IntArray:
-        """Row ids of facts that came or changed after a revision, the latest first."""
+        """Row ids of world and experience memories that came, were corrected, closed or restored after a revision.
+
+        The latest first, at most so many.
+        """
         with self._at(bank) as (connection, row):
             values = {"bank": row, "revision": revision, "limit": limit}
             return np.array(connection.execute(_CHANGED_FACTS, values).scalars().all(), np.int64)
 
 
-class SqliteMentalModels:
-    """The part of `LedgerMaintenance` that makes and removes mental models and directives."""
+class MentalModelWriter:
+    """Creates and deletes mental models and directives; a transaction each, none raises the revision."""
 
     _database: Database
 
     def create_mental_model(self, bank: str, model: MentalModel, *, most: int) -> None:
-        """Keep a standing question; see the port."""
+        """Keep a standing question, without an answer; one that is refreshed by itself is enqueued.
+
+        Args:
+            bank: the bank.
+            model: id, name, question, tags, trigger, size and time.
+            most: how many a bank may have.
+
+        Raises:
+            InvalidRequest: there is one of that name, or there are as many as there may be.
+        """
         with self._database.writing() as connection:
             row = find_bank(connection, bank).id
             names = connection.execute(_NAMES, {"of": row}).scalars().all()
@@ -216,14 +228,18 @@ class SqliteMentalModels:
                 _enqueue(self._database, connection, row, [model.id])
 
     def delete_mental_model(self, bank: str, model_id: str) -> bool:
-        """Delete one with its text and its task; see the port."""
+        """Delete a mental model with its text and its task; False if there is none."""
         with self._database.writing() as connection:
             values = {"of": find_bank(connection, bank).id, "model": model_id}
             connection.execute(_DELETE_TASK, values)
             return connection.execute(_DELETE, values).rowcount > 0
 
     def add_directive(self, bank: str, directive: Directive, *, most: int) -> Directive:
-        """Keep a directive; see the port."""
+        """Keep a directive; the one that is there already, if text and tags are the same.
+
+        Raises:
+            InvalidRequest: there are as many as there may be.
+        """
         with self._database.writing() as connection:
             row = find_bank(connection, bank).id
             values = {"bank": row, "text": directive.text, "tags": json.dumps(directive.tags)}

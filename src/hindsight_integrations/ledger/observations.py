@@ -44,11 +44,11 @@ from hindsight_integrations.ledger.tables import (
     validity_events,
 )
 from hindsight_integrations.ledger.tasks import enqueue_keys
+from hindsight_integrations.ledger.values import Observed
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.model.writes import ObservedWrite, WriteSet
 from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.ports.ledger import Observed
 
 NO_PAYLOAD = "{}"  # all there is to know of it is the entity, its key
 
@@ -151,11 +151,11 @@ _FACTS_UNDER = (
 )
 
 
-class ObservationReads(BankReads):
-    """The part of `LedgerReader` about observations."""
+class ObservationReader(BankReads):
+    """Reads of observations."""
 
     def entity_facts(self, bank: str, entity_id: str) -> IntArray:
-        """Row ids of an entity's valid facts, ascending."""
+        """Row ids of the valid world and experience memories that mention an entity, ascending: F_e of paper eq. 6."""
         with self._at(bank) as (connection, row):
             facts = connection.scalars(_FACTS_OF, {"bank": row, "entity": entity_id})
             return np.fromiter(facts, np.int64)
@@ -176,12 +176,15 @@ class ObservationReads(BankReads):
         }
 
     def facts_changed(self, bank: str, entity_ids: Sequence[str]) -> frozenset[str]:
-        """Those of these entities that wait for observations."""
+        """Those of these entities whose facts have changed since they were summed up, or never were summed up."""
         with self._at(bank) as (connection, row):
             return frozenset(connection.scalars(_WAITING_AMONG, {"bank": row, "ids": entity_ids}))
 
     def grounds_of(self, bank: str, ids: IntArray) -> dict[int, tuple[str, ...]]:
-        """Ids of the facts each of these observations was made from."""
+        """Ids of the facts that each of these observations (by row id) was made from, in the order they were retained.
+
+        Units that were not made from facts are left out.
+        """
         with self._at(bank) as (connection, row):
             return dict(grouped(connection.execute(_FACTS_UNDER, {"rows": ids.tolist(), "bank": row})))
 

@@ -185,11 +185,14 @@ _VALIDITY = (
 _UNIT_IDS = select(units.c.id, units.c.unit_id).where(among(units.c.id, "rows"))
 
 
-class OpinionReads(BankReads):
-    """The part of `LedgerReader` about opinions."""
+class OpinionReader(BankReads):
+    """Reads of opinions."""
 
     def opinions(self, bank: str, opinion_ids: Sequence[str] | None = None) -> list[OpinionLog]:
-        """These opinions, or all, in the order they were formed."""
+        """These opinions, or all, in the order they were formed; those without a valid wording too.
+
+        Unknown ids and opinions that cannot be read are left out.
+        """
         with self._at(bank) as (connection, row):
             if opinion_ids is None:
                 rows = fetched(connection, _ALL_OPINIONS, {"bank": row})
@@ -198,18 +201,18 @@ class OpinionReads(BankReads):
             return _logs(connection, bank, row, rows) if rows else []
 
     def opinions_of(self, bank: str, ids: IntArray) -> dict[int, str]:
-        """Opinion id of each of these units that is a wording of one."""
+        """Opinion id of each of these units (by row id) that is a wording of one; others are left out."""
         with self._at(bank) as (connection, row):
             return dict(connection.execute(_OPINIONS_OF, {"rows": ids.tolist(), "bank": row}).all())
 
     def formed_by(self, bank: str, operation: str) -> tuple[str, ...] | None:
-        """Ids of the opinions a reflection formed; None if none of that key was recorded."""
+        """Ids of the opinions a reflection formed, by its operation key; None if none of that key was recorded."""
         with self._at(bank) as (connection, row):
             ids = connection.scalars(_FORMED_BY, {"bank": row, "operation": operation}).all()
             return tuple(opinion for opinion in ids if opinion is not None) if ids else None
 
     def facts_since(self, bank: str, revision: int) -> IntArray:
-        """Row ids of the valid facts that came, or were corrected, after a revision."""
+        """Row ids of the valid world and experience memories that came, or were corrected, after a revision, ascending."""
         with self._at(bank) as (connection, row):
             facts = connection.scalars(_FACTS_SINCE, {"bank": row, "revision": revision})
             return np.fromiter(facts, np.int64)

@@ -36,36 +36,42 @@ _SET = update(banks).where(banks.c.id == bindparam("of")).values(profile=bindpar
 _MARK_UNSCRUBBED = insert(unscrubbed).on_conflict_do_nothing()
 
 
-class ProfileReads(BankReads):
-    """The part of `LedgerReader` about profiles."""
+class ProfileReader(BankReads):
+    """Reads of profiles."""
 
     def profile_changes(self, bank: str) -> list[ProfileChange]:
-        """Every profile the bank was given, by number."""
+        """Every profile the bank was given, by number; none for a bank that was never given one."""
         with self._at(bank) as (connection, row):
             return [_change(change) for change in connection.execute(_ALL, {"of": row})]
 
     def profile_change(self, bank: str, number: int | None = None) -> ProfileChange | None:
-        """One of them, the newest if no number is given."""
+        """One of them, the newest if no number is given; None if there is none."""
         query = _NEWEST if number is None else _BY_NUMBER
         with self._at(bank) as (connection, row):
             change = connection.execute(query, {"of": row, "number": number}).one_or_none()
             return _change(change) if change else None
 
     def profile_at(self, bank: str, moment: datetime) -> BankProfile:
-        """The profile the bank had at a moment."""
+        """The profile the bank had at a moment: a neutral one before its first change.
+
+        What takes effect in the second of the moment has taken effect.
+        """
         with self._at(bank) as (connection, row):
             end = to_micros(moment.replace(microsecond=0)) + _SECOND
             change = connection.execute(_BEFORE, {"of": row, "end": end}).one_or_none()
             return _change(change).profile if change else BankProfile()
 
 
-class SqliteProfiles:
-    """The part of `LedgerMaintenance` about profiles."""
+class ProfileWriter:
+    """Changes of profiles."""
 
     _database: Database
 
     def forget_profile_history(self, bank: str) -> int:
-        """Delete all changes but the newest; see the port."""
+        """Erase every profile the bank was given but the present one, which keeps its number; returns how many.
+
+        No commit: the revision stays. `scrub` removes them from the storage.
+        """
         with self._database.writing() as connection:
             row = find_bank(connection, bank).id
             count = connection.execute(_DELETE_OLD, {"of": row}).rowcount

@@ -332,12 +332,16 @@ _MEASURES = (
 
 
 class RecordReader(BankReads):
-    """The part of `LedgerReader` about records."""
+    """Reads of records."""
 
     def record_rows(
         self, bank: str, *, kind: RecordKind | None = None, category: str | None = None
     ) -> IntArray:
-        """Row ids of every unit with a record of this kind and category, ascending."""
+        """Row ids of every unit with a record of this kind and category (None means any), ascending; closed ones too.
+
+        A category is found by any of its spellings, without regard to case and white space; "" means none. It is complete,
+        so that sums are exact. One indexed query.
+        """
         statement, name = _UNITS_WITH_RECORDS, spelling_key(category or "")
         spelled = select(_SPELLINGS.category).where(
             _SPELLINGS.bank == bindparam("bank"), _SPELLINGS.name == bindparam("name")
@@ -353,14 +357,14 @@ class RecordReader(BankReads):
             return np.fromiter(rows, np.int64)
 
     def categories(self, bank: str, kind: RecordKind | None = None) -> list[RecordCategory]:
-        """Categories of records: by kind, the most used first, then by name."""
+        """Categories of records (of one kind, if given): by kind, the most used first, then by name."""
         with self._at(bank) as (connection, row):
             return list(listed_categories(connection, row, kind).values())
 
     def category_units(
         self, bank: str, kind: RecordKind | None = None
     ) -> dict[tuple[RecordKind, str], tuple[str, ...]]:
-        """Units of the values of each category's records, by kind and name, the most used first."""
+        """Units of the values of each category's records, by kind and name, the most used first; of those that have any."""
         measures: dict[tuple[RecordKind, str], list[str]] = defaultdict(list)
         with self._at(bank) as (connection, row):
             for of_kind, name, measure in connection.execute(_MEASURES, {"bank": row, "kinds": _kinds(kind)}):
@@ -377,13 +381,20 @@ _MOVE_SPELLINGS = (
 _MOVE_SOME_SPELLINGS = _MOVE_SPELLINGS.where(among(_SPELLINGS.name, "names"))
 
 
-class SqliteCategoryChanges:
-    """The part of `LedgerMaintenance` that says which spellings are one category."""
+class CategoryEditor:
+    """Merges and splits of categories."""
 
     _database: Database
 
     def merge_categories(self, bank: str, kind: RecordKind, keep: str, merged: str) -> RecordCategory:
-        """Move all records and spellings of one category to another; the merged one is removed."""
+        """Move all records and spellings of one category to another, which is returned; the merged one is removed.
+
+        Both are named by any of their spellings. `split_category` with the spellings of the merged one undoes it: each
+        record keeps the spelling it was given in.
+
+        Raises:
+            InvalidRequest: one of them is not known, or they are one.
+        """
         with self._database.writing() as connection:
             stored = find_bank(connection, bank)
             bank_row = stored.id
@@ -399,7 +410,13 @@ class SqliteCategoryChanges:
     def split_category(
         self, bank: str, kind: RecordKind, name: str, spellings: Sequence[str]
     ) -> RecordCategory:
-        """Make a new category of some spellings of another, with the records that were given in them."""
+        """Make a new category of some spellings of another, with the records that were given in them.
+
+        It is called by the first of them. Whoever merges the two again has what was before.
+
+        Raises:
+            InvalidRequest: the category is not known, has not these spellings, or one of them is its name.
+        """
         with self._database.writing() as connection:
             stored = find_bank(connection, bank)
             bank_row = stored.id

@@ -17,6 +17,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.ledger.sql import Values, among, lenient_text
 from hindsight_integrations.ledger.tables import banks, entities, records, units
+from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
 from hindsight_integrations.model.metadata import Metadata
@@ -33,7 +34,6 @@ from hindsight_integrations.model.units import (
     ValidityKind,
 )
 from hindsight_integrations.model.writes import UnitWrite
-from hindsight_integrations.ports.ledger import BankHeader
 
 T = TypeVar("T")
 

@@ -164,8 +164,13 @@ _ENQUEUE = _NEW_TASK.on_conflict_do_update(
 _ENQUEUE_ONE = _ENQUEUE.returning(tasks.c.id)
 
 
-class SqliteTasks:
-    """`LedgerTasks` over the ledger's database."""
+class TaskQueue:
+    """A queue with leases: a task whose holder was killed is due again once its lease has ended.
+
+    Many threads and processes may take from it at once. The time is the ledger's alone: callers give durations, so that
+    their clocks need not agree. A holder names its lease by a claim, and one whose lease is no longer the task's last
+    changes nothing. None of these methods raises a bank's revision.
+    """
 
     _database: Database
 
@@ -178,7 +183,21 @@ class SqliteTasks:
         besides: Collection[str] = (),
         early: bool = False,
     ) -> Task | None:
-        """Take the task due longest; see the port."""
+        """Take the task of these kinds that has been due longest; None if none is due.
+
+        Due are PENDING tasks whose time has come and LEASED ones whose lease has ended. The lease, counted as an attempt,
+        is durable before this returns.
+
+        Args:
+            kinds: what the caller can do.
+            lasting: how long the lease lasts unless it is renewed.
+            bank: of this bank alone; None takes from all, at the same cost however many there are.
+            besides: of none of these banks; who does one task of a bank at a time names those that are busy.
+            early: a task with a key that was not leased since it was enqueued is due whatever its delay.
+
+        Raises:
+            BankNotFound: there is no bank of that name.
+        """
         with self._database.writing() as connection:
             now = to_micros(self._database.clock.now())
             values = {**_kinds_besides(kinds, besides), "now": now, "until": now + lasting // _MICROSECOND}
@@ -188,7 +207,7 @@ class SqliteTasks:
             return None if task is None else _task_from(connection.execute(_TASK, {"id": task}).one())
 
     def renew_lease(self, claim: TaskClaim, *, lasting: timedelta) -> bool:
-        """Let a lease last longer; see the port."""
+        """Let a lease last so long from now on; False if it is the task's no more: taken over, taken back, or done."""
         with self._database.writing() as connection:
             until = to_micros(self._database.clock.now()) + lasting // _MICROSECOND
             return connection.execute(_RENEW, {**_claim(claim), "until": until}).rowcount > 0
@@ -196,7 +215,15 @@ class SqliteTasks:
     def fail_task(
         self, claim: TaskClaim, *, reason: str, retry_in: timedelta | None, counted: bool = True
     ) -> bool:
-        """Put a leased task back, or bury it; see the port."""
+        """End a lease without an outcome; False, and nothing is changed, if it is the task's no more.
+
+        Args:
+            claim: the lease.
+            reason: why, for people; replaces the task's reason.
+            retry_in: PENDING again, due so long from now; None makes it DEAD. DEAD and enqueued again meanwhile, it
+                begins anew.
+            counted: whether it was an attempt.
+        """
         with self._database.writing() as connection:
             now = to_micros(self._database.clock.now())
             if retry_in is None and connection.execute(_RESTART, {**_claim(claim), "now": now}).rowcount:
@@ -211,7 +238,7 @@ class SqliteTasks:
             return connection.execute(_FAIL, values).rowcount > 0
 
     def next_due(self, kinds: Collection[TaskKind], *, besides: Collection[str] = ()) -> timedelta | None:
-        """How long until the next is due; see the port."""
+        """How long until a task of these kinds is due in any bank but those: zero if one is, None if none waits."""
         with self._database.reading() as connection:
             firsts = connection.execute(_NEXT, _kinds_besides(kinds, besides)).scalars()
             due = min((first for first in firsts if first is not None), default=None)
@@ -225,13 +252,13 @@ class SqliteTasks:
             return {state: counts.get(state, 0) for state in TaskState}
 
     def make_due(self, bank: str, kinds: Collection[TaskKind]) -> int:
-        """Make waiting and dead tasks due; see the port."""
+        """PENDING and DEAD tasks of these kinds are due now, with no attempts counted; returns how many."""
         with self._database.writing() as connection:
             row, now = find_bank(connection, bank).id, to_micros(self._database.clock.now())
             return connection.execute(_MAKE_DUE, {"of": row, "kinds": sorted(kinds), "now": now}).rowcount
 
     def tasks(self, bank: str) -> list[Task]:
-        """All tasks of a bank by id."""
+        """All tasks of the bank, in the order they were first enqueued, those done and dead included."""
         with self._database.reading() as connection:
             rows = connection.execute(_BANK_TASKS, {"bank": find_bank(connection, bank).id})
             return [_task_from(row) for row in rows]

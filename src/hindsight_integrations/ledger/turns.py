@@ -124,24 +124,24 @@ _WAITING_AT = _MADE_FROM.with_only_columns(units.c.id, units.c.unit_id).where(
 )
 
 
-class ThreadReads(BankReads):
-    """The part of `LedgerReader` about threads."""
+class ThreadReader(BankReads):
+    """Reads of threads."""
 
     def thread_mark(self, bank: str, thread: str, namespace: str) -> ThreadMark:
-        """How far a thread was read."""
+        """How far a thread was read; of one never followed the mark of an empty list."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "thread": thread, "namespace": namespace}
             stored = connection.execute(_THREAD, values).first()
         return ThreadMark() if stored is None else ThreadMark(*stored[1:])
 
     def dropped_messages(self, bank: str, places: Sequence[Place]) -> frozenset[Place]:
-        """Which of these messages forks dropped."""
+        """Which of these messages forks dropped: no list of their thread has them on its branch."""
         with self._at(bank) as (connection, row):
             dropped = connection.execute(_DROPPED, place_values(row, places)) if places else ()
             return frozenset((thread, message) for thread, message in dropped)
 
     def thread(self, bank: str, thread: str, namespace: str) -> Thread:
-        """The whole log of a thread."""
+        """The whole log of a thread; an empty one if it was never followed."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "thread": thread, "namespace": namespace}
             stored = connection.execute(_THREAD, values).first()
@@ -181,16 +181,16 @@ def write_thread(connection: Connection, bank: int, writes: WriteSet) -> None:
     run_many(connection, _PUT_ENTRY, entries)
 
 
-class SqliteTurns(BankReads):
+class TurnReader(BankReads):
     """The part of the ledger's reads about source turns."""
 
     def turns(self, bank: str, places: Sequence[Place]) -> dict[Place, SourceTurn]:
-        """Turns by (thread, message id)."""
+        """The turns of these (thread, message id)."""
         with self._at(bank) as (connection, row):
             return _turns(connection, row, places)
 
     def turns_of_units(self, bank: str, ids: IntArray) -> dict[int, tuple[SourceTurn, ...]]:
-        """The turns each of these units was made from, by time."""
+        """The turns that each of these units (by row id) was made from, by time; units without any are left out."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "ids": ids.tolist()}
             sources = connection.execute(_OF_UNITS, values).all() if len(ids) else ()
@@ -202,14 +202,17 @@ class SqliteTurns(BankReads):
         return {unit: tuple(sorted(some, key=_in_time)) for unit, some in by_unit.items()}
 
     def thread_turns(self, bank: str, thread: str) -> list[SourceTurn]:
-        """The turns of a conversation, by time."""
+        """The turns of a conversation, by time, then by message id."""
         with self._at(bank) as (connection, row):
             messages = connection.execute(_OF_THREAD, {"bank": row, "thread": thread})
             stored = _turns(connection, row, [(thread, message) for thread, message in messages])
         return sorted(stored.values(), key=_in_time)
 
     def turns_saying(self, bank: str, words: str) -> list[Place]:
-        """The turns whose text has these words, by time."""
+        """(thread, message id) of every turn whose text has these words in this order, by time, then by message id.
+
+        Compared by `folded_text`: without regard to case, diacritics and white space. Reads every turn of the bank.
+        """
         wanted = folded_text(words)
         saying = []
         with self._at(bank) as (connection, row):

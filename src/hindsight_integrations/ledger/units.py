@@ -34,11 +34,11 @@ from hindsight_integrations.ledger.tables import (
     validity_events,
     vectors,
 )
+from hindsight_integrations.ledger.values import StoredDocument
 from hindsight_integrations.model.time import from_micros
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, MessageKey, Place
 from hindsight_integrations.ports.arrays import IntArray, Vector
-from hindsight_integrations.ports.ledger import StoredDocument
 
 _RECORDS = SEALED_COLUMNS.index("records")
 
@@ -152,36 +152,36 @@ _COUNT_MEMORIES = select(_COUNT.scalar_subquery() - _OTHERS[0] - _OTHERS[1] - _O
 
 
 class UnitReader(BankReads):
-    """The part of `LedgerReader` about units and what they stand on."""
+    """Reads of units and what they stand on."""
 
     def count(self, bank: str) -> int:
-        """How many memories the bank holds, closed ones included."""
+        """How many memories the bank holds, closed ones included; turns that wait are none."""
         with self._at(bank) as (connection, row):
             return count_memories(connection, row)
 
     def latest_mention(self, bank: str) -> datetime | None:
-        """The mention time of what was written last; one query by the index on `created`."""
+        """The mention time of what was written last, the latest of one commit; None if the bank holds nothing."""
         with self._at(bank) as (connection, row):
             micros = connection.scalar(_LATEST_MENTION, {"bank": row})
             return None if micros is None else from_micros(micros)
 
     def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
-        """Units by row id; unknown ids, those of other banks and damaged ones are left out."""
+        """The units of these row ids; unknown ids and damaged units are left out. Two queries."""
         with self._at(bank) as (connection, row):
             return sound_units(connection, bank, row, ids)
 
     def damaged(self, bank: str, ids: IntArray | None = None) -> tuple[str, ...]:
-        """Unit ids of those that are not what was written."""
+        """Unit ids of those of these units (of all, if None) that are not what was written, in row order."""
         with self._at(bank) as (connection, row):
             return tuple(damaged_units(connection, row, ids).values())
 
     def damaged_vectors(self, bank: str) -> tuple[str, ...]:
-        """Unit ids of the units whose vector is not what was written."""
+        """Unit ids of the units whose stored vector is not what was written, in row order."""
         with self._at(bank) as (connection, row):
             return tuple(damaged_vectors(connection, row).values())
 
     def row_ids(self, bank: str, unit_ids: Sequence[str]) -> dict[str, int]:
-        """Row ids of unit ids; unknown ones are left out."""
+        """Row ids of these unit ids; unknown ones are left out."""
         with self._at(bank) as (connection, row):
             return unit_rows(connection, row, unit_ids)
 
@@ -197,14 +197,14 @@ class UnitReader(BankReads):
             return {unit: np.frombuffer(vector, "<f4").astype(np.float32) for unit, vector in rows}
 
     def link_counts(self, bank: str, ids: IntArray, code: int) -> dict[int, int]:
-        """How many links of one code each of these units has, in either direction; units without any are left out."""
+        """How many links of one code (LINK_CODES) each of these units has, in either direction; units without any are left out."""
         with self._at(bank) as (connection, row):
             values = {"ids": ids.tolist(), "bank": row, "code": code}
             rows = connection.execute(_LINK_COUNTS, values) if len(ids) else ()
             return {unit: count for unit, count in rows if count}
 
     def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
-        """A unit's validity log, by effective time, then in the order recorded."""
+        """A unit's validity log, by effective time, then in the order recorded; empty for an unknown unit."""
         with self._at(bank) as (connection, row):
             events = connection.execute(_VALIDITY, {"bank": row, "unit_id": unit_id})
             return [event_from(event[:-1], event[-1]) for event in events]
@@ -216,7 +216,7 @@ class UnitReader(BankReads):
             return [event_from(event[:-1], event[-1]) for event in events]
 
     def items_of(self, bank: str, ids: IntArray) -> dict[int, tuple[int, ...]]:
-        """Row ids of the items of these documents, closed ones included, by number; units without any are left out."""
+        """Row ids of the items of these documents (by row id), closed ones included, by number; others are left out."""
         items: dict[int, tuple[int, ...]] = {}
         with self._at(bank) as (connection, row):
             rows = connection.execute(_ITEMS, {"ids": ids.tolist(), "bank": row}) if len(ids) else ()
@@ -231,7 +231,7 @@ class UnitReader(BankReads):
             return [(from_micros(made_at), tuple(json.loads(fields))) for made_at, fields in edits]
 
     def known_messages(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
-        """Which of the messages are in the ledger, with no other version of them retained later."""
+        """Which of these messages were retained already, and in no other wording since: the latest version counts."""
         with self._at(bank) as (connection, row):
             values = place_values(row, (key.place for key in keys))
             versions = connection.execute(_VERSIONS, values).all() if keys else []
@@ -260,7 +260,10 @@ class UnitReader(BankReads):
     def units_of_messages(
         self, bank: str, messages: Sequence[Place], *, closed: bool = False, waiting: bool = False
     ) -> IntArray:
-        """Row ids of the valid (or of the closed) units with one of these (thread, message id) among their sources, ascending."""
+        """Row ids of the valid (or of the closed) memories with one of these (thread, message id) among their sources, ascending.
+
+        Items of documents are among them. Turns that wait for extraction are among them if asked for.
+        """
         kinds = [UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM, *([UnitKind.TURN] if waiting else [])]
         with self._at(bank) as (connection, row):
             values = {"closed": closed, "kinds": kinds, **place_values(row, messages)}

@@ -35,7 +35,7 @@ IN_DOCUMENT = 3 * len(FactType)
 
 
 def no_gaps() -> IntArray:
-    """The gaps of units that were never restored: (0, 3), as in ports.ledger.UnitColumns."""
+    """The gaps of units that were never restored: (0, 3), as in `UnitColumns`."""
     return np.empty((0, 3), np.int64)
 
 

@@ -7,9 +7,9 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from hindsight_integrations.ledger.ledger import Ledger, LedgerReader, Transaction
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.keyword_index import KeywordIndex
-from hindsight_integrations.ports.ledger import Ledger, LedgerReader, Transaction
 from hindsight_integrations.ports.memory_graph import MemoryGraph
 from hindsight_integrations.search.bank_vectors import BankVectors, ScoringVectorIndex
 from hindsight_integrations.search.columns import Columns

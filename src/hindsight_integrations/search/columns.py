@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from hindsight_integrations.ledger.values import UnitColumns
 from hindsight_integrations.model.metadata import MetadataTest
 from hindsight_integrations.model.requests import TagAnd, TagGroup, TagLeaf, TagNot, TagsMatch
 from hindsight_integrations.model.time import SECOND, to_micros
@@ -23,7 +24,6 @@ from hindsight_integrations.ports.arrays import (
     IntArray,
     no_gaps,
 )
-from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.metadata_rows import MetadataRows
 
 Code = TypeVar("Code", bound=Hashable)
@@ -36,7 +36,7 @@ class Columns:
     """An immutable snapshot, ordered by row id; every array has length n.
 
     Attributes:
-        ids, types, starts, ends, mentioned, closed, tokens, compact, heads, lasting: as in ports.ledger.UnitColumns; turns that wait for
+        ids, types, starts, ends, mentioned, closed, tokens, compact, heads, lasting: as in `UnitColumns`; turns that wait for
             extraction, items of documents and texts of stored items have types of their own; `found_types` takes the first
             two in, nothing the last.
         tag_sets: position of each unit's tag set in `vocabulary`.
@@ -47,7 +47,7 @@ class Columns:
         thread_names: the distinct conversations of turns, the first one empty.
         speaker_names: the distinct speakers, the first one empty.
         metadata_rows: the distinct metadata; what later snapshots add to it is not of this one.
-        gaps: as in ports.ledger.UnitColumns.
+        gaps: as in `UnitColumns`.
     """
 
     ids: IntArray

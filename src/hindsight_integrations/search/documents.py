@@ -8,10 +8,10 @@ from datetime import datetime
 
 import numpy as np
 
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.documents import document_text, in_served_order
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import BoolArray, Hits, IntArray
-from hindsight_integrations.ports.ledger import LedgerReader
 from hindsight_integrations.search.columns import Columns, valid_at
 
 

@@ -8,9 +8,9 @@ from datetime import datetime
 
 import numpy as np
 
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.ports.ledger import LedgerReader
 
 
 def as_held(

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hindsight_integrations.ledger.values import ItemUnits
 from hindsight_integrations.model.items import Namespace
 from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.ports.ledger import ItemUnits
 
 
 def _nothing() -> IntArray:

@@ -21,9 +21,9 @@ import numpy as np
 
 from hindsight_evals.benchmarks.speed.clocks import milliseconds, percentiles
 from hindsight_integrations import MetadataFilter, MetadataGroup
+from hindsight_integrations.ledger.values import UnitColumns
 from hindsight_integrations.model.metadata import MetadataTest
 from hindsight_integrations.ports.arrays import NEVER, UNDATED
-from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.columns import with_metadata
 from hindsight_integrations.search.projection.bank_projection import GrowingColumns
 

@@ -33,7 +33,7 @@ from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.config import ObservationConfig, StorageConfig
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
@@ -144,7 +144,7 @@ def sessions(bank: MemoryBank, conversation: Conversation, facts: Facts, folder:
 
 def stale(bank: MemoryBank, folder: Path) -> int:
     """Entities whose facts changed since they were summed up."""
-    with closing(SqliteLedger.open(folder, read_only=True)) as ledger:
+    with closing(Ledger.open(folder, read_only=True)) as ledger:
         entities = [entity.id for entity in ledger.list_entities(bank.name, "", 100_000)]
         return sum(one.stale for one in ledger.observed(bank.name, entities).values())
 
@@ -152,7 +152,7 @@ def stale(bank: MemoryBank, folder: Path) -> int:
 def coverage(bank: MemoryBank, folder: Path) -> dict[str, int]:
     """(fact, entity) pairs: under an observation, listed as left out, and neither, which must be none."""
     found: Counter[str] = Counter()
-    with closing(SqliteLedger.open(folder, read_only=True)) as ledger:
+    with closing(Ledger.open(folder, read_only=True)) as ledger:
         entities = ledger.list_entities(bank.name, "", 100_000)
         made = ledger.observed(bank.name, [entity.id for entity in entities])
         for entity in entities:
@@ -197,7 +197,7 @@ def forgetting(bank: MemoryBank, folder: Path, copying: Copying | None) -> dict[
 
 def shown(bank: MemoryBank, folder: Path, count: int) -> None:
     """Print observations of the most mentioned entities, with how many facts stand under each."""
-    with closing(SqliteLedger.open(folder, read_only=True)) as ledger:
+    with closing(Ledger.open(folder, read_only=True)) as ledger:
         for entity in bank.entities.list(limit=1000):
             (made,) = ledger.observed(bank.name, [entity.id]).values()
             rows = ledger.row_ids(bank.name, made.units)

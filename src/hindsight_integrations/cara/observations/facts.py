@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.ledger import LedgerReader
 from hindsight_integrations.search.documents import as_they_stand
 
 

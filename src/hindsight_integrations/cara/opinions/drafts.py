@@ -10,11 +10,11 @@ from datetime import datetime
 import numpy as np
 
 from hindsight_integrations.cara.opinions.put_forward import PutForward
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.names import names_any, normalise_name
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit
-from hindsight_integrations.ports.ledger import LedgerReader
 
 GONE = "a memory it stands on was forgotten meanwhile"
 NO_LONGER_TRUE = "what it stands on is no longer true"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, MemoryUnit, UnitKind
 from hindsight_integrations.ports.arrays import IntArray, Vector
-from hindsight_integrations.ports.ledger import LedgerReader
 from hindsight_integrations.search.documents import as_they_stand
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.specifics import Specifics, specifics

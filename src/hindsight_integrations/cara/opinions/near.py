@@ -9,9 +9,9 @@ import numpy as np
 
 from hindsight_integrations.cara.opinions.candidates import About, about
 from hindsight_integrations.cara.opinions.evidence import held_wording
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.opinions import OpinionLog, OpinionVersion
-from hindsight_integrations.ports.ledger import LedgerReader
 
 MOST_NEAR = 5  # opinions a new one is compared with, the most alike; a belief has few neighbours
 

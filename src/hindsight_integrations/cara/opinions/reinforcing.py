@@ -15,6 +15,7 @@ from hindsight_integrations.cara.opinions.standing import Outstanding, Standing,
 from hindsight_integrations.cara.opinions.steps import step_of
 from hindsight_integrations.cara.opinions.tools import OpinionTools
 from hindsight_integrations.errors import MalformedOutput, PromptTooLong, RevisionConflict
+from hindsight_integrations.ledger.ledger import LedgerReader, Transaction
 from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.opinions import EvidenceWrite, OpinionsWrite, UpdateRule, conviction
@@ -24,7 +25,6 @@ from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import MentionWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.language_model import LanguageModel, Prompt
-from hindsight_integrations.ports.ledger import LedgerReader, Transaction
 from hindsight_integrations.prompts.assess_evidence import (
     MOST_PAIRS,
     AnsweredAssessment,

@@ -21,6 +21,7 @@ from hindsight_integrations.cara.opinions.facts import Fact, read_facts
 from hindsight_integrations.cara.opinions.near import Held, held_opinions, near
 from hindsight_integrations.cara.opinions.put_forward import PutForward
 from hindsight_integrations.cara.opinions.tools import OpinionTools
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.opinions import OpinionLog
@@ -29,7 +30,6 @@ from hindsight_integrations.model.reflections import OpinionChange, OpinionOutco
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import Vector
-from hindsight_integrations.ports.ledger import LedgerReader
 from hindsight_integrations.search.embedding import embed_units
 
 FORMED_BEFORE = "formed by the same operation before"

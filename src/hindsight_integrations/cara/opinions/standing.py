@@ -11,9 +11,9 @@ from hindsight_integrations.cara.opinions.candidates import About, about, may_be
 from hindsight_integrations.cara.opinions.evidence import held_wording, is_evidence, unsaid, weighed
 from hindsight_integrations.cara.opinions.facts import Fact, read_facts
 from hindsight_integrations.cara.opinions.tools import OpinionTools
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.opinions import OpinionLog, OpinionVersion
 from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.ports.ledger import LedgerReader
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hindsight_integrations.cara.reflection.tools import ReflectTools
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import Citation, MemoryTiers
 from hindsight_integrations.model.turns import SourceTurn
-from hindsight_integrations.ports.ledger import LedgerReader
 from hindsight_integrations.prompts.memories import believed, citable, modelled
 
 _MARKS = re.compile(r"[\[\]()#\s]+|^(?:memory|fact|observation)\b", re.IGNORECASE)

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from hindsight_integrations.errors import HindsightError, IndexBehind, IndexOutOfStep, StorageError
+from hindsight_integrations.ledger.feed import Feed
+from hindsight_integrations.ledger.ledger import Ledger, Transaction
+from hindsight_integrations.ledger.values import NO_ITEM_UNITS, UnitColumns
 from hindsight_integrations.model.units import TOLD_NETWORKS
 from hindsight_integrations.ports.arrays import IN_DOCUMENT, STORED, BoolArray, IntArray
 from hindsight_integrations.ports.keyword_index import KeywordIndex
-from hindsight_integrations.ports.ledger import Feed, Ledger, Transaction, UnitColumns
-from hindsight_integrations.ports.ledger.values import NO_ITEM_UNITS
 from hindsight_integrations.ports.memory_graph import MemoryGraph
 from hindsight_integrations.ports.vector_index import VectorIndex
 from hindsight_integrations.search.bank_vectors import BankVectors, ScoringVectorIndex, Standing

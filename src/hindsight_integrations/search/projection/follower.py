@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
 from hindsight_integrations.errors import IndexBehind, IndexOutOfStep, LedgerBusy, LedgerLost, StorageError
+from hindsight_integrations.ledger.feed import Feed
 from hindsight_integrations.ports.keyword_index import KeywordIndex
-from hindsight_integrations.ports.ledger import Feed
 from hindsight_integrations.ports.memory_graph import MemoryGraph
 from hindsight_integrations.ports.vector_index import VectorIndex
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from hindsight_integrations.errors import RevisionConflict
+from hindsight_integrations.ledger.values import Receipt
 from hindsight_integrations.model.records import Record, RecordCategory
 from hindsight_integrations.model.tasks import TaskWrite
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.search.bank_view import BankView, Projector
 from hindsight_integrations.tempr.retain.agent_opinions import formations, without_known_opinions
 from hindsight_integrations.tempr.retain.documents import DocumentPlan

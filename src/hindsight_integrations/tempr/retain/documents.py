@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from hindsight_integrations.ledger.values import StoredDocument
 from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, DocumentWrite
-from hindsight_integrations.ports.ledger import StoredDocument
 from hindsight_integrations.validation.intake import DocumentIntake
 
 Cut = Callable[[str], Sequence[str]]

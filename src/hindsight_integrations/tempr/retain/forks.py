@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.threads import Thread, ThreadMark, ThreadWrite
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 from hindsight_integrations.model.writes import Place
-from hindsight_integrations.ports.ledger import LedgerReader
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.retain.proposal import FollowedThread
 from hindsight_integrations.tempr.retain.superseding import (

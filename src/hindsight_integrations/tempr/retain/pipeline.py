@@ -9,10 +9,10 @@ from itertools import chain
 from typing import Any
 
 from hindsight_integrations.errors import RevisionConflict
+from hindsight_integrations.ledger.values import Receipt
 from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped, RetainResult
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityEvent, ValidityKind
-from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.tempr.retain.agent_opinions import HELD_ALREADY
 from hindsight_integrations.tempr.retain.commit import commit, decide
 from hindsight_integrations.tempr.retain.drafts import Draft

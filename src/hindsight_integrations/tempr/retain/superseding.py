@@ -12,10 +12,10 @@ from datetime import datetime
 
 import numpy as np
 
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import Place
-from hindsight_integrations.ports.ledger import LedgerReader
 from hindsight_integrations.validation.intake import document_thread
 
 MESSAGE_EDITED = "message edited"

@@ -13,7 +13,7 @@ from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
 from hindsight_integrations.backends.keyword.java import java_available
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 from hindsight_integrations.backends.vector.exact import ExactVectorIndex
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, Vector
@@ -35,7 +35,7 @@ class Corpus:
     @classmethod
     def read(cls, folder: Path, bank: str) -> Self:
         """Read a bank beside the engine that has it open."""
-        ledger = SqliteLedger.open(folder, read_only=True)
+        ledger = Ledger.open(folder, read_only=True)
         try:
             with ledger.feed(bank) as feed:
                 ids = feed.embedded(0)

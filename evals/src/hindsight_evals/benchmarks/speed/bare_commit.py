@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from hindsight_integrations.ledger.databases import LEDGER_FILE
-from hindsight_integrations.ledger.ledger import SqliteLedger
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.sql import raw
 
 Rows = dict[str, list[tuple[object, ...]]]
@@ -34,7 +34,7 @@ class BareCommits:
         ledger: the copy.
     """
 
-    def __init__(self, original: Path, ledger: SqliteLedger) -> None:
+    def __init__(self, original: Path, ledger: Ledger) -> None:
         self._ledger = ledger
         self._source = sqlite3.connect(f"{(original / LEDGER_FILE).absolute().as_uri()}?mode=ro", uri=True)
         tables = self._source.execute(
@@ -107,5 +107,5 @@ def bare_commits(original: Path, copy: Path) -> Iterator[BareCommits]:
         closing(sqlite3.connect(copy / LEDGER_FILE)) as target,
     ):
         source.backup(target)
-    with closing(SqliteLedger.open(copy)) as ledger, closing(BareCommits(original, ledger)) as bare:
+    with closing(Ledger.open(copy)) as ledger, closing(BareCommits(original, ledger)) as bare:
         yield bare

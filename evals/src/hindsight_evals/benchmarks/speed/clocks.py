@@ -27,7 +27,7 @@ STAGES = {
     "- semantic links": f"{RETAIN}.linking.semantic_links",
     "- neighbours, exact": f"{BACKENDS}.vector.exact.ExactVectorIndex.search",
     "- neighbours, Chroma": f"{BACKENDS}.vector.chroma.ChromaVectorIndex.search",
-    "commit": "hindsight_integrations.ledger.ledger.SqliteTransaction.commit",
+    "commit": "hindsight_integrations.ledger.ledger.Transaction.commit",
     "project": "hindsight_integrations.search.projection.BankProjection.catch_up",
     "- into Chroma": f"{BACKENDS}.vector.chroma.ChromaVectorIndex.upsert",
     "- into Lucene": f"{BACKENDS}.keyword.store_pool.BankKeywords.upsert",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TypeAlias
 
 import numpy as np
 
 from hindsight_integrations.model.embedder import EmbedderIdentity
-from hindsight_integrations.model.items import Namespace
+from hindsight_integrations.model.items import Item, Namespace
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.tasks import Task
@@ -185,3 +186,39 @@ class ArchiveRow:
 
     kind: str
     fields: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What was made of an entity's facts.
+
+    Attributes:
+        entity_id: the entity.
+        at_revision: the bank's revision whose facts were summed up; 0 if that was never done.
+        stale: its facts have changed since.
+        left_out: ids of the facts, those that are still valid, that were looked at and stand under no observation.
+        units: ids of the observations made, in the order they were written.
+    """
+
+    entity_id: str
+    at_revision: int = 0
+    stale: bool = False
+    left_out: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+
+
+class Scrub(StrEnum):
+    """What became of an attempt to rewrite the files so that nothing erased is left in them."""
+
+    CLEAN = "clean"
+    """Nothing erased is left in the ledger's storage."""
+
+    WAITING = "waiting"
+    """Another process reads an older state; the next erasure or the next open tries again."""
+
+    NOT_OURS = "not ours"
+    """The storage is not this ledger's to rewrite: opened read-only, or a server's, whose logs and backups keep it."""
+
+
+ItemRow = tuple[int, Item]
+"""Row id of an item, and the item."""
