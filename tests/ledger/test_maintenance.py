@@ -39,7 +39,7 @@ from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import ValidityEvent
 from hindsight_integrations.model.writes import MentionWrite, MessageKey
 from hindsight_integrations.ports.arrays import NEVER
-from hindsight_integrations.ports.ledger import ArchiveRow, EntitySplit, Ledger, Scrub, UnitEdit
+from hindsight_integrations.ports.ledger import ArchiveRow, EntitySplit, Json, Ledger, Scrub, UnitEdit
 
 
 class TestErasure:
@@ -330,8 +330,13 @@ class TestArchive:
         commit(ledger, rich_write_set())
         rows = list(ledger.archive_rows(bank))
         ledger.create_bank("copy")
-        stray = {"unit": 999, "entity": 1, "text": "x"}
-        for kind, fields in (("spell", {}), ("mentions", stray), ("units", {"unit_id": "x"})):
+        stray: dict[str, Json] = {"unit": 999, "entity": 1, "text": "x"}
+        bad: list[tuple[str, dict[str, Json]]] = [
+            ("spell", {}),
+            ("mentions", stray),
+            ("units", {"unit_id": "x"}),
+        ]
+        for kind, fields in bad:
             with pytest.raises(InvalidRequest, match="archive"):
                 ledger.restore_rows("copy", iter([*rows, ArchiveRow(kind, fields)]))
             assert (ledger.count("copy"), ledger.list_entities("copy", "", 9)) == (0, [])

@@ -98,7 +98,7 @@ def make_lines(engine: Hindsight) -> list[Line]:
     bank.restore(found[1]) if bank.get(found[1]).closed_at else None
     # The one task below says more than that of the item.
     lines = [line for line in archived_lines(bank.archive.export) if line[0] != "tasks"]
-    first: dict[str, Any] = dict(reversed(lines))  # type: ignore[arg-type] # pairs
+    first: dict[str, Any] = dict(reversed(lines))
     moment, entity, (one, two) = (
         first["documents"]["mentioned_at"],
         first["entities"]["id"],

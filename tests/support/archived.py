@@ -63,7 +63,7 @@ def is_memory(line: Any) -> bool:
 
 def without_numbers(rows: Iterable[ArchiveRow]) -> list[str]:
     """Rows in a form that two ledgers have in common: row ids replaced by what names their rows, sorted."""
-    lines = [(row.kind, dict(row.fields)) for row in rows]
+    lines: list[tuple[str, dict[str, Any]]] = [(row.kind, dict(row.fields)) for row in rows]
     names = {
         (kind, fields["id"]): "/".join(fields[key] for key in KEYS[kind])
         for kind, fields in lines

@@ -28,14 +28,13 @@ logger = logging.getLogger("hindsight_integrations")
 T = TypeVar("T")
 
 CHECKSUM = "units.checksum"
-_NAMES = SEALED_COLUMNS.split(", ")
-_CLOSED_AT, _RECORDS = map(_NAMES.index, ("closed_at", "records"))
+_CLOSED_AT, _RECORDS = map(SEALED_COLUMNS.index, ("closed_at", "records"))
 _PAGE = 2000
 NEVER_CLOSED = 1 << 61
 """What stands for no `closed_at`."""
 
 _OF_BANK = select(units.c.id).where(units.c.bank == bindparam("bank"))
-_SEALED = select(units.c.id, *(units.c[name] for name in _NAMES), units.c.checksum).where(
+_SEALED = select(units.c.id, *(units.c[name] for name in SEALED_COLUMNS), units.c.checksum).where(
     among(units.c.id, "ids")
 )
 _SEALED_IN_BANK = _SEALED.where(unindexed(units.c.bank) == bindparam("bank")).order_by(units.c.id)

@@ -212,7 +212,7 @@ def _sealed(row: Row) -> Values:
     return dict(zip(_UNIT_COLUMNS, (*row, unit_checksum(row[:SEALED])), strict=True))
 
 
-_UNIT_COLUMNS = (*OWN_COLUMNS.split(", "), "bank", "created", "changed", "checksum")
+_UNIT_COLUMNS = (*OWN_COLUMNS, "bank", "created", "changed", "checksum")
 
 
 def _join_documents(target: Target, items: Sequence[tuple[int, MemoryUnit]]) -> None:

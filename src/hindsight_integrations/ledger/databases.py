@@ -32,7 +32,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.ledger import tables
 from hindsight_integrations.ledger.locks import DirectoryLock
-from hindsight_integrations.ledger.losses import HighWaterFile, Loss, accept, counted, state_of
+from hindsight_integrations.ledger.losses import HighWaterFile, Loss, accept, begun, counted, state_of
 from hindsight_integrations.ledger.sql import changes, raw
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.ledger import Scrub
@@ -314,6 +314,7 @@ class SqliteDatabase(Database):
         """The writer's transaction; once it is on disk, the mark beside the file says so."""
         mark = None
         with self._gate.exclusive() if self._shared_cache else nullcontext(), super().committing() as main:
+            begun(main)
             before = changes(main)
             yield main
             if self._high_water and changes(main) != before:

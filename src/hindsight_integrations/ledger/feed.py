@@ -77,12 +77,19 @@ _SINCE: BindParameter[int] = bindparam("since")
 
 _HEADER = (
     select(
-        banks.c.id, banks.c.revision, banks.c.dimension, ledger.c.id, commits.c.token, graph_epochs.c.revision
+        banks.c.id,
+        banks.c.revision,
+        banks.c.dimension,
+        ledger.c.id,
+        commits.c.token,
+        graph_epochs.c.revision,
+        erasures.c.revision,
     )
     .select_from(
         banks.join(ledger, literal(True))
         .outerjoin(commits, (commits.c.bank == banks.c.id) & (commits.c.revision == banks.c.revision))
         .outerjoin(graph_epochs, graph_epochs.c.bank == banks.c.id)
+        .outerjoin(erasures, erasures.c.bank == banks.c.id)
     )
     .where(banks.c.name == _BANK)
 )
@@ -216,7 +223,6 @@ _ITEM_UNITS = (
     .order_by(units.c.id)
 )
 _REMOVED = select(packed(removed.c.unit)).where(removed.c.bank == _BANK, removed.c.revision > _SINCE)
-_ERASED = select(erasures.c.bank).where(erasures.c.bank == _BANK, erasures.c.revision > _SINCE)
 
 
 def links_since(connection: Connection, bank: int, since: int) -> Edges:
@@ -269,14 +275,13 @@ class SqliteFeed:
             raise missing_bank(connection, bank)
         self.bank = BankRow(*header[:3])
         self._bank, self._revision = self.bank.id, self.bank.revision
-        own, token, epoch = header[3:]
-        self._graph_epoch = int(epoch or 0)
+        own, token, epoch, erasure = header[3:]
+        self._graph_epoch, self._last_erasure = int(epoch or 0), int(erasure or 0)
         self._mark = Watermark(own, self._bank, self._revision, (token or b"").hex())
         self._connection, self._name = connection, bank
         self._path, self._accept_loss = database.path, database.accept_loss
         self._tokens = {self._revision: self._mark.token}
         self._removed: dict[int, IntArray] = {}
-        self._erased: dict[int, bool] = {}
 
     @property
     def revision(self) -> int:
@@ -417,10 +422,7 @@ class SqliteFeed:
 
     def erased(self, since: int) -> bool:
         """Whether anything was erased after `since`."""
-        if since not in self._erased:
-            row = self._connection.execute(_ERASED, {"bank": self._bank, "since": since}).first()
-            self._erased[since] = row is not None
-        return self._erased[since]
+        return self._last_erasure > since
 
     def roles(self) -> IntArray:
         """Row ids of entities that have a role, ascending."""

@@ -7,7 +7,7 @@ import secrets
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
@@ -131,7 +131,12 @@ _OF_REVISION = and_(commits.c.bank == banks.c.id, commits.c.revision == banks.c.
 _STATE = select(
     ledger.c.id, ledger.c.transactions, ledger.c.token, banks.c.id, banks.c.revision, commits.c.token
 ).select_from(ledger.outerjoin(banks, banks.c.id == ledger.c.bank).outerjoin(commits, _OF_REVISION))
-_COUNT = update(ledger).values(transactions=ledger.c.transactions + 1, token=bindparam("drawn"))
+_COUNT = update(ledger).values(
+    transactions=ledger.c.transactions + 1,
+    token=bindparam("drawn"),
+    bank=func.coalesce(bindparam("row", type_=Int), ledger.c.bank),
+)
+_COUNTED = _COUNT.returning(ledger.c.id, ledger.c.transactions)
 _OWN = select(ledger.c.id)
 _RENAME = update(ledger).values(id=bindparam("new"))
 _ACCEPT = insert(losses).on_conflict_do_nothing()
@@ -158,7 +163,8 @@ _ADVANCE = (
     )
 )
 _DRAW = insert(commits)
-_NAME_BANK = update(ledger).values(bank=bindparam("row"))
+_ADVANCED = "advanced"
+"""What the open transaction has committed to, among what a connection knows of itself: `counted` names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,15 +197,26 @@ def state_of(connection: Connection) -> HighWater:
 
 def counted(connection: Connection) -> HighWater:
     """Count the open transaction and draw its token; where the ledger will stand."""
-    connection.execute(_COUNT, {"drawn": secrets.token_bytes(8)})
-    return state_of(connection)
+    drawn = secrets.token_bytes(8)
+    advanced: Watermark | None = connection.info.pop(_ADVANCED, None)
+    if advanced is None:
+        connection.execute(_COUNT, {"drawn": drawn, "row": None})
+        return state_of(connection)
+    own, transactions = connection.execute(_COUNTED, {"drawn": drawn, "row": advanced.generation}).one()
+    return HighWater(transactions, drawn.hex(), replace(advanced, ledger=own))
 
 
 def advance(connection: Connection, bank: int, revision: int, dimension: int | None = None) -> None:
     """Raise a bank's revision, draw the commit's token, and set the length of the bank's vectors if one is given."""
+    token = secrets.token_bytes(8)
     connection.execute(_ADVANCE, {"row": bank, "to": revision, "length": dimension})
-    connection.execute(_DRAW, {"bank": bank, "revision": revision, "token": secrets.token_bytes(8)})
-    connection.execute(_NAME_BANK, {"row": bank})
+    connection.execute(_DRAW, {"bank": bank, "revision": revision, "token": token})
+    connection.info[_ADVANCED] = Watermark("", bank, revision, token.hex())
+
+
+def begun(connection: Connection) -> None:
+    """Forget what a transaction that was rolled back had advanced."""
+    connection.info.pop(_ADVANCED, None)
 
 
 def token_of(connection: Connection, generation: int, revision: int) -> str:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, func, o
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.databases import Database
-from hindsight_integrations.ledger.rows import BankReads, find_bank
+from hindsight_integrations.ledger.rows import BankReads, find_bank, is_fact
 from hindsight_integrations.ledger.sql import among, insert, run_many
 from hindsight_integrations.ledger.tables import (
     banks,
@@ -27,16 +27,12 @@ from hindsight_integrations.model.directives import Directive
 from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
 from hindsight_integrations.model.tasks import TaskKind, TaskWrite
 from hindsight_integrations.model.time import from_micros, to_micros
-from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
+from hindsight_integrations.model.units import OBSERVED_NETWORKS
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 
 NO_PAYLOAD = "{}"  # the task's key says which model
 
-_IS_FACT = and_(
-    units.c.kind == UnitKind.MEMORY.value,
-    units.c.fact_type.in_([network.value for network in OBSERVED_NETWORKS]),
-)
 _ground, _event = mental_model_grounds.alias("ground"), validity_events.alias("event")
 IS_WITHDRAWN = or_(
     mental_models.c.forgotten == 1,
@@ -110,7 +106,7 @@ _FORGET_ERROR = update(tasks).where(_TASK).values(last_error="")
 _READ = select(
     units.c.unit_id,
     units.c.id,
-    _IS_FACT,
+    is_fact,
     and_(
         units.c.closed_at.is_(None),
         units.c.changed <= bindparam("revision"),
@@ -120,7 +116,7 @@ _READ = select(
 _REVISION = select(banks.c.revision).where(banks.c.id == bindparam("bank"))
 _CHANGED_FACTS = (
     select(units.c.id)
-    .where(units.c.bank == bindparam("bank"), units.c.changed > bindparam("revision"), _IS_FACT)
+    .where(units.c.bank == bindparam("bank"), units.c.changed > bindparam("revision"), is_fact)
     .order_by(units.c.changed.desc(), units.c.id.desc())
     .limit(bindparam("limit"))
 )
@@ -287,7 +283,7 @@ def _check_read(
     """Check that all that the answer's writer was shown is there and says what it said; row ids by unit id."""
     values = {"bank": bank, "units": sorted(unit_ids), "revision": revision}
     rows = connection.execute(_READ, values).all()
-    if not all(is_fact for _, _, is_fact, _ in rows):
+    if not all(of_fact for _, _, of_fact, _ in rows):
         raise _unfit(
             "a memory it was written from is not a fact", "Answer from world and experience memories."
         )

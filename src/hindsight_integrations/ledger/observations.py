@@ -18,7 +18,6 @@ from sqlalchemy import (
     Executable,
     Row,
     Select,
-    and_,
     bindparam,
     delete,
     exists,
@@ -29,7 +28,7 @@ from sqlalchemy import (
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.databases import Database
-from hindsight_integrations.ledger.rows import BankReads, Target, entity_rows, unit_rows
+from hindsight_integrations.ledger.rows import BankReads, Target, entity_rows, is_fact, unit_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
@@ -46,18 +45,13 @@ from hindsight_integrations.ledger.tables import (
 )
 from hindsight_integrations.ledger.tasks import enqueue_keys
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
-from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, UnitKind
+from hindsight_integrations.model.units import FactType
 from hindsight_integrations.model.writes import ObservedWrite, WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Observed
 
 NO_PAYLOAD = "{}"  # all there is to know of it is the entity, its key
 
-IS_FACT = and_(
-    units.c.kind == UnitKind.MEMORY.value,
-    units.c.fact_type.in_([literal(network.value) for network in OBSERVED_NETWORKS]),
-)
-"""Condition on a unit: it is a fact."""
 
 # The partial index of those that wait, alone: a hub that is touched by every turn is one row.
 _WAITING = select(entities.c.entity_id).where(
@@ -126,7 +120,7 @@ _FACTS_OF = (
         entities.c.bank == bindparam("bank"),
         entities.c.entity_id == bindparam("entity"),
         units.c.closed_at.is_(None),
-        IS_FACT,
+        is_fact,
     )
     .order_by(mentions.c.unit)
 )
@@ -233,7 +227,7 @@ _UNCHANGED = (
         mentions.c.entity == bindparam("entity"),
         units.c.closed_at.is_(None),
         units.c.changed <= bindparam("revision"),
-        IS_FACT,
+        is_fact,
         ~exists().where(
             validity_events.c.unit == units.c.id, validity_events.c.revision > bindparam("revision")
         ),
@@ -318,14 +312,14 @@ def _unfit(reason: str, remedy: str) -> InvalidRequest:
     return InvalidRequest("observed", reason, remedy)
 
 
-FACTS_AMONG = select(units.c.id).where(among(units.c.id, "rows"), IS_FACT)
+FACTS_AMONG = select(units.c.id).where(among(units.c.id, "rows"), is_fact)
 _FACTS_CHANGED = select(entities.c.facts_changed).where(entities.c.id == bindparam("entity"))
 _OBSERVATIONS_ON = select(observation_facts.c.observation).where(among(observation_facts.c.fact, "rows"))
 _DOCUMENTS = select(units.c.head).where(among(units.c.id, "rows"), units.c.head.is_not(None))
 _MENTIONED = (
     select(mentions.c.entity)
     .join(units, units.c.id == mentions.c.unit)
-    .where(among(mentions.c.unit, "rows"), IS_FACT)
+    .where(among(mentions.c.unit, "rows"), is_fact)
 )
 _OBSERVED = select(observations.c.entity).where(among(observations.c.unit, "rows"))
 _MOVE_UNITS = update(units).where(among(units.c.id, "rows")).values(changed=bindparam("revision"))

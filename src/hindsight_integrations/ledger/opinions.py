@@ -17,8 +17,8 @@ from sqlalchemy import Connection, and_, bindparam, delete, exists, func, litera
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger.checksums import closing
 from hindsight_integrations.ledger.databases import Database
-from hindsight_integrations.ledger.observations import FACTS_AMONG, IS_FACT, grouped, select_ids, unit_lists
-from hindsight_integrations.ledger.rows import BankReads, Row, Target, fetched, unit_rows
+from hindsight_integrations.ledger.observations import FACTS_AMONG, grouped, select_ids, unit_lists
+from hindsight_integrations.ledger.rows import BankReads, Row, Target, fetched, is_fact, unit_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import Values, among, insert, numbers, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
@@ -73,7 +73,7 @@ _standing = opinion_grounds.alias("standing")
 
 _VALID_FACTS = (
     select(units.c.id)
-    .where(units.c.bank == bindparam("bank"), units.c.closed_at.is_(None), IS_FACT)
+    .where(units.c.bank == bindparam("bank"), units.c.closed_at.is_(None), is_fact)
     .order_by(units.c.id)
 )
 _FACTS_SINCE = _VALID_FACTS.where(units.c.changed > bindparam("revision"))

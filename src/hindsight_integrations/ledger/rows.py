@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
-from sqlite3 import OperationalError
 from typing import Any, TypeAlias, TypeVar
 
-from sqlalchemy import JSON, Connection, Executable, Select, and_, bindparam, column, or_, select
+from sqlalchemy import Connection, Executable, Select, and_, bindparam, or_, select
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ColumnElement
-from sqlalchemy.sql.functions import GenericFunction
-from sqlalchemy.sql.selectable import FromClause
 
 from hindsight_integrations.errors import BankNotFound
-from hindsight_integrations.ledger.sql import among, raw
-from hindsight_integrations.ledger.tables import Int, String, banks, entities, records, units
+from hindsight_integrations.ledger.sql import Values, among, lenient_text
+from hindsight_integrations.ledger.tables import banks, entities, records, units
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
 from hindsight_integrations.model.metadata import Metadata
@@ -37,7 +32,7 @@ from hindsight_integrations.model.units import (
     ValidityEvent,
     ValidityKind,
 )
-from hindsight_integrations.model.writes import Place, UnitWrite
+from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.ports.ledger import BankHeader
 
 T = TypeVar("T")
@@ -47,34 +42,35 @@ Row: TypeAlias = tuple[Any, ...]
 
 # What a unit's checksum is of, in this order: a change makes every checksum wrong, and so needs a new schema version.
 SEALED_COLUMNS = (
-    "unit_id, text, fact_type, mentioned_at, occurred_start, occurred_end, closed_at, context, confidence, "
-    "metadata, tags, document, chunk, thread, sources, speaker, tokens, records"
+    "unit_id",
+    "text",
+    "fact_type",
+    "mentioned_at",
+    "occurred_start",
+    "occurred_end",
+    "closed_at",
+    "context",
+    "confidence",
+    "metadata",
+    "tags",
+    "document",
+    "chunk",
+    "thread",
+    "sources",
+    "speaker",
+    "tokens",
+    "records",
 )
-SEALED = len(SEALED_COLUMNS.split(", "))
-RECORD_COLUMNS = (
-    "records.unit, records.ordinal, records.kind, records.category, records.value, records.is_number, "
-    "records.measure, records.stated"
-)
-"""The same of a record; what it is called by its unit's `unit` is `measure` here."""
+SEALED = len(SEALED_COLUMNS)
 # The short form is no text of its own: what it points into is sealed.
-OWN_COLUMNS = f"{SEALED_COLUMNS}, kind, compact, compact_tokens, number, lasting"
+OWN_COLUMNS = (*SEALED_COLUMNS, "kind", "compact", "compact_tokens", "number", "lasting")
 """What a unit's row says by itself: all but the document that it is an item of."""
-ENTITY_COLUMNS = (
-    "entities.entity_id, entities.name, entities.type, entities.role, entities.names, entities.mentions, "
-    "entities.last_seen"
-)
-IS_FACT = f"kind = 'memory' AND fact_type IN ({', '.join(repr(each.value) for each in OBSERVED_NETWORKS)})"
-"""Condition on a unit: it is a fact."""
-IS_OPINION = f"kind = 'memory' AND fact_type = '{FactType.OPINION.value}'"
-"""Condition on a unit: it words an opinion."""
-NOT_OBSERVED = f"fact_type <> '{FactType.OBSERVATION.value}'"
-"""Condition on a unit: it is not an observation, and so counts among the mentions of an entity."""
 
 Fields: TypeAlias = list[ColumnElement[Any]]
 """What a select reads."""
 
-SEALED_FIELDS: Fields = [units.c[name] for name in SEALED_COLUMNS.split(", ")]
-OWN_FIELDS: Fields = [units.c[name] for name in OWN_COLUMNS.split(", ")]
+SEALED_FIELDS: Fields = [units.c[name] for name in SEALED_COLUMNS]
+OWN_FIELDS: Fields = [units.c[name] for name in OWN_COLUMNS]
 _document = units.alias("document")
 UNIT_FIELDS: Fields = [
     *OWN_FIELDS,
@@ -108,8 +104,6 @@ _UNIT_ROWS = select(units.c.unit_id, units.c.id).where(
 _ENTITY_ROWS = select(entities.c.entity_id, entities.c.id).where(
     entities.c.bank == bindparam("bank"), among(entities.c.entity_id, "ids")
 )
-
-PARAMETERS = 900  # below SQLite's oldest limit of 999 bound values, with room for the bank's
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,83 +155,15 @@ def missing_bank(connection: Connection, name: str) -> BankNotFound:
     return BankNotFound(name, tuple(connection.execute(_BANKS).scalars()))
 
 
-class _Places(GenericFunction[Any]):
-    """The elements of a bound list of places, as the rows of a table."""
-
-    name = "places"
-    inherit_cache = True
-
-
-@compiles(_Places, "sqlite")
-def _json_each(element: _Places, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
-    values = compiler.process(element.clauses, **options)
-    columns = "value ->> 0 AS bank, value ->> 1 AS thread, value ->> 2 AS message"
-    return f"(SELECT {columns} FROM json_each({values}))"
-
-
-@compiles(_Places, "postgresql")
-def _json_elements(element: _Places, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
-    values = compiler.process(element.clauses, **options)
-    columns = "(value ->> 0)::bigint AS bank, value ->> 1 AS thread, value ->> 2 AS message"
-    return f"(SELECT {columns} FROM json_array_elements({values}))"
-
-
-place_list = _Places(bindparam("places", type_=JSON())).table_valued(
-    column("bank", Int), column("thread", String), column("message", String), name="places"
-)
-"""Messages as a table, bound by `place_values`. The bank is one of its columns, so that SQLite begins at this table."""
-
-
-def is_at_place(table: FromClause) -> ColumnElement[bool]:
-    """Whether a row is of a message of `place_list`."""
-    return and_(*(table.c[name] == place_list.c[name] for name in ("bank", "thread", "message")))
-
-
-def place_values(bank: int, places: Iterable[Place]) -> dict[str, list[tuple[int, str, str]]]:
-    """What a statement on `place_list` binds: distinct messages of a bank."""
-    return {"places": [(bank, *place) for place in dict.fromkeys(places)]}
-
-
-def batches(values: Sequence[T], size: int = PARAMETERS) -> Iterator[Sequence[T]]:
-    """The distinct values in lists short enough to bind in one statement."""
-    distinct = list(dict.fromkeys(values))
-    for start in range(0, len(distinct), size):
-        yield distinct[start : start + size]
-
-
-def fetched(
-    connection: Connection,
-    query: Executable | str,
-    values: Sequence[object] | Mapping[str, object] | None = None,
-) -> list[Row]:
+def fetched(connection: Connection, query: Executable, values: Values) -> list[Row]:
     """All rows of a select. Text that damage made invalid has replacement characters, and so another checksum."""
     try:
-        return _selected(connection, query, values)
-    except (DBAPIError, OperationalError) as error:
-        if not str(getattr(error, "orig", error)).startswith("Could not decode"):
+        return [tuple(row) for row in connection.execute(query, values).all()]
+    except DBAPIError as error:
+        if not str(error.orig).startswith("Could not decode"):
             raise
-    raw(connection).text_factory = _lenient
-    try:
-        return _selected(connection, query, values)
-    finally:
-        raw(connection).text_factory = str
-
-
-def _selected(
-    connection: Connection, query: Executable | str, values: Sequence[object] | Mapping[str, object] | None
-) -> list[Row]:
-    if isinstance(query, str):
-        return raw(connection).execute(query, values or ()).fetchall()
-    return [tuple(row) for row in connection.execute(query, values)]  # type: ignore[arg-type] # a mapping
-
-
-def _lenient(text: bytes) -> str:
-    return text.decode(errors="replace")
-
-
-def marks(count: int) -> str:
-    """`count` question marks for an IN list."""
-    return ",".join("?" * count)
+    with lenient_text(connection):
+        return [tuple(row) for row in connection.execute(query, values).all()]
 
 
 def unit_rows(connection: Connection, bank: int, unit_ids: Sequence[str]) -> dict[str, int]:
@@ -343,7 +269,7 @@ def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
 
 
 def entity_from(row: Row) -> Entity:
-    """The entity of a row of ENTITY_COLUMNS."""
+    """The entity of a row of ENTITY_FIELDS."""
     entity_id, name, kind, role, names, mentions, last_seen = row
     return Entity(
         id=entity_id,
@@ -402,7 +328,7 @@ def record_fields(record: Record) -> Row:
 
 
 def record_from(row: Row, category: str | None) -> Record:
-    """The record of a row of RECORD_COLUMNS, with the name of its category."""
+    """The record of a row of RECORD_FIELDS, with the name of its category."""
     _, _, kind, _, value, number, measure, stated = row
     return Record(
         kind=RecordKind(kind),

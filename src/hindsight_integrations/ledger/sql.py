@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,7 +23,8 @@ from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeDecorator
 
-from hindsight_integrations.ledger.tables import Int
+from hindsight_integrations.ledger.tables import Int, String
+from hindsight_integrations.model.writes import Place
 from hindsight_integrations.ports.arrays import IntArray
 
 Values: TypeAlias = Mapping[str, Any]
@@ -85,6 +87,46 @@ def among(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
     """Whether a column's value is in the bound list of this name; looked up in the column's index."""
     given = numbers(name) if isinstance(column.type, sa.Integer) else strings(name)
     return column.in_(sa.select(given.c.value))
+
+
+_PLACE = ("bank", "thread", "message")
+
+
+class _Places(GenericFunction[Any]):
+    """The elements of a bound list of places, as the rows of a table."""
+
+    name = "places"
+    inherit_cache = True
+
+
+@compiles(_Places, "sqlite")
+def _json_places(element: _Places, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    values = compiler.process(element.clauses, **options)
+    columns = ", ".join(f"json_extract(value, '$[{at}]') AS {name}" for at, name in enumerate(_PLACE))
+    return f"(SELECT {columns} FROM json_each({values}))"
+
+
+@compiles(_Places, "postgresql")
+def _json_elements(element: _Places, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    values = compiler.process(element.clauses, **options)
+    columns = "(value ->> 0)::bigint AS bank, value ->> 1 AS thread, value ->> 2 AS message"
+    return f"(SELECT {columns} FROM json_array_elements({values}))"
+
+
+place_list = _Places(sa.bindparam("places", type_=sa.JSON())).table_valued(
+    sa.column("bank", Int), sa.column("thread", String), sa.column("message", String), name="places"
+)
+"""Messages as a table, bound by `place_values`. The bank is one of its columns, so that SQLite begins at this table."""
+
+
+def is_at_place(table: sa.FromClause) -> ColumnElement[bool]:
+    """Whether a row is of a message of `place_list`."""
+    return sa.and_(*(table.c[name] == place_list.c[name] for name in _PLACE))
+
+
+def place_values(bank: int, places: Iterable[Place]) -> dict[str, list[tuple[int, str, str]]]:
+    """What a statement on `place_list` binds: distinct messages of a bank."""
+    return {"places": [(bank, *place) for place in dict.fromkeys(places)]}
 
 
 class _Unindexed(sa.sql.expression.UnaryExpression[Any]):
@@ -152,6 +194,23 @@ def run_many(connection: Connection, statement: sa.Executable, rows: Sequence[Va
 def raw(connection: Connection) -> sqlite3.Connection:
     """The driver's own connection, for what SQLAlchemy has no form for, or reads too slowly in bulk."""
     return connection.connection.driver_connection  # type: ignore[return-value] # SQLite's
+
+
+@contextmanager
+def lenient_text(connection: Connection) -> Iterator[None]:
+    """Read text that is not valid UTF-8, which only damage leaves in SQLite, with replacement characters."""
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    raw(connection).text_factory = _decoded
+    try:
+        yield
+    finally:
+        raw(connection).text_factory = str
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode(errors="replace")
 
 
 def changes(connection: Connection) -> int:

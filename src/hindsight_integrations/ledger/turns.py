@@ -18,12 +18,9 @@ from hindsight_integrations.ledger.rows import (
     BankReads,
     Target,
     all_rows,
-    is_at_place,
-    place_list,
-    place_values,
 )
 from hindsight_integrations.ledger.rules import check_known
-from hindsight_integrations.ledger.sql import among, insert, run_many
+from hindsight_integrations.ledger.sql import among, insert, is_at_place, place_list, place_values, run_many
 from hindsight_integrations.ledger.tables import thread_messages, threads, turns, unit_sources, units
 from hindsight_integrations.model.text import folded_text
 from hindsight_integrations.model.threads import Thread, ThreadEntry, ThreadMark

@@ -19,13 +19,10 @@ from hindsight_integrations.ledger.rows import (
     Row,
     event_from,
     fetched,
-    is_at_place,
-    place_list,
-    place_values,
     unit_from,
     unit_rows,
 )
-from hindsight_integrations.ledger.sql import among, unindexed
+from hindsight_integrations.ledger.sql import among, is_at_place, place_list, place_values, unindexed
 from hindsight_integrations.ledger.tables import (
     chunks,
     documents,
@@ -43,7 +40,7 @@ from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, MessageKey,
 from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.ports.ledger import StoredDocument
 
-_RECORDS = SEALED_COLUMNS.split(", ").index("records")
+_RECORDS = SEALED_COLUMNS.index("records")
 
 _newest, _stating = units.alias("newest"), units.alias("stating")
 _LATEST_MENTION = select(func.max(units.c.mentioned_at)).where(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from hindsight_integrations.tempr.recall.packing import pack_units
 from hindsight_integrations.tempr.recall.plan import selection, why_nothing
 from hindsight_integrations.tempr.recall.record_digest import record_digests
 from hindsight_integrations.tempr.recall.relevance import NOTHING, likely, likely_from
-from hindsight_integrations.tempr.recall.rerank import rerank
+from hindsight_integrations.tempr.recall.rerank import Ranking, rerank
 from hindsight_integrations.tempr.recall.restated import in_better_order
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults, search_channels
 from hindsight_integrations.tempr.recall.source_passages import source_chunks
@@ -57,23 +57,50 @@ async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> Reca
 
 
 def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: BoolArray) -> RecallResult:
-    """Fuse, rerank, pack and hydrate within one read of the ledger."""
-    with run.view.ledger.snapshot(run.view.bank) as ledger:
-        return _result(replace(run, view=replace(run.view, ledger=ledger)), channels, filtered)
+    """Fuse and rerank (paper sections 4.2.3 and 4.2.4); pack and hydrate within one read of the ledger.
 
-
-def _result(run: RecallContext, channels: ChannelResults, filtered: BoolArray) -> RecallResult:
-    """Fusion, reranking and token budget (paper sections 4.2.3 to 4.2.5), and what the result says of itself.
+    The reranker may take a second, for which no read of the ledger is held open: it would keep a writer waiting.
 
     Args:
         run: the recall under way.
         channels: what the channels found.
         filtered: which units pass the filters, the time of the question aside, over the columns' positions.
     """
-    allowed = run.selected.mask
+    ids, fused, turns = _fused(run, channels, run.selected.mask)
+    ranking = rerank(run, ids, fused, turns, channels.matches)
+    with run.view.ledger.snapshot(run.view.bank) as ledger:
+        run = replace(run, view=replace(run.view, ledger=ledger))
+        return _packed(run, channels, Candidates(ids, fused, in_better_order(run, ranking)), filtered)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What the channels found, in order.
+
+    Attributes:
+        ids: row ids, by fused score, (n,).
+        fused: their fused scores, (n,).
+        ranking: their final order.
+    """
+
+    ids: IntArray
+    fused: Float64Array
+    ranking: Ranking
+
+
+def _packed(
+    run: RecallContext, channels: ChannelResults, candidates: Candidates, filtered: BoolArray
+) -> RecallResult:
+    """What fits into the token budget (paper section 4.2.5), and what the result says of itself.
+
+    Args:
+        run: the recall under way.
+        channels: what the channels found.
+        candidates: the same, fused and reranked.
+        filtered: which units pass the filters, the time of the question aside, over the columns' positions.
+    """
+    allowed, ids, fused, ranking = run.selected.mask, candidates.ids, candidates.fused, candidates.ranking
     query, view, tools, notes = run.query, run.view, run.tools, run.trace.notes
-    ids, fused, turns = _fused(run, channels, allowed)
-    ranking = in_better_order(run, rerank(run, ids, fused, turns, channels.matches))
     passed, dropped = passing(ranking, query.min_scores)
     notes += threshold_notes(ranking, dropped, query.min_scores)
     least = NOTHING if asks_nothing(run) else likely_from(run, channels, passed)
@@ -106,10 +133,10 @@ def _result(run: RecallContext, channels: ChannelResults, filtered: BoolArray) -
         notes += [f"damaged: {len(damaged)} memories found are left out"] if damaged else []
     if query.trace:
         with timed(run.trace, "trace"):
-            candidates = CandidateTrace(
+            traced = CandidateTrace(
                 channels, ids, fused, ranking, {**dropped, **unlikely}, least, packed, shown.reasons
             )
-            run.trace.units += unit_traces(candidates, view, query)
+            run.trace.units += unit_traces(traced, view, query)
     return result
 
 
