@@ -232,28 +232,20 @@ def _is_finite(fields: Fields) -> bool:
         return False
 
 
-_RULES: Mapping[str, Mapping[Callable[[Fields], bool], str]] = {
+_RULES: Mapping[str, Mapping[tuple[str, ...], Callable[[Fields], bool]]] = {
     "banks": {
-        lambda fields: fields["dimension"] == (fields["embedder"] and fields["embedder"]["dimension"]):
-            "dimension is not that of the embedder's vectors"
+        ("embedder", "dimension"): lambda row: row["dimension"] == (row["embedder"] and row["embedder"]["dimension"])
     },
-    "units": {
-        _is_interval: "occurred_start and occurred_end are not an interval",
-        _is_numbered: "number and head are not those of its kind",
-    },
-    "records": {_is_finite: "value is not a finite number"},
-    "record_category_names": {
-        lambda fields: fields["name"] == spelling_key(fields["name"]): "name is not in the form that is compared"
-    },
-    "items": {
-        lambda fields: (fields["ttl"] is None) == (fields["expires_at"] is None): "ttl and expires_at come together"
-    },
+    "units": {("occurred_start", "occurred_end"): _is_interval, ("kind", "head", "number"): _is_numbered},
+    "records": {("value", "is_number"): _is_finite},
+    "record_category_names": {("name",): lambda row: row["name"] == spelling_key(row["name"])},
+    "items": {("ttl", "expires_at"): lambda row: (row["ttl"] is None) == (row["expires_at"] is None)},
     "mental_models": {
-        lambda fields: not fields["text"] or (fields["refreshed_at"] is not None and not fields["forgotten"]):
-            "it has a text, but was never answered, or the answer was withdrawn"
+        ("text", "refreshed_at", "forgotten"):
+            lambda row: not row["text"] or (row["refreshed_at"] is not None and not row["forgotten"])
     },
 }  # fmt: skip
-"""What the columns of one row say together, and what is wrong where they do not."""
+"""Columns of one row that have to fit together, and whether they do."""
 
 
 def check_line(number: int, kind: str, fields: Fields) -> None:
@@ -274,9 +266,10 @@ def check_line(number: int, kind: str, fields: Fields) -> None:
         models[kind].model_validate(fields)
     except ValidationError as error:
         raise _refusal(number, kind, error) from None
-    for holds, reason in _RULES.get(kind, {}).items():
-        if not holds(fields):
-            raise ArchiveInvalid(number, kind, reason)
+    for (first, *others), fits in _RULES.get(kind, {}).items():
+        if not fits(fields):
+            reason = f"it does not fit {' and '.join(others)}" if others else "it is not in normal form"
+            raise ArchiveInvalid(number, f"{kind}.{first}", reason)
 
 
 def _refusal(number: int, kind: str, error: ValidationError) -> ArchiveInvalid:
