@@ -43,7 +43,7 @@ def standing(name: str, *, auto: bool = False) -> MentalModel:
 
 
 def answer(
-    ledger: Ledger, model: MentalModel, text: str, *based_on: str, read: tuple[str,...] = ()
+    ledger: Ledger, model: MentalModel, text: str, *based_on: str, read: tuple[str, ...] = ()
 ) -> RefreshWrite:
     """Keep an answer from what the bank holds now."""
     revision = ledger.revision(BANK)

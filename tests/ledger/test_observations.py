@@ -185,7 +185,7 @@ class TestObservations:
         ids=["nothing", "another's fact", "unknown entity", "no observation"],
     )
     def test_what_cannot_be_an_observation_is_refused_whole(
-        self, told: Ledger, facts: dict[str, tuple[str,...]], entity: str
+        self, told: Ledger, facts: dict[str, tuple[str, ...]], entity: str
     ) -> None:
         """Nothing half-formed is stored: the commit is refused, and says why."""
         revision = told.revision(BANK)

@@ -44,7 +44,7 @@ def waiting(ledger: Ledger, bank: str = BANK) -> list[str]:
     return sorted(task.key for task in ledger.tasks(bank) if task.state is TaskState.PENDING)
 
 
-def done(ledger: Ledger, facts: Mapping[str, tuple[str,...]], passes: Passes) -> None:
+def done(ledger: Ledger, facts: Mapping[str, tuple[str, ...]], passes: Passes) -> None:
     """Do the task due longest: make these observations of its entity."""
     task = ledger.lease_due([TaskKind.OBSERVE], lasting=OBSERVING)
     assert task

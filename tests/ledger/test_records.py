@@ -46,7 +46,7 @@ def found(
     return [names[row] for row in rows.tolist()]
 
 
-def named(categories: Sequence[RecordCategory]) -> list[tuple[str, tuple[str,...], int]]:
+def named(categories: Sequence[RecordCategory]) -> list[tuple[str, tuple[str, ...], int]]:
     """Name, spellings and number of records of each."""
     return [(category.name, category.spellings, category.records) for category in categories]
 

@@ -287,7 +287,7 @@ class TestSharedQueue:
         def work_off() -> list[str]:
             done = []
             start.wait(60)
-            while (task:= ledger.lease_due(KINDS, lasting=MINUTE)) is not None:
+            while (task := ledger.lease_due(KINDS, lasting=MINUTE)) is not None:
                 assert ledger.renew_lease(task.claim, lasting=MINUTE)
                 with ends:  # a revision is decided on by one at a time
                     completed(ledger, task.claim, unit=task.payload)

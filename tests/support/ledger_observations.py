@@ -46,8 +46,8 @@ def tell(ledger: Ledger, *facts: UnitWrite, of: str = ALICE) -> None:
 
 def observe(
     ledger: Ledger,
-    facts: Mapping[str, tuple[str,...]],
-    left_out: tuple[str,...] = (),
+    facts: Mapping[str, tuple[str, ...]],
+    left_out: tuple[str, ...] = (),
     *,
     entity: str = ALICE,
     at_revision: int | None = None,
@@ -60,7 +60,7 @@ def observe(
     commit(ledger, replace(writes, observed=made))
 
 
-def seen(ledger: Ledger, entity: str = ALICE) -> tuple[bool, tuple[str,...]]:
+def seen(ledger: Ledger, entity: str = ALICE) -> tuple[bool, tuple[str, ...]]:
     """Whether an entity waits for observations, and those it has."""
     found = ledger.observed(BANK, [entity])[entity]
     assert (entity in ledger.facts_changed(BANK, [entity])) is found.stale

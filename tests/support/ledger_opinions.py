@@ -33,7 +33,7 @@ from hindsight_integrations.model.writes import UnitWrite, WriteSet
 REINFORCE, CONTRADICT = Assessment.REINFORCE, Assessment.CONTRADICT
 
 
-def opinion_unit(unit_id: str, *, hours: float = 5, tags: tuple[str,...] = ()) -> UnitWrite:
+def opinion_unit(unit_id: str, *, hours: float = 5, tags: tuple[str, ...] = ()) -> UnitWrite:
     """The unit of an opinion's wording."""
     return with_vector(make_unit(unit_id, fact_type=FactType.OPINION, hours=hours, tags=tags))
 
@@ -52,7 +52,7 @@ def evidence(
     *,
     version: str = "",
     hours: float = 6,
-    restates: tuple[str,...] = (),
+    restates: tuple[str, ...] = (),
 ) -> EvidenceWrite:
     """Strong evidence from a source of its own, by the additive rule."""
     return EvidenceWrite(

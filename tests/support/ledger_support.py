@@ -75,7 +75,7 @@ def commit(ledger: Ledger, writes: WriteSet) -> Receipt:
         return transaction.commit(writes)
 
 
-def everything_of(ledger: Ledger, bank: str = BANK) -> tuple[object,...]:
+def everything_of(ledger: Ledger, bank: str = BANK) -> tuple[object, ...]:
     """All that the bank's feed says, comparable with ==."""
     new = changes(ledger, bank)
     columns, (ids, vectors), (units, edges, mentions) = new.columns, new.vectors, new.graph

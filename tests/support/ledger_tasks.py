@@ -18,7 +18,7 @@ NOW = timedelta(0)
 MINUTE = timedelta(minutes=1)
 
 
-def enqueued(ledger: Ledger, *writes: TaskWrite, bank: str = BANK) -> tuple[Task,...]:
+def enqueued(ledger: Ledger, *writes: TaskWrite, bank: str = BANK) -> tuple[Task, ...]:
     """Commit some tasks at the bank's present revision."""
     return commit(ledger, replace(make_write_set(ledger.revision(bank), bank=bank), tasks=writes)).tasks
 
