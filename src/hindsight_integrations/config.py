@@ -80,7 +80,9 @@ class RetentionConfig:
         for name, age in ages.items():
             if age is not None and (isinstance(age, bool) or not isinstance(age, int | float) or not age > 0):
                 raise InvalidRequest(
-                    "retention", f"{shown(age)} days is no age ({name})", "Give more than 0, or None to keep."
+                    "retention",
+                    f"{shown(age)} days is not an age ({name})",
+                    "Give more than 0, or None to keep.",
                 )
 
     def age_in(self, bank: str) -> timedelta | None:
@@ -153,7 +155,7 @@ class OpinionConfig:
             )
         if not 0 <= self.delay_s < inf:
             raise InvalidRequest(
-                "delay_s", f"{self.delay_s} seconds is no delay", "Give 0 or more; 60 is usual."
+                "delay_s", f"{self.delay_s} seconds is not a delay", "Give 0 or more; 60 is usual."
             )
 
     @property
@@ -206,7 +208,7 @@ class ObservationConfig:
         as_choices(self, mode=ObservationMode)
         if not 0 <= self.delay_s < inf:
             raise InvalidRequest(
-                "delay_s", f"{self.delay_s} seconds is no delay", "Give 0 or more; 60 is usual."
+                "delay_s", f"{self.delay_s} seconds is not a delay", "Give 0 or more; 60 is usual."
             )
         if self.fewest_facts < 1:
             raise InvalidRequest("fewest_facts", f"{self.fewest_facts} is less than 1", "Give 1 or more.")
@@ -243,7 +245,7 @@ class MentalModelConfig:
         """Refuses what is no delay."""
         if not 0 <= self.delay_s < inf:
             raise InvalidRequest(
-                "delay_s", f"{self.delay_s} seconds is no delay", "Give 0 or more; 60 is usual."
+                "delay_s", f"{self.delay_s} seconds is not a delay", "Give 0 or more; 60 is usual."
             )
 
     @property
@@ -286,7 +288,7 @@ def check_seconds(name: str, value: float) -> None:
         InvalidRequest: it is not positive, or no number.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < TOO_LONG:
-        raise InvalidRequest(name, f"{shown(value)} seconds is no time to answer in", "Give 60 or more.")
+        raise InvalidRequest(name, f"{shown(value)} seconds is not a time limit", "Give 60 or more.")
 
 
 MOST_SHOWN_MEMORIES = 100  # with a passage; they have a budget of tokens as well
@@ -524,7 +526,7 @@ def _seconds(values: Mapping[str, str], name: str, default: float) -> float:
     try:
         return float(written)
     except ValueError:
-        raise InvalidRequest(name, f"{written!r} is no number of seconds", "Give 60 or more.") from None
+        raise InvalidRequest(name, f"{written!r} is not a number of seconds", "Give 60 or more.") from None
 
 
 def _path(values: Mapping[str, str], name: str) -> Path | None:

@@ -287,7 +287,7 @@ class EmbedderMismatch(StorageError):
         self.bank, self.stored, self.given = bank, stored, given
         super().__init__(
             f"bank {bank!r} was embedded with {stored}, not {given}; their vectors cannot be compared. "
-            "Open it with the first, or call maintenance.reindex() to embed it anew with the second."
+            "Open it with the first, or call maintenance.reindex() to embed it again with the second."
         )
 
 

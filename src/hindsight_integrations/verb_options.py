@@ -84,7 +84,7 @@ def checked_tokens(given: object, field: str, *, least: int, most: int | None = 
     if not whole or given < least or (most is not None and given > most):  # type: ignore[operator]
         bounds = f"at least {least}" if most is None else f"{least} to {most:,}"
         raise InvalidRequest(
-            field, f"{shown(given)} is no number of tokens", f"Pass a whole number, {bounds}."
+            field, f"{shown(given)} is not a number of tokens", f"Pass a whole number, {bounds}."
         )
     return given  # type: ignore[return-value]
 
@@ -113,7 +113,7 @@ def _checked_options(given: object, field: str, known: frozenset[str], example: 
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise InvalidRequest(field, f"{shown(given)} is no mapping", f"Pass options {example}.")
+        raise InvalidRequest(field, f"{shown(given)} is not a mapping", f"Pass options {example}.")
     if unknown := sorted(str(name) for name in given if name not in known):
         raise InvalidRequest(
             field, f"{shown(unknown[0])} is not among them", f"Use some of {', '.join(sorted(known))}."

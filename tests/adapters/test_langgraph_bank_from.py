@@ -116,11 +116,11 @@ async def _asynchronous(state: Any, runtime: Any) -> str:
 @every_row(
     ("options", "wrong"),
     [
-        ({"bank_from": "user_id"}, "'user_id' is no place"),
-        ({"bank_from": "context."}, "is no place"),
-        ({"bank_from": "runtime.user"}, "is no place"),
+        ({"bank_from": "user_id"}, "'user_id' is not a place"),
+        ({"bank_from": "context."}, "is not a place"),
+        ({"bank_from": "runtime.user"}, "is not a place"),
         ({"bank_from": ()}, "names no place"),
-        ({"bank_from": (3,)}, "3 is no place"),
+        ({"bank_from": (3,)}, "3 is not a place"),
         ({"bank_from": "auth", "bank": "ann"}, "bank= names the bank already"),
         ({"bank": _asynchronous}, "cannot await"),
     ],

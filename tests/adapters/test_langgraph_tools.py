@@ -167,10 +167,10 @@ def test_a_model_cannot_name_another_users_bank(light: Hindsight, run: Run, forg
         assert KAYAK in message.content
     else:
         assert message.status == "error"
-        assert "is no argument. Call recall_memories again; it takes query." in message.content
+        assert "is not an argument. Call recall_memories again; it takes query." in message.content
     by_hand = run(tools_of(light)["recall_memories"], said.tool_calls[0], ALICE)
     assert by_hand.status == "error"
-    assert "is no argument" in by_hand.content
+    assert "is not an argument" in by_hand.content
 
 
 def test_the_model_is_shown_what_it_may_say_and_no_more(bank: MemoryBank) -> None:
@@ -205,7 +205,7 @@ def test_the_model_is_shown_what_it_may_say_and_no_more(bank: MemoryBank) -> Non
         ("reflect_on_memories", {"question": "x" * 20_000}, "question: "),
         ("forget_memory", {"memory_id": "no such id"}, "memory_id: 'no such id' is not in bank"),
         ("forget_memory", {"memory_id": "\ud800"}, "memory_id: "),
-        ("forget_memory", {"memory_id": "x", "erase": True}, "'erase' is no argument"),
+        ("forget_memory", {"memory_id": "x", "erase": True}, "'erase' is not an argument"),
         ("list_records", {"start": "yesterday"}, "start: Input should be a valid date"),
         ("list_records", {"how": "median"}, "how: Input should be 'sum'"),
     ],

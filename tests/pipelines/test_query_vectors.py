@@ -104,19 +104,19 @@ def test_a_question_with_its_vector_needs_no_embedder(opener: Callable[..., Hind
 @every_row(
     ("given", "message"),
     [
-        ("a text", "str is no vector"),
-        (3.5, "float is no vector"),
-        ([[1.0, 2.0]], "no row of numbers"),
-        ([[1.0], [1.0, 2.0]], "no single row"),
-        ([True, False], "no row of numbers"),
-        ([None, 1.0], "no row of numbers"),
+        ("a text", "str is not a vector"),
+        (3.5, "float is not a vector"),
+        ([[1.0, 2.0]], "not a row of numbers"),
+        ([[1.0], [1.0, 2.0]], "not a single row"),
+        ([True, False], "not a row of numbers"),
+        ([None, 1.0], "not a row of numbers"),
         ([float("nan")] * 256, "NaN or infinite"),
         ([float("inf")] * 256, "NaN or infinite"),
         ([0.0] * 256, "all zeros"),
         (["a text", 1.0], r"embedding\[1\]: it is float, not text"),
         (["a text", " "], r"embedding\[1\]: it is empty"),
         (["a text"] * 65, "65 texts, over 64"),
-        ([], "no row of numbers"),
+        ([], "not a row of numbers"),
     ],
 )
 def test_what_is_no_vector_says_why(light: Hindsight, given: Any, message: str) -> None:

@@ -215,12 +215,12 @@ def test_a_reranker_threshold_without_a_reranker_says_so(bank: MemoryBank) -> No
 @every_row(
     ("given", "message"),
     [
-        ({"bm25": 1}, "min_scores: 'bm25' is no stage. Use: semantic, keyword, reranker, final"),
+        ({"bm25": 1}, "min_scores: 'bm25' is not a stage. Use: semantic, keyword, reranker, final"),
         ({"semantic": 1.5}, r"min_scores.semantic: 1.5 is not a number from -1 to 1"),
         ({"reranker": -0.1}, r"min_scores.reranker: -0.1 is not a number from 0 to 1"),
         ({"keyword": "high"}, r"min_scores.keyword: 'high' is not a number"),
         (MinScores(final=float("nan")), r"min_scores.final: nan is not a number"),
-        (0.5, "min_scores: 0.5 is no mapping"),
+        (0.5, "min_scores: 0.5 is not a mapping"),
     ],
 )
 def test_impossible_thresholds_are_refused(light: Hindsight, given: Any, message: str) -> None:

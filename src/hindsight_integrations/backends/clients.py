@@ -42,7 +42,7 @@ def vendor_of_model(model: object) -> Vendor:
     wrapped = (Vendor.LANGCHAIN, "Runnable") in bases and (Vendor.LANGCHAIN, "BaseLanguageModel") not in bases
     if (Vendor.LANGCHAIN, "BaseChatModel") in bases or (wrapped and hasattr(model, "with_structured_output")):
         return Vendor.LANGCHAIN
-    raise InvalidRequest("model", f"{_called(model)} is no chat model", MODELS)
+    raise InvalidRequest("model", f"{_called(model)} is not a chat model", MODELS)
 
 
 def vendor_of_embeddings(embeddings: object) -> Vendor:

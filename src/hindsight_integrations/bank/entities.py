@@ -220,7 +220,7 @@ def checked_names(names: object) -> tuple[str, ...]:
     """Normalised names, each once, in order; at least one.
 
     Raises:
-        InvalidRequest: it is no list of names.
+        InvalidRequest: it is not a list of names.
     """
     found = tuple(dict.fromkeys(_normalised(each) for each in checked_list(names, "names")))
     if not found:

@@ -99,7 +99,7 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
 def _known(names: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
     for name in names:
         if name not in known:
-            reason = f"{shown(name)} is none of its names: {', '.join(sorted(known)[:LISTED])}"
+            reason = f"{shown(name)} is not one of its names: {', '.join(sorted(known)[:LISTED])}"
             raise InvalidRequest("names", reason, "Pass names that entities.list() shows.")
     return names
 

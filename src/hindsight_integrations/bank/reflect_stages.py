@@ -62,7 +62,7 @@ def from_json(kind: type[T], given: object) -> T:
     except ValidationError as error:
         # No words of the error: it shows what was given, which has memories in it.
         reason = f"this is no {kind.__name__.lower()} of a reflection as this version makes them"
-        raise InvalidRequest("state", reason, "Ask the question anew.") from error.with_traceback(None)
+        raise InvalidRequest("state", reason, "Ask the question again.") from error.with_traceback(None)
     return value
 
 

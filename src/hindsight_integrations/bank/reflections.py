@@ -104,9 +104,7 @@ class Reflections:
             InvalidRequest: one is out of range, or unknown.
         """
         if unknown := sorted(options.keys() - DEFAULTS.keys()):
-            raise InvalidRequest(
-                unknown[0], "no reflection has this option", "See bank.reflect for those it has."
-            )
+            raise InvalidRequest(unknown[0], "unknown option", "See bank.reflect for the options.")
         given, dates = DEFAULTS | options, self._context.tools.dates
         then = checked_instant(given["as_of"], "as_of", dates)
         context, operation = given["context"], given["operation"]

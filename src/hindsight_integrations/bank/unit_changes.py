@@ -65,7 +65,7 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
         )
     if unit.kind is UnitKind.ITEM:
         raise InvalidRequest(
-            "unit_id", f"{unit_id!r} is a text of an item", "Put the item anew in its store."
+            "unit_id", f"{unit_id!r} is a text of an item", "Write the item to its store again."
         )
     if grounds := _grounds(bank, unit_id):
         raise InvalidRequest(

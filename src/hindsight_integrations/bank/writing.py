@@ -123,7 +123,7 @@ class WritingVerbs(BankVerbs):
         documents = documents_in(content)
         if len(documents) > 1 and facts is not None:
             raise InvalidRequest(
-                "facts", "nobody says of which document", "Retain each document with its own."
+                "facts", "they are ambiguous with several documents", "Retain each document separately."
             )
         items = [replace(item, content=document) for document in documents] or [item]
         requests = [

@@ -267,7 +267,7 @@ def _worker_mode(worker: object, path: str | Path, *, read_only: bool) -> Worker
             )
         return WorkerMode.ELSEWHERE
     if worker is not True:
-        raise InvalidRequest("worker", f"{shown(worker)} is no worker", "Use True, False or 'elsewhere'.")
+        raise InvalidRequest("worker", f"{shown(worker)} is not a worker", "Use True, False or 'elsewhere'.")
     if read_only:
         raise InvalidRequest(
             "worker", "an engine opened read-only writes nothing", "Leave it out, or read_only=True."

@@ -144,7 +144,7 @@ def _checked_places(bank_from: BankFrom) -> tuple[str, ...]:
     for place in places:
         source, dot, path = place.partition(".") if isinstance(place, str) else ("", "", "")
         if place != AUTH and not (source in WITHIN and dot and all(path.split("."))):
-            raise InvalidRequest("bank_from", f"{shown(place)} is no place of a run", _PLACES)
+            raise InvalidRequest("bank_from", f"{shown(place)} is not a place of a run", _PLACES)
     if not places:
         raise InvalidRequest("bank_from", "it names no place", _PLACES)
     return places

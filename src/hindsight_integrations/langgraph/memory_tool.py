@@ -97,7 +97,7 @@ class MemoryTool(BaseTool):
         """The call; a text alone, as LangChain allows, is the first argument."""
         runtime = arguments.get("runtime")
         if runtime is not None and not isinstance(runtime, ToolRuntime):
-            raise ToolException(_again(self.name, "runtime is no argument", self.args))
+            raise ToolException(_again(self.name, "runtime is not an argument", self.args))
         if not uses_memory(config):
             raise ToolException(MEMORY_OFF)
         said = {name: value for name, value in arguments.items() if name != "runtime"}
@@ -117,7 +117,7 @@ def wrong_arguments(name: str, takes: tuple[str, ...]) -> Callable[[Any], str]:
 
     def told(error: ValidationError) -> str:
         wrong = (
-            f"{shown('.'.join(map(str, each['loc'])))} is no argument"
+            f"{shown('.'.join(map(str, each['loc'])))} is not an argument"
             if each["type"] == "extra_forbidden"
             else f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
             for each in error.errors(include_url=False, include_input=False, include_context=False)

@@ -340,6 +340,6 @@ def _schema(key: str) -> type:
 def _checked(name: str) -> str:
     if not isinstance(name, str) or not name or set(name) & {"|", ":"}:
         raise InvalidRequest(
-            "name", f"{shown(name)} is no name of a node", "Give a text without '|' and ':'."
+            "name", f"{shown(name)} is not a name of a node", "Give a text without '|' and ':'."
         )
     return name

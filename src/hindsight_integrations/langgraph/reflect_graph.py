@@ -216,7 +216,7 @@ def _asked(answered: State, changes: list[dict[str, Any]]) -> list[int]:
     }
     given = interrupt(payload)
     while (approved := _approved(given, numbers)) is None:
-        problem = f"{str(given)[:200]!r} is no answer, there are the numbers {sorted(numbers)}"
+        problem = f"{str(given)[:200]!r} is not an answer, there are the numbers {sorted(numbers)}"
         given = interrupt({**payload, "problem": problem})
     return approved
 

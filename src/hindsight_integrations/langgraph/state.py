@@ -142,6 +142,6 @@ def question(given: object) -> Question | None:
     if given is None:
         return None
     if not isinstance(given, str):
-        raise InvalidRequest("query_key", f"{type(given).__name__} is no question", "Give a str there.")
+        raise InvalidRequest("query_key", f"{type(given).__name__} is not a question", "Give a str there.")
     text = clean_text(given)
     return Question(text[:MAX_QUERY], None) if text else None

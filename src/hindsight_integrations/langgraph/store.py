@@ -279,7 +279,7 @@ class HindsightStore(BaseStore):
         if op.value is None:
             return ItemDelete(namespace, op.key)
         if not isinstance(op.value, Mapping):
-            raise InvalidRequest("value", f"{type(op.value).__name__} is no mapping", "Pass a dict.")
+            raise InvalidRequest("value", f"{type(op.value).__name__} is not a mapping", "Pass a dict.")
         paths = self._index if op.index is None else _checked_paths(op.index, "index")
         ttl = None if op.ttl is None else timedelta(minutes=_checked_minutes(op.ttl))
         return ItemPut(namespace, op.key, op.value, item_texts(op.value, paths), ttl)
@@ -296,11 +296,13 @@ def _check_op(op: Op) -> None:
         labels = ()
     else:
         raise InvalidRequest(
-            "ops", f"{type(op).__name__} is no operation", "Pass GetOp, PutOp, SearchOp or ListNamespacesOp."
+            "ops",
+            f"{type(op).__name__} is not an operation",
+            "Pass GetOp, PutOp, SearchOp or ListNamespacesOp.",
         )
     if not isinstance(labels, tuple | list):
         raise InvalidRequest(
-            "namespace", f"{shown(labels)} is no tuple of labels", 'Pass ("memories", "ann").'
+            "namespace", f"{shown(labels)} is not a tuple of labels", 'Pass ("memories", "ann").'
         )
     validate_op_namespace(op)
 
@@ -367,7 +369,7 @@ def _checked_paths(given: object, field: str) -> Paths:
         or not all(isinstance(path, str) for path in given)
     ):
         raise InvalidRequest(
-            field, f"{shown(given)} is no list of paths", 'Pass ["$"], ["text", "notes[*].text"] or False.'
+            field, f"{shown(given)} is not a list of paths", 'Pass ["$"], ["text", "notes[*].text"] or False.'
         )
     return tuple(given)
 
@@ -377,7 +379,7 @@ def _checked_ttl_config(given: TTLConfig | None) -> TTLConfig | None:
         return None
     if not isinstance(given, Mapping):
         raise InvalidRequest(
-            "ttl", f"{shown(given)} is no configuration", 'Pass {"default_ttl": 60}, in minutes.'
+            "ttl", f"{shown(given)} is not a configuration", 'Pass {"default_ttl": 60}, in minutes.'
         )
     if given.get("default_ttl") is not None:
         _checked_minutes(given["default_ttl"])
@@ -388,7 +390,7 @@ def _checked_minutes(given: object) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= MOST_MINUTES:
         raise InvalidRequest(
             "ttl",
-            f"{shown(given)} is no time to live",
+            f"{shown(given)} is not a time to live",
             "Pass minutes above 0, or None for an item that stays.",
         )
     return given

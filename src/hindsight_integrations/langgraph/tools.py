@@ -271,7 +271,7 @@ _Made = tuple[str, type[Arguments], Callable[[ToolCall], Steps], Mapping[str, st
 
 def _chosen(names: object) -> list[ToolVerb]:
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidRequest("names", f"{shown(names)} is no list of tools", 'Pass names, as ["recall"].')
+        raise InvalidRequest("names", f"{shown(names)} is not a list of tools", 'Pass names, as ["recall"].')
     chosen = list(dict.fromkeys(choice(ToolVerb, name, "names") for name in names))
     if not chosen:
         raise InvalidRequest("names", "it names no tool", "Leave it out for all of them.")

@@ -278,7 +278,7 @@ def write_observed(target: Target, writes: WriteSet) -> None:
     new = sorted(facts.keys() - made)
     if new and (unit := connection.scalar(_UNFIT, {"rows": new, "revision": target.revision})):
         raise _unfit(
-            f"{unit!r} is no observation made of this entity", "Write its unit in the same write set."
+            f"{unit!r} is not an observation made of this entity", "Write its unit in the same write set."
         )
     remove_units(target, made - facts.keys())
     run_many(connection, insert(observations), [{"unit": row, "entity": entity} for row in new])
@@ -307,7 +307,7 @@ def _grounds(target: Target, bank: str, entity: int, observed: ObservedWrite) ->
     if bad := sorted(fact for fact in wanted if rows.get(fact) not in unchanged):
         if connection.scalars(_FACTS_CHANGED, {"entity": entity}).one() > observed.at_revision:
             raise RevisionConflict(bank, observed.at_revision, target.revision - 1)
-        raise _unfit(f"{bad[0]!r} is no valid fact of the entity", "Make observations from entity_facts.")
+        raise _unfit(f"{bad[0]!r} is not a valid fact of the entity", "Make observations from entity_facts.")
     return {made[unit]: frozenset(rows[fact] for fact in facts) for unit, facts in observed.facts.items()}
 
 

@@ -491,7 +491,7 @@ def _opinion_unit(target: Target, bank: str, unit_id: str) -> tuple[int, int | N
     check_known("opinions", [unit_id], [known for known, *_ in rows], bank)
     ((_, unit, kind, fact_type, opinion),) = rows
     if kind != UnitKind.MEMORY.value or fact_type != FactType.OPINION.value:
-        raise _unfit(f"{unit_id!r} is no unit of the opinion network", "Write one as FactType.OPINION.")
+        raise _unfit(f"{unit_id!r} is not a unit of the opinion network", "Write one as FactType.OPINION.")
     return unit, opinion
 
 
@@ -541,9 +541,11 @@ def _write_evidence(target: Target, bank: str, rows: Sequence[EvidenceWrite], re
     }
     for row in rows:
         if facts[row.unit_id] not in sound:
-            raise _unfit(f"{row.unit_id!r} is no world or experience memory", "Only facts are evidence.")
+            raise _unfit(f"{row.unit_id!r} is not a world or experience memory", "Only facts are evidence.")
         if (row.opinion_id, row.version) not in versions:
-            raise _unfit(f"{row.version!r} is no wording of {row.opinion_id!r}", "Name the wording judged.")
+            raise _unfit(
+                f"{row.version!r} is not a wording of {row.opinion_id!r}", "Name the wording judged."
+            )
         if not row.sources or not (isfinite(row.step) and 0.0 < row.step < 1.0):
             raise _unfit(
                 f"evidence {row.unit_id!r} has step {row.step} and {len(row.sources)} sources",

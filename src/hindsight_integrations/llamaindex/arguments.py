@@ -46,7 +46,7 @@ def checked_messages(given: object) -> list[ChatMessage]:
     """Messages to keep in a chat's history.
 
     Raises:
-        InvalidRequest: it is no list of ChatMessages; nothing of it was kept.
+        InvalidRequest: it is not a list of ChatMessages; nothing of it was kept.
     """
     messages = checked_list(given, "messages")
     for at, message in enumerate(messages):

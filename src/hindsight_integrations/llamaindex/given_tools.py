@@ -45,7 +45,7 @@ def reflecting_tools(given: Iterable[Callable[..., object] | BaseTool] | None) -
         given: functions, tools of LlamaIndex, tools of LangChain; None means none.
 
     Raises:
-        InvalidRequest: it is no list, or one of them cannot be called.
+        InvalidRequest: it is not a list, or one of them cannot be called.
     """
     return tuple(
         GivenTool(adapt_to_async_tool(each)) if isinstance(each, BaseTool) else each

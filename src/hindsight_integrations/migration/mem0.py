@@ -145,7 +145,7 @@ def _listed(memories: Given) -> list[Any]:
     if given is None or isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InvalidRequest(
             "memories",
-            "it is no list of mem0's memories",
+            "it is not a list of mem0's memories",
             'Pass what get_all() gave: a list, or a mapping with "results".',
         )
     return list(given)

@@ -15,7 +15,7 @@ class Role(StrEnum):
     ASSISTANT = "assistant"
     """The agent itself."""
     TOOL = "tool"
-    """A tool that the agent called: nobody's word, so that it is no evidence of an opinion and ends no memory."""
+    """A tool that the agent called: nobody's word, so that it is not evidence of an opinion and ends no memory."""
 
 
 @dataclass(frozen=True, slots=True)

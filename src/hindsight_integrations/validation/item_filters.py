@@ -36,7 +36,7 @@ def checked_item_filter(given: object) -> Condition | None:
 
 def _checked_fields(given: object, depth: int) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-        raise InvalidRequest("filter", f"{shown(given)} is no filter", 'Pass a dict: {"field": value}.')
+        raise InvalidRequest("filter", f"{shown(given)} is not a filter", 'Pass a dict: {"field": value}.')
     if depth > DEEPEST:
         raise InvalidRequest("filter", f"it is nested over {DEEPEST} levels deep", "Keep it flatter.")
     for key, wanted in given.items():

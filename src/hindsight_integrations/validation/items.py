@@ -32,7 +32,7 @@ def checked_namespace(given: object, *, prefix: bool = False) -> Namespace:
     if not isinstance(given, tuple | list):
         raise InvalidRequest(
             "namespace",
-            f"{shown(given)} is no tuple of labels",
+            f"{shown(given)} is not a tuple of labels",
             'Pass a tuple of str: ("memories", "alice").',
         )
     if not given and not prefix:
@@ -62,7 +62,7 @@ def checked_item_key(given: object) -> ItemKey:
         InvalidRequest: it is none.
     """
     if not isinstance(given, tuple | list) or len(given) != 2:
-        raise InvalidRequest("keys", f"{shown(given)} is no (namespace, key)", "Pass pairs of them.")
+        raise InvalidRequest("keys", f"{shown(given)} is not a (namespace, key)", "Pass pairs of them.")
     return checked_namespace(given[0]), checked_key(given[1])
 
 
@@ -90,11 +90,13 @@ def checked_ttl(given: object) -> timedelta | None:
     if given is None:
         return None
     if not isinstance(given, timedelta):
-        raise InvalidRequest("ttl", f"{shown(given)} is no timedelta", "Pass a timedelta, or None for ever.")
+        raise InvalidRequest(
+            "ttl", f"{shown(given)} is not a timedelta", "Pass a timedelta, or None for ever."
+        )
     if not timedelta(0) < given <= timedelta(days=365_000):
         raise InvalidRequest(
             "ttl",
-            f"{given} is no time to live",
+            f"{given} is not a time to live",
             "Pass one above zero and up to 1,000 years, or None for ever.",
         )
     return given
@@ -107,7 +109,7 @@ def value_text(value: object) -> str:
         InvalidRequest: it is no mapping, or something in it is no JSON: the error says where.
     """
     if not isinstance(value, Mapping):
-        raise InvalidRequest("value", f"{type(value).__name__} is no mapping", "Pass a dict.")
+        raise InvalidRequest("value", f"{type(value).__name__} is not a mapping", "Pass a dict.")
     written = json.dumps(_plain(value, "value", 0), ensure_ascii=False, allow_nan=False)
     if len(written) > LONGEST_VALUE:
         raise InvalidRequest(
@@ -164,5 +166,5 @@ def _checked_name(name: object, field: str, what: str) -> str:
 
 def _checked_text(text: object) -> str:
     if not isinstance(text, str):
-        raise InvalidRequest("texts", f"{shown(text)} is no text", "Pass a list of str.")
+        raise InvalidRequest("texts", f"{shown(text)} is not text", "Pass a list of str.")
     return clean_text(text[:MAX_TEXT])

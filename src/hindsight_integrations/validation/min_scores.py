@@ -35,7 +35,7 @@ def checked_min_scores(given: GivenScores) -> MinScores:
         return MinScores()
     if not isinstance(given, MinScores | Mapping):
         raise InvalidRequest(
-            "min_scores", f"{shown(given)} is no mapping", 'Pass MinScores or {"reranker": 0.3}.'
+            "min_scores", f"{shown(given)} is not a mapping", 'Pass MinScores or {"reranker": 0.3}.'
         )
     values = asdict(given) if isinstance(given, MinScores) else dict(given)
     try:
@@ -45,6 +45,6 @@ def checked_min_scores(given: GivenScores) -> MinScores:
         stage, value = problem["loc"][0] if problem["loc"] else next(iter(values), ""), problem["input"]
     stages = _Thresholds.model_fields
     if stage not in stages:
-        raise InvalidRequest("min_scores", f"{shown(stage)} is no stage", f"Use: {', '.join(stages)}.")
+        raise InvalidRequest("min_scores", f"{shown(stage)} is not a stage", f"Use: {', '.join(stages)}.")
     expected = stages[str(stage)].description
     raise InvalidRequest(f"min_scores.{stage}", f"{shown(value)} is not {expected}", "Choose one there.")

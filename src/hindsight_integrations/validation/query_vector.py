@@ -34,7 +34,7 @@ def checked_embedding(given: Embedding) -> tuple[float, ...] | tuple[str, ...]:
     if given is None:
         return ()
     if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str | bytes):
-        raise InvalidRequest("embedding", f"{type(given).__name__} is no vector", _REMEDY)
+        raise InvalidRequest("embedding", f"{type(given).__name__} is not a vector", _REMEDY)
     if any(isinstance(item, str) for item in given):
         if len(given) > MAX_EMBEDDED:
             raise InvalidRequest(
@@ -48,9 +48,9 @@ def _unit_vector(given: Sequence[Any] | npt.NDArray[Any]) -> tuple[float, ...]:
     try:
         vector = np.asarray(given)
     except ValueError:  # rows of different lengths
-        raise InvalidRequest("embedding", "its numbers are no single row", _REMEDY) from None
+        raise InvalidRequest("embedding", "its numbers are not a single row", _REMEDY) from None
     if vector.ndim != 1 or not vector.size or vector.dtype.kind not in "fiu":
-        raise InvalidRequest("embedding", "it is no row of numbers", _REMEDY)
+        raise InvalidRequest("embedding", "it is not a row of numbers", _REMEDY)
     vector = vector.astype(np.float64)
     if not np.isfinite(vector).all():
         raise InvalidRequest("embedding", "it has NaN or infinite numbers", _REMEDY)

@@ -22,7 +22,7 @@ def checked_schema(given: object) -> type[BaseModel] | None:
         return None
     if not isinstance(given, type) or not issubclass(given, BaseModel):
         raise InvalidRequest(
-            "response_schema", f"{shown(given)} is no pydantic model", "Pass a subclass of BaseModel."
+            "response_schema", f"{shown(given)} is not a pydantic model", "Pass a subclass of BaseModel."
         )
     return given
 
@@ -31,7 +31,7 @@ def checked_tools(given: object) -> tuple[Callable[..., object], ...]:
     """The caller's tools; None means none.
 
     Raises:
-        InvalidRequest: it is no list, or one of them cannot be called.
+        InvalidRequest: it is not a list, or one of them cannot be called.
     """
     found = [] if given is None else checked_list(given, "tools")
     for each in found:

@@ -104,7 +104,7 @@ def place_of(cursor: object, bank: str, wanted: UnitFilter) -> Place:
         raise InvalidRequest(
             "cursor",
             "it does not belong to this bank and these filters",
-            "Pass the cursor of the previous page with the same filters, or None to begin anew.",
+            "Pass the cursor of the previous page with the same filters, or None to start over.",
         )
     return Place(*_PLACE.unpack(packed))
 

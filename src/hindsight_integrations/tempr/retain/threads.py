@@ -68,7 +68,7 @@ def thread_change(
 ) -> ThreadChange:
     """Compare a list of messages with the thread as it was last followed.
 
-    A message of the log that the list lacks was dropped by a fork if it is no ancestor of the list's last known message;
+    A message of the log that the list lacks was dropped by a fork if it is not an ancestor of the list's last known message;
     an ancestor was only trimmed. Nothing was dropped where list and log have nothing in common, or only the first message, which a new
     one of the user follows: clients trim so that keep the first message and the newest turn. An edit of the first question looks the
     same, and closes nothing either, since what it replaces may be true.

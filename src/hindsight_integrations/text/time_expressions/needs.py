@@ -95,7 +95,7 @@ def check_rule(language: str, pattern: str, meaning: Callable[..., object], word
         raise InvalidRule(language, pattern, f"its meaning {called} does not declare the groups it needs")
     unknown = {found[1] for found in _GROUP.finditer(pattern) if found[1]} - _FRAGMENTS
     if unknown:
-        raise InvalidRule(language, pattern, f"{{{min(unknown)}}} is no fragment")
+        raise InvalidRule(language, pattern, f"{{{min(unknown)}}} is not a fragment")
     present = {found[1] or found[2] for found in _GROUP.finditer(pattern)}
     for group in _NEEDS[meaning]:
         if not group.endswith("?") and present.isdisjoint(group.split("|")):

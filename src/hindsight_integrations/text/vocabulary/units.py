@@ -91,7 +91,7 @@ def factor(unit: str, wanted: str) -> Fraction:
         return Fraction(1)
     one, other = size(unit.partition("/")[0]), size(wanted.partition("/")[0])
     if one is None or other is None or one[0] != other[0]:
-        raise ValueError(f"{unit!r} is no number of {wanted!r}")
+        raise ValueError(f"{unit!r} is not a number of {wanted!r}")
     return one[1] / other[1]
 
 

@@ -64,7 +64,7 @@ def callers_tools(given: Sequence[GivenTool], taken: Collection[str]) -> tuple[T
     for each in given:
         name = str(each.name if _is_invoked(each) else getattr(each, "__name__", ""))
         if not _NAME.fullmatch(name):
-            reason = f"{shown(name or each)} is no name that a model can call"
+            reason = f"{shown(name or each)} is not a name that a model can call"
             raise InvalidRequest("tools", reason, "Pass functions made by def, or LangChain tools.")
         if name in taken or name in found:
             raise InvalidRequest("tools", f"the name {name!r} is taken", "Give the tool another name.")

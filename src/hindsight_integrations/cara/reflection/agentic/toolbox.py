@@ -299,7 +299,7 @@ def evaluated(expression: str) -> Decimal:
         with localcontext(Context(prec=DIGITS, traps=[InvalidOperation, DivisionByZero, Overflow])):
             return _value(body, expression.strip(), DEEPEST)
     except (SyntaxError, RecursionError, MemoryError) as error:
-        raise NoArithmetic("it is no expression of numbers") from error
+        raise NoArithmetic("it is not an expression of numbers") from error
     except DecimalException as error:
         raise NoArithmetic("it divides by zero or has no value that is a number") from error
     except ValueError as error:

@@ -102,7 +102,7 @@ def _problems(fact: ConciseFact | None, messages: Sequence[Message]) -> list[str
     if unknown := set(fact.lines) - set(_known(fact.lines, len(messages))):
         problems.append(f"lines: it names message {min(unknown)}, and there are {len(messages)}")
     if fact.date and not parse_moment(fact.date.partition("/")[0]):
-        problems.append(f"date: {fact.date[:24]!r} is no ISO date")
+        problems.append(f"date: {fact.date[:24]!r} is not an ISO date")
     if numberless := [record for record in fact.records if not _has_its_number(record)]:
-        problems.append(f"records: {str(numberless[0].value)[:24]!r} is no number")
+        problems.append(f"records: {str(numberless[0].value)[:24]!r} is not a number")
     return problems
