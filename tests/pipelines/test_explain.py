@@ -167,14 +167,14 @@ def test_a_memory_erased_meanwhile_is_traced_without_its_text(
     light: Hindsight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A unit gone from the ledger while recall ran is traced as erased, and nothing of it is shown."""
-    from hindsight_integrations.ledger.ledger import Ledger
+    from hindsight_integrations.ledger.ledger import LedgerReader
 
-    bank, real = fill(light.bank("street")), Ledger.units
+    bank, real = fill(light.bank("street")), LedgerReader.units
 
-    def without_the_first(self: Ledger, name: str, ids: Any) -> Any:
+    def without_the_first(self: LedgerReader, name: str, ids: Any) -> Any:
         return {row: unit for row, unit in real(self, name, ids).items() if unit.text != ROWS["a"]}
 
-    monkeypatch.setattr(Ledger, "units", without_the_first)
+    monkeypatch.setattr(LedgerReader, "units", without_the_first)
     found = bank.recall(QUERY, trace=True)
     (erased,) = [unit for unit in found.trace.units if unit.fate is Fate.ERASED]
     assert (erased.unit_id, erased.text, erased.rank) == ("", "", None)

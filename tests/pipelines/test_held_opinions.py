@@ -12,7 +12,7 @@ import pytest
 from builders import make_write_set
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.opinions import (
     Assessment,
     EvidenceStrength,
@@ -54,7 +54,7 @@ def told(
             ids += bank.retain(
                 fact["what"], facts=[fact], timestamp=clock.now() + timedelta(hours=hours)
             ).unit_ids
-    with closing(Ledger.open(tmp_path, clock=clock)) as ledger:
+    with closing(LedgerReader.open(tmp_path, clock=clock)) as ledger:
         rows = [
             EvidenceWrite(ids[0], ids[at], ("Ann",), assessment, EvidenceStrength.STRONG, UpdateRule.ADDITIVE, 0.15, "",
                           ids[0], clock.now() + timedelta(hours=at))
@@ -125,13 +125,15 @@ def test_memories_without_opinions_cost_no_read_of_evidence(
     """Evidence is read for opinions alone, once for all of a result."""
     (opinion, *_), _ = told
     reads: list[object] = []
-    read = Ledger.opinions
+    read = LedgerReader.opinions
 
-    def counted(ledger: Ledger, bank: str, opinion_ids: Sequence[str] | None = None) -> list[OpinionLog]:
+    def counted(
+        ledger: LedgerReader, bank: str, opinion_ids: Sequence[str] | None = None
+    ) -> list[OpinionLog]:
         reads.append(opinion_ids)
         return read(ledger, bank, opinion_ids)
 
-    monkeypatch.setattr(Ledger, "opinions", counted)
+    monkeypatch.setattr(LedgerReader, "opinions", counted)
     with served(engine_at) as bank:
         bank.recall("trams", types=["world", "experience"])
         assert reads == []
