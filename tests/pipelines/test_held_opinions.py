@@ -12,7 +12,7 @@ import pytest
 from builders import make_write_set
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.ledger.ledger import LedgerReader
+from hindsight_integrations.ledger.ledger import Ledger, LedgerReader
 from hindsight_integrations.model.opinions import (
     Assessment,
     EvidenceStrength,
@@ -54,7 +54,7 @@ def told(
             ids += bank.retain(
                 fact["what"], facts=[fact], timestamp=clock.now() + timedelta(hours=hours)
             ).unit_ids
-    with closing(LedgerReader.open(tmp_path, clock=clock)) as ledger:
+    with closing(Ledger.open(tmp_path, clock=clock)) as ledger:
         rows = [
             EvidenceWrite(ids[0], ids[at], ("Ann",), assessment, EvidenceStrength.STRONG, UpdateRule.ADDITIVE, 0.15, "",
                           ids[0], clock.now() + timedelta(hours=at))
