@@ -28,7 +28,9 @@ SESSIONS = {
 }
 
 
-SCRIPT = [  # message, words that the memories in the prompt must contain, reply
+SCRIPT: list[
+    tuple[str, list[str], ChatMessage | str]
+] = [  # message, words that the memories in the prompt must contain, reply
     ("My name is Alice and I keep bees in Porto.", [], "Nice to meet you, Alice!"),
     (
         "Please note for later that the hive by the river is called Thunder.",
