@@ -164,7 +164,7 @@ def test_what_cannot_be_read_costs_no_more_than_itself() -> None:
     problems = " ".join(problem for item in items for problem in item.problems)
     for telltale in (
         "message 7, and there are 2",
-        "'soon' is no ISO date",
+        "'soon' is not an ISO date",
         "records",
         "fact: Field required",
     ):
@@ -191,7 +191,7 @@ def test_an_expense_without_a_number_is_none() -> None:
     (item,) = facts_of({"fact": "The user has 3 rooms and must pay the rent.", "records": records})
     assert item.fact is not None
     assert [record.category for record in item.fact.records] == ["home", "rooms"]
-    assert item.problems == ("records: 'unknown' is no number",)
+    assert item.problems == ("records: 'unknown' is not a number",)
 
 
 def test_small_models_get_small_passages_and_few_memories() -> None:

@@ -77,7 +77,7 @@ def test_words_spelled_out_in_a_rule_must_have_a_value() -> None:
 
 def test_a_misspelt_fragment_is_named() -> None:
     """A placeholder that stands for nothing is an error of its author, named with its rule."""
-    with pytest.raises(InvalidRule, match=r"\{mnth\} is no fragment"):
+    with pytest.raises(InvalidRule, match=r"\{mnth\} is not a fragment"):
         language(r"en {mnth}", months.month)
 
 
