@@ -27,7 +27,6 @@ logger = logging.getLogger("hindsight_integrations")
 
 T = TypeVar("T")
 
-CHECKSUM = "units.checksum"
 _CLOSED_AT, _RECORDS = map(SEALED_COLUMNS.index, ("closed_at", "records"))
 _PAGE = 2000
 NEVER_CLOSED = 1 << 61

@@ -96,9 +96,7 @@ _RAISE_NUMBER = (
 _ADD_VECTOR = insert(vectors).on_conflict_do_nothing()
 _ADD_SOURCE = insert(unit_sources).on_conflict_do_nothing()
 _ADD_LINK = insert(links).on_conflict_do_nothing()
-_ADD_EVENT = (
-    insert(validity_events).on_conflict_do_nothing().inline()
-)  # without the new id, so that the count is true
+_ADD_EVENT = insert(validity_events).on_conflict_do_nothing()
 _MOMENT = bindparam("moment", type_=Int)
 _CLOSE = (
     update(units)
@@ -155,8 +153,8 @@ def _write_all(target: Target, writes: WriteSet, now: int) -> tuple[str, ...]:
         if write.unit.kind is UnitKind.DOCUMENT_ITEM and write.unit.id in created
     ]
     changed_documents = move_documents(target, {*ended, *items})
-    for document in changed_documents:  # what was judged by a document was judged by its items
-        judge_corrected(target.connection, document)
+    if changed_documents:  # what was judged by a document was judged by its items
+        judge_corrected(target.connection, *changed_documents)
     changed = [*ended, *changed_documents]
     change_facts(target, changed)
     write_observed(target, writes)

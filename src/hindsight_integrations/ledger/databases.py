@@ -434,7 +434,7 @@ class PostgresDatabase(Database):
         engine = create_engine(url, poolclass=NullPool, execution_options=_OPTIONS)
         event.listen(engine, "after_cursor_execute", _count_changes)
         super().__init__(
-            Path(url),
+            Path(engine.url.render_as_string(hide_password=True)),
             engine,
             clock=clock,
             observing=observing,

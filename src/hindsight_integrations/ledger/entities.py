@@ -25,6 +25,7 @@ from hindsight_integrations.ledger.rows import (
     entity_from,
     entity_rows,
     find_bank,
+    is_not_observation,
     unit_rows,
 )
 from hindsight_integrations.ledger.rules import (
@@ -54,14 +55,12 @@ from hindsight_integrations.model.entities import Entity, EntityChange, EntityCh
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import from_micros, to_micros
-from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, UnitKind
+from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 
 _ENTITY = entities.c["id", "entity_id", "name", "type", "role", "names", "mentions", "last_seen"]
 """An entity's row id, then what `entity_from` reads."""
-_COUNTS = units.c.fact_type != FactType.OBSERVATION.value
-"""Condition on a unit: it is not an observation, and so counts among the mentions of an entity."""
 
 _BY_IDS = select(*_ENTITY).where(entities.c.bank == bindparam("bank"), among(entities.c.entity_id, "ids"))
 _ADD_ENTITIES = insert(entities).returning(entities.c.entity_id, entities.c.id)
@@ -127,7 +126,11 @@ _NEW_MENTIONS = (
         func.max(case((_IS_VALID_FACT, 1), else_=0)).label("facts"),
     )
     .join(units, units.c.id == mentions.c.unit)
-    .where(mentions.c.bank == bindparam("of_bank"), mentions.c.revision == bindparam("revision"), _COUNTS)
+    .where(
+        mentions.c.bank == bindparam("of_bank"),
+        mentions.c.revision == bindparam("revision"),
+        is_not_observation,
+    )
     .group_by(mentions.c.entity)
     .subquery()
 )
@@ -535,7 +538,7 @@ _TOTALS = (
     )
     .select_from(_ROWS)
     .outerjoin(mentions, mentions.c.entity == _ROWS.c.value)
-    .outerjoin(units, and_(units.c.id == mentions.c.unit, _COUNTS))
+    .outerjoin(units, and_(units.c.id == mentions.c.unit, is_not_observation))
     .group_by(_ROWS.c.value)
     .subquery()
 )

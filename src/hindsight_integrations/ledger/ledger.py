@@ -1,4 +1,4 @@
-"""The ledger in one SQLite file: WAL, synchronous=FULL, foreign keys, one writer."""
+"""The ledger: the durable record of all banks, from which everything else can be rebuilt."""
 
 from __future__ import annotations
 
@@ -277,9 +277,9 @@ class Ledger(
                 return header
         with self._database.writing() as connection:
             new = {"name": name, "key": key, "profile": fields_text(BankProfile())}
-            connection.execute(insert(banks).on_conflict_do_nothing(), new)
-            newest = select(func.max(banks.c.id)).scalar_subquery()
-            connection.execute(update(tables.ledger).values(banks=newest))
+            if run_many(connection, insert(banks).on_conflict_do_nothing(), [new]):
+                newest = select(func.max(banks.c.id)).scalar_subquery()
+                connection.execute(update(tables.ledger).values(banks=newest))
         return self.bank(name)
 
     def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, Executable, Select, and_, bindparam, or_, select
 from sqlalchemy.exc import DBAPIError
@@ -16,7 +16,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.ledger.sql import Values, among, lenient_text
-from hindsight_integrations.ledger.tables import banks, entities, records, units
+from hindsight_integrations.ledger.tables import banks, entities, units
 from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
@@ -35,10 +35,8 @@ from hindsight_integrations.model.units import (
 )
 from hindsight_integrations.model.writes import UnitWrite
 
-T = TypeVar("T")
-
 Row: TypeAlias = tuple[Any, ...]
-"""One row as sqlite3 gives it: its column types are the schema's, unknown to the type checker."""
+"""One row of a select: its column types are the schema's, unknown to the type checker."""
 
 # What a unit's checksum is of, in this order: a change makes every checksum wrong, and so needs a new schema version.
 SEALED_COLUMNS = (
@@ -69,21 +67,12 @@ OWN_COLUMNS = (*SEALED_COLUMNS, "kind", "compact", "compact_tokens", "number", "
 Fields: TypeAlias = list[ColumnElement[Any]]
 """What a select reads."""
 
-SEALED_FIELDS: Fields = [units.c[name] for name in SEALED_COLUMNS]
 OWN_FIELDS: Fields = [units.c[name] for name in OWN_COLUMNS]
 _document = units.alias("document")
 UNIT_FIELDS: Fields = [
     *OWN_FIELDS,
     select(_document.c.unit_id).where(_document.c.id == units.c.head).correlate(units).scalar_subquery(),
 ]
-RECORD_FIELDS: Fields = [
-    records.c[name]
-    for name in ("unit", "ordinal", "kind", "category", "value", "is_number", "measure", "stated")
-]
-ENTITY_FIELDS: Fields = [
-    entities.c[name] for name in ("entity_id", "name", "type", "role", "names", "mentions", "last_seen")
-]
-BANK_FIELDS: Fields = [banks.c[name] for name in ("name", "key", "id", "revision", "embedder", "profile")]
 is_fact: ColumnElement[bool] = and_(
     units.c.kind == UnitKind.MEMORY.value,
     or_(*(units.c.fact_type == network.value for network in OBSERVED_NETWORKS)),
@@ -269,7 +258,7 @@ def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
 
 
 def entity_from(row: Row) -> Entity:
-    """The entity of a row of ENTITY_FIELDS."""
+    """The entity of a row (entity_id, name, type, role, names, mentions, last_seen)."""
     entity_id, name, kind, role, names, mentions, last_seen = row
     return Entity(
         id=entity_id,
@@ -289,7 +278,7 @@ def event_from(row: Row, unit_id: str) -> ValidityEvent:
 
 
 def header_from(row: Row) -> BankHeader:
-    """The bank of a row of BANK_FIELDS."""
+    """The bank of a row (name, key, id, revision, embedder, profile)."""
     name, key, generation, revision, embedder, profile = row
     return BankHeader(name, key, generation, revision, embedder_from(embedder), profile_from(profile))
 
@@ -328,7 +317,7 @@ def record_fields(record: Record) -> Row:
 
 
 def record_from(row: Row, category: str | None) -> Record:
-    """The record of a row of RECORD_FIELDS, with the name of its category."""
+    """The record of a row of the columns that its checksum is of, with the name of its category."""
     _, _, kind, _, value, number, measure, stated = row
     return Record(
         kind=RecordKind(kind),
