@@ -52,7 +52,7 @@ help:
 
 # Pyserini's metadata asks for torch and transformers, which our path never touches: it is installed without its
 # dependencies, after the two it does need (docs/models.md, "Lucene"). LlamaIndex's OpenAI clients, which tests put before a local
-# server, ask for openai<3 and work with the openai 3 that langchain-openai brings (decision 146).
+# server, ask for openai<3 and work with the openai 3 that langchain-openai brings.
 $(READY): pyproject.toml constraints.txt Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)

@@ -38,8 +38,8 @@ class StorageConfig:
     Attributes:
         open_banks: how many banks have their indexes open at once, at least 1; of others the least recently used is closed
             and opens again when it is next needed. A small open bank takes 3 MB and 8 files, a large one what its memories
-            take (decision 094).
-        server_directory: the data directory of an engine that Agent Server opens by itself (decision 155); `open` is always
+            take.
+        server_directory: the data directory of an engine that Agent Server opens by itself; `open` is always
             told one.
     """
 
@@ -108,11 +108,11 @@ class RecallConfig:
 
     Attributes:
         candidates: per channel, for low, mid and high effort (recall docs, "How Budget Maps to Pipeline Parameters").
-        rerank_candidates: how many the reranker may read, likewise (decision 160).
+        rerank_candidates: how many the reranker may read, likewise.
         rerank_deadline_ms: when it stops, milliseconds.
-        neighbours: relevance is smoothed over neighbouring turns of a conversation (decision 051).
+        neighbours: relevance is smoothed over neighbouring turns of a conversation.
         boosts: with a reranker, recency and the query's time window nudge its scores, by 10 % at most each (recall docs,
-            "Stage 3: Combined Scoring (Boosts)"). Off: measured, they earn nothing (decision 053).
+            "Stage 3: Combined Scoring (Boosts)"). Off: measured, they earn nothing.
         on_channel_failure: what happens when a channel's index is broken.
     """
 
@@ -137,7 +137,7 @@ class OpinionConfig:
     Attributes:
         rule: how an assessment moves a confidence: "additive" (paper eq. 26) or "multiplicative" (reference).
         step: a of eq. 26, in (0, 1); the other rule has its own rates.
-        cautious_steps: a skeptical profile moves its opinions by smaller steps, see decision 129.
+        cautious_steps: a skeptical profile moves its opinions by smaller steps.
         delay_s: seconds between new facts and their assessment, so that many retains in a row cost one.
     """
 
@@ -358,11 +358,11 @@ class RetainConfig:
             are asked with. Of documents VERBATIM makes passages of its own.
         extraction_timeout_s: seconds that a retain, or each item of a bulk retain, may wait for the model in all. What was
             extracted by then is kept and the rest becomes tasks, whatever `on_model_failure` says, since nothing failed
-            (`RetainResult.queued`, decision 126). None waits for all of it.
-        source_turns: the text of retained messages is kept beside the memories made from it (decision 098). What waits for
+            (`RetainResult.queued`). None waits for all of it.
+        source_turns: the text of retained messages is kept beside the memories made from it. What waits for
             extraction is kept and found in any case.
         shown_memories: at most so many of the bank's valid memories, the nearest to a passage, are shown to the model with
-            it, so that it can say which of them no longer hold (decision 110); 0 shows none, None means 16, and 6 for CONCISE.
+            it, so that it can say which of them no longer hold; 0 shows none, None means 16, and 6 for CONCISE.
             VERBATIM asks no model with 0.
         shown_categories: the names in use for the bank's records are shown to the model too, so that one thing keeps one name.
         general_knowledge: how much of what is not about the people who talk becomes memory.

@@ -29,7 +29,7 @@
 
 Each class builds its own message from typed fields, ends it with what to do, and keeps the fields as attributes.
 No class derives from RuntimeError or OSError, so that LangGraph's default retry policy retries `ModelUnavailable`
-and the like instead of giving up (decision 084).
+and the like instead of giving up.
 """
 
 from __future__ import annotations

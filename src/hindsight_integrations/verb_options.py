@@ -36,7 +36,7 @@ class RecallDefaults:
         max_tokens: what the texts may cost.
         budget: effort of recall.
         text: which form of each memory.
-        relevance: how far down the ranking; no line of a prompt is spent on filler (decision 164).
+        relevance: how far down the ranking; no line of a prompt is spent on filler.
         include_records: with the complete table where a question asks over a kind of record.
     """
 

@@ -1,4 +1,4 @@
-"""What every ledger promises of the tasks that make observations (decision 124): one for each entity whose facts changed."""
+"""What every ledger promises of the tasks that make observations: one for each entity whose facts changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every ledger promises of records and their categories (decision 112); a part of `LedgerContract`."""
+"""What every ledger promises of records and their categories; a part of `LedgerContract`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compact text: more memories fit, none costs more, and an item that was removed does not come back by it (decision 161)."""
+"""Compact text: more memories fit, none costs more, and an item that was removed does not come back by it."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_a_reranked_score_is_its_logit_and_its_boosts(opener: Callable[..., Hind
 
 
 def test_without_boosts_a_score_is_its_logit_and_its_rank(opener: Callable[..., Hindsight]) -> None:
-    """By default every boost in the trace is 1 (decision 053), and a rank of the fused score counts two logits (decision 160)."""
+    """By default every boost in the trace is 1, and a rank of the fused score counts two logits."""
     bank = fill(opener(reranker=FixedReranker()).bank("street"), timestamp="2023-11-01")
     found = bank.recall("Which bicycle in October 2023?", trace=True)
     for unit in found.trace.units:

@@ -1,4 +1,4 @@
-"""What an answer is given of mental models and directives (decision 134)."""
+"""What an answer is given of mental models and directives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memories that say nearly the same are all found by meaning, after a restart too, and so is what Chroma lost (decision 128)."""
+"""Memories that say nearly the same are all found by meaning, after a restart too, and so is what Chroma lost."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_the_papers_trajectory(opener: Callable[..., Hindsight]) -> None:
 
 
 def test_the_earlier_papers_evolution(opener: Callable[..., Hindsight]) -> None:
-    """Earlier paper 11.2 in three steps, each with its wording; 0.75 cannot come of one step size (decision 129), 0.70 does."""
+    """Earlier paper 11.2 in three steps, each with its wording; 0.75 cannot come of one step size, 0.70 does."""
     script = {
         MARKET: {**REINFORCE, "rewording": DOMINANT},
         JULIA: {**WEAKEN, "rewording": QUALIFIED},

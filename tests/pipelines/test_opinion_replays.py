@@ -243,7 +243,7 @@ def fifty_from(bank: MemoryBank, wordings: Iterator[str], speaker: Callable[[int
 def test_one_user_in_fifty_wordings_counts_once(opened: Opened, agent: Agent, seed: int) -> None:
     """Under an assessor whom every wording convinces anew and who sees no repetition, in any order, with the real embedder.
 
-    All of them name the day. Of wordings that name none the rules see most, not all (decision 131); the model sees the rest.
+    All of them name the day. Of wordings that name none the rules see most, not all; the model sees the rest.
     """
     agent.answers = {**agent.answers, "assess_evidence": always("reinforce", "strong")}
     bank = believing(opened(embeddings=None, config=config(rule="multiplicative")))

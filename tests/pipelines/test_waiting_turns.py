@@ -244,7 +244,7 @@ def test_the_graph_finds_a_turn_by_the_names_in_it(opener: Opener) -> None:
 
 
 def test_a_turn_is_reranked_explained_and_helps_its_neighbours(opener: Opener) -> None:
-    """The reranker reads it, `explain` says what it is, and the turn that answers another comes with it (decision 051)."""
+    """The reranker reads it, `explain` says what it is, and the turn that answers another comes with it."""
     engine = opened(opener, DOWN, reranker=FixedReranker())
     bank = engine.bank("alice")
     asked = Message("What did you paint?", "Ann", "2024-05-03T10:00", id="q")

@@ -1,4 +1,4 @@
-"""Confidence by decision 129, word for word and in fractions: plain enough to be read as what it says."""
+"""Confidence by its rules, word for word and in fractions: plain enough to be read as what it says."""
 
 from __future__ import annotations
 

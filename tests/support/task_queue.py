@@ -1,4 +1,4 @@
-"""The queue of tasks as decision 120 tells of it, without a database: a list that is searched from end to end."""
+"""The queue of tasks as the ledger promises it, without a database: a list that is searched from end to end."""
 
 from __future__ import annotations
 

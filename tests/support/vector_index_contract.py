@@ -33,7 +33,7 @@ def filled(index: VectorIndex, count: int, *, seed: int = 0) -> tuple[IntArray, 
 def alike(count: int, *, seed: int) -> Matrix:
     """Unit vectors (count, 384) as of one sentence with more or fewer other words in it: cosines 0.7 to 0.99, half above 0.89.
 
-    An HNSW graph of 900 leaves some 200 of them without a link that leads to them (chromadb 1.5.9, decision 128).
+    An HNSW graph of 900 leaves some 200 of them without a link that leads to them (chromadb 1.5.9).
     """
     spread = np.random.default_rng(seed).uniform(0.05, 0.6, size=(count, 1))
     near = unit_vectors(1, 384, seed=seed + 1000) + spread * unit_vectors(count, 384, seed=seed)

@@ -91,7 +91,7 @@ def test_a_stricter_threshold_stays_stricter(
 
 
 def test_bge_of_the_notes() -> None:
-    """The worked case of decision 084: bge's .92/.48 puts the papers' 0.7 at about .84."""
+    """A worked case: bge's .92/.48 puts the papers' 0.7 at about .84."""
     assert equivalent_cosine(0.7, paraphrase=0.92, unrelated=0.48) == pytest.approx(0.844, abs=0.005)
 
 

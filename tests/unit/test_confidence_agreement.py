@@ -1,4 +1,4 @@
-"""Confidence as decision 129 says it: whatever was recorded, in whatever order, it is what the plain reading of it gives."""
+"""Confidence: whatever was recorded, in whatever order, it is what the plain reading of it gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relevance smoothed over neighbouring turns: formula, order, borders (decision 051)."""
+"""Relevance smoothed over neighbouring turns: formula, order, borders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nearness, questions for whatever is remembered, and the cut of a ranking (decision 164)."""
+"""Nearness, questions for whatever is remembered, and the cut of a ranking."""
 
 from __future__ import annotations
 

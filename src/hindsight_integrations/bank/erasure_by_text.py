@@ -1,4 +1,4 @@
-"""What people say is to be forgotten ("Frank's phone number"), as the memories and identifiers it means (decision 171)."""
+"""What people say is to be forgotten ("Frank's phone number"), as the memories and identifiers it means."""
 
 from __future__ import annotations
 

@@ -18,7 +18,9 @@ from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
 from hindsight_integrations.validation.items import value_text
 
 PIECE = 1_500  # characters of a unit: about 400 tokens, of the 512 that common embedders read
-SCRUB_AFTER = 1_000  # values and texts replaced or deleted; a scrub rewrites the files, seconds at 100,000 texts (decision 151)
+SCRUB_AFTER = (
+    1_000  # values and texts replaced or deleted; a scrub rewrites the files, seconds at 100,000 texts
+)
 ATTEMPTS = 5  # somebody else may delete a text between the look at it and the commit
 
 Writes = Sequence[ItemPut | ItemDelete]

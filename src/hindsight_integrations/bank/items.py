@@ -1,4 +1,4 @@
-"""`bank.items`: JSON values under namespaces and keys, found by meaning and words (decision 151)."""
+"""`bank.items`: JSON values under namespaces and keys, found by meaning and words."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _passes(tags: frozenset[str], query: RecallQuery) -> bool:
     return all(group_selects(tags, group) for group in query.tag_groups)
 
 
-MODEL_SHARE = 0.5  # of an answer's token budget, at most: the facts must have room beside them [decision 134]
+MODEL_SHARE = 0.5  # of an answer's token budget, at most: the facts must have room beside them
 
 logger = logging.getLogger("hindsight_integrations")
 

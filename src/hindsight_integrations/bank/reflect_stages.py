@@ -1,4 +1,4 @@
-"""`bank.reflect_stages`: a reflection stage by stage, for whoever keeps its state between them (decision 141)."""
+"""`bank.reflect_stages`: a reflection stage by stage, for whoever keeps its state between them."""
 
 from __future__ import annotations
 

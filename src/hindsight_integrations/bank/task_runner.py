@@ -1,4 +1,4 @@
-"""Running a task that was leased, to its end, under a lease that is renewed while its handler works (decision 120)."""
+"""Running a task that was leased, to its end, under a lease that is renewed while its handler works."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TaskRun:
 
 
 def retry_delay(attempts: int) -> timedelta:
-    """How long a task rests after so many failed attempts: 1, 2, 4 ... minutes, at most an hour (decision 020)."""
+    """How long a task rests after so many failed attempts: 1, 2, 4 ... minutes, at most an hour."""
     return _doubled(attempts - 1, LONGEST_DELAY)
 
 

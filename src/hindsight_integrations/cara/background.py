@@ -1,7 +1,7 @@
 """The background in sentences: put into the first person, appended where they are new, their conflicts found. Pure.
 
 A model merges two backgrounds (paper eq. 27). Without one nothing is judged: a snippet is appended unless it is there, and
-another value of what a person has one of (name, age, birthplace, year of birth, residence) is refused (decision 123).
+another value of what a person has one of (name, age, birthplace, year of birth, residence) is refused.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """On which memories a written text stands: those it cites, and those it took something from without citing them. Pure.
 
-Forgetting a memory reaches what was worded from it by its grounds, so they must not lack one (decision 132).
+Forgetting a memory reaches what was worded from it by its grounds, so they must not lack one.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ def _store(
         reinforcing=config.opinions.delay,
     )
     # A reader beside another process's writer keeps its own indexes in memory: Chroma loses vectors silently when two
-    # processes share a path (decision 084).
+    # processes share a path.
     folder = None if read_only or data == MEMORY else Path(data)
     kind = VectorBackend.EXACT if read_only else VectorBackend(config.storage.vectors)
     open_vectors, close_vectors = _vectors(folder, kind)

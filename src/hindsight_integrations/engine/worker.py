@@ -1,4 +1,4 @@
-"""Worker: a thread that does an engine's due tasks until it is closed, and sleeps while none is due (decision 121)."""
+"""Worker: a thread that does an engine's due tasks until it is closed, and sleeps while none is due."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LangGraph's Agent Server: one engine for a directory in a process, behind a store for each event loop (decision 155).
+"""LangGraph's Agent Server: one engine for a directory in a process, behind a store for each event loop.
 
 In `langgraph.json`:
 

@@ -1,4 +1,4 @@
-"""Identities as labels of a namespace, where LangGraph allows neither dots nor nothing (decision 152)."""
+"""Identities as labels of a namespace, where LangGraph allows neither dots nor nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an item of a LangGraph store is found by: texts at paths of its value (decision 152)."""
+"""What an item of a LangGraph store is found by: texts at paths of its value."""
 
 from __future__ import annotations
 

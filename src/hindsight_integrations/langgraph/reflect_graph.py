@@ -1,4 +1,4 @@
-"""Reflect as a compiled subgraph, whose edges are the updates of opinions (paper sections 5.4.2, 5.5 and 6.1; decision 141)."""
+"""Reflect as a compiled subgraph, whose edges are the updates of opinions (paper sections 5.4.2, 5.5 and 6.1)."""
 
 # No `from __future__ import annotations`: see memories.py.
 

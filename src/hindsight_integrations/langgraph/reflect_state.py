@@ -85,7 +85,7 @@ def question_of(state: State, keys: Keys) -> Question | None:
 
 
 def operation_of(asked: Question, config: RunnableConfig) -> str:
-    """The key under which whatever is run again of this reflection forms nothing twice (decision 141).
+    """The key under which whatever is run again of this reflection forms nothing twice.
 
     It is of the thread, the place of the graph, the user's message and the question: a replay of the turn has the same, the same
     question in a later turn another. Where there is no thread or no message id, one is drawn; it lies in the state from then on.

@@ -1,4 +1,4 @@
-"""HindsightStore: LangGraph's store over a bank, exact by key and found by meaning and words (decision 152)."""
+"""HindsightStore: LangGraph's store over a bank, exact by key and found by meaning and words."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ CACHED_STATEMENTS = (
 )
 CACHE_KIBIBYTES = 16_384  # of the connection that writes
 READER_CACHE_KIBIBYTES = (
-    4_096  # of each thread that reads: the system's cache is behind it, at no cost in recall [decision 099]
+    4_096  # of each thread that reads: the system's cache is behind it, at no cost in recall
 )
 _PRIMARY_CODE = 0xFF  # extended SQLite result codes keep the primary one in their low byte
 

@@ -263,7 +263,7 @@ def check_undoable(change: LoggedChange | None, change_id: int, later: list[Logg
     return change
 
 
-# Which names are an entity's for certain, and which were only found alike (decision 095).
+# Which names are an entity's for certain, and which were only found alike.
 def exact_names(entity_id: str, name: str, log: Sequence[LoggedChange]) -> frozenset[str]:
     """The normalised name an entity goes by, and those that somebody gave it by hand.
 

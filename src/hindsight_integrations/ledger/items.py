@@ -1,4 +1,4 @@
-"""Items written into tables, each write a transaction of its own (decision 151)."""
+"""Items written into tables, each write a transaction of its own."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Whoever changes the valid facts of an entity says so here, inside the transaction that does it: the entity's observations
 are out of date from that revision on, and those that stand on a fact which was withdrawn, corrected or erased are gone with
-it, so that no summary brings back what the fact no longer says (decision 124).
+it, so that no summary brings back what the fact no longer says.
 """
 
 from __future__ import annotations

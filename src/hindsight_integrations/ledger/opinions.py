@@ -1,6 +1,6 @@
 """Opinions: formed, reworded and given evidence by a commit, and closed with the last of the facts they were worded from.
 
-Nothing here computes a confidence: it is replayed from what is written (decision 129).
+Nothing here computes a confidence: it is replayed from what is written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Records of units: their rows and checksums (decision 112)."""
+"""Records of units: their rows and checksums."""
 
 from __future__ import annotations
 

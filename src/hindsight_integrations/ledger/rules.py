@@ -19,7 +19,7 @@ NEIGHBOUR_UNITS = 50  # an entity's neighbours are read from its latest units on
 NEIGHBOUR_LIMIT = 50  # the most often co-mentioned are kept
 _FLOAT_BYTES = 4
 COMMON_BLOCK = 500  # a token that more entities share does not tell them apart and is not looked up (an exact name always is)
-# Letters of names in which one edit is forgiven [decision 007]; longer ones cost too many keys.
+# Letters of names in which one edit is forgiven; longer ones cost too many keys.
 _EDITABLE = range(5, 41)
 
 
@@ -38,7 +38,7 @@ def bank_key(name: str) -> str:
 
 
 def blocks(name: str) -> frozenset[str]:
-    """Blocking keys of a normalised name: its whole tokens, and keys any name one edit away shares (decision 007).
+    """Blocking keys of a normalised name: its whole tokens, and keys any name one edit away shares.
 
     Two names are one edit apart only if the longer one with a letter left out, or each with the same letter left out,
     are equal. Trigrams meet the same pairs among hundreds of others: at 100k facts finding candidates took

@@ -38,13 +38,11 @@ from hindsight_integrations.verb_options import (
     with_defaults,
 )
 
-EARLIER_MESSAGES = (
-    20  # retained already, given along as context of new ones, as when a thread is followed (decision 137)
-)
+EARLIER_MESSAGES = 20  # retained already, given along as context of new ones, as when a thread is followed
 
 
 # What a memory block sees of a chat: windows that slide, and what is flushed from them; which message is
-# which (decision 150).
+# which.
 def settled(window: Sequence[ChatMessage]) -> list[ChatMessage]:
     """The messages of a window whose turns are over: answered, or left behind by another message of the user.
 

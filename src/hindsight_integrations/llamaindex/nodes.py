@@ -1,4 +1,4 @@
-"""Memories as LlamaIndex's nodes (decision 148)."""
+"""Memories as LlamaIndex's nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A LlamaIndex retriever over one memory bank (decision 148)."""
+"""A LlamaIndex retriever over one memory bank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memories of other systems, brought over with their times: langmem's stores and mem0 (decision 156)."""
+"""Memories of other systems, brought over with their times: langmem's stores and mem0."""
 
 from __future__ import annotations
 

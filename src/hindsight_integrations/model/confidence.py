@@ -1,4 +1,4 @@
-"""Confidence of an opinion: recomputed from its evidence log, never stored (paper section 5.5; decision 129). Pure."""
+"""Confidence of an opinion: recomputed from its evidence log, never stored (paper section 5.5). Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hindsight_integrations.model.opinions import (
 from hindsight_integrations.model.time import no_later
 from hindsight_integrations.model.units import ValidityKind
 
-MILD_SHARE = 0.5  # of a step that mild evidence makes; eq. 26 knows no strengths [decision 129]
+MILD_SHARE = 0.5  # of a step that mild evidence makes; eq. 26 knows no strengths
 STRONG_SUPPORT = 0.2  # alpha [reference, "Opinion Confidence Updates"]
 MILD_SUPPORT = 0.05  # alpha' [reference, "Opinion Confidence Updates"]
 CONTRADICTION_DECAY = 0.5  # gamma [reference, "Opinion Confidence Updates"]

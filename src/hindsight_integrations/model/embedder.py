@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Cosines that mean the same for every embedder only once calibrated (decision 084).
+    """Cosines that mean the same for every embedder only once calibrated.
 
     Attributes:
         semantic_link: this embedder's equivalent of 0.7 (earlier paper 2.5.2).

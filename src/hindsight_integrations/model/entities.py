@@ -25,7 +25,7 @@ class EntityType(StrEnum):
 
 
 class EntityRole(StrEnum):
-    """Why an entity is everywhere in a bank: such entities transmit no activation (decision 004)."""
+    """Why an entity is everywhere in a bank: such entities transmit no activation."""
 
     NONE = ""
     USER = "user"

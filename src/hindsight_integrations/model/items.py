@@ -1,4 +1,4 @@
-"""Items: JSON values kept under a namespace and a key, as LangGraph's stores keep them (decision 151)."""
+"""Items: JSON values kept under a namespace and a key, as LangGraph's stores keep them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metadata of memories with its types, and conditions on it with LlamaIndex's operators (decision 144). Pure."""
+"""Metadata of memories with its types, and conditions on it with LlamaIndex's operators. Pure."""
 
 from __future__ import annotations
 

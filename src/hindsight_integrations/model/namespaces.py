@@ -1,4 +1,4 @@
-"""Namespaces as texts in which every prefix is a range (decision 151)."""
+"""Namespaces as texts in which every prefix is a range."""
 
 from __future__ import annotations
 

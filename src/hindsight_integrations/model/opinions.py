@@ -62,7 +62,7 @@ def conviction(confidence: float) -> Conviction:
     return next((word for least, word in CONVICTIONS if confidence >= least), Conviction.VERY_WEAK)
 
 
-UNKNOWN_CONFIDENCE = 0.5  # of an opinion that comes without one [decision 132]
+UNKNOWN_CONFIDENCE = 0.5  # of an opinion that comes without one
 
 
 class OpinionOrigin(StrEnum):

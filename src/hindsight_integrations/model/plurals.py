@@ -1,4 +1,4 @@
-"""English singulars and plurals, as far as words are compared and counted by them (decision 113). Pure."""
+"""English singulars and plurals, as far as words are compared and counted by them. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RecordDigest: the exact figures of the records that a question touches, and the records themselves (decision 173)."""
+"""RecordDigest: the exact figures of the records that a question touches, and the records themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kind of record a word means: models write many words for one thing (decisions 112 and 113). Pure."""
+"""Which kind of record a word means: models write many words for one thing. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records: what of a memory can be added up or listed, of a closed set of kinds (decision 112)."""
+"""Records: what of a memory can be added up or listed, of a closed set of kinds."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ class TagNot:
 
 
 TagGroup: TypeAlias = TagLeaf | TagAnd | TagOr | TagNot
-"""A boolean condition on a unit's tags (decision 070)."""
+"""A boolean condition on a unit's tags."""
 
 GivenGroup: TypeAlias = TagGroup | Mapping[str, Any]
 """The same as a caller may write it: {"tags": [...], "match": "any_strict"}, {"and": [...]}, {"or": [...]}, {"not": {...}}."""
@@ -187,14 +187,13 @@ GivenGroup: TypeAlias = TagGroup | Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class MinScores:
-    """What a unit must reach at each stage that scores it; None lets everything through (decision 070).
+    """What a unit must reach at each stage that scores it; None lets everything through.
 
     Attributes:
         semantic: least cosine, in [-1, 1]; cuts the semantic channel's list, another channel may still find the unit.
         keyword: least BM25 score, >= 0; cuts the keyword channel's list likewise.
         reranker: least sigmoid of the reranker's logit, in [0, 1]; units it did not read are not held to it.
-        final: least `RecalledUnit.score`: the fused score; with a reranker its logit plus 120 times the fused score
-            (decision 160).
+        final: least `RecalledUnit.score`: the fused score; with a reranker its logit plus 120 times the fused score.
     """
 
     semantic: float | None = None

@@ -44,7 +44,7 @@ class RecallResult(Displayed, Tabular, UnitSequence[RecalledUnit]):
         query: the checked query, defaults filled in.
         confidence: how far the units are to be trusted to hold the answer, in [0, 1]; 0 where nothing is returned. It is no
             probability on your data. Below 0.5 an agent had better say that it does not know: on LoCoMo's extracted
-            facts that was right in three of four cases and kept back 6 % of the answers (decision 052).
+            facts that was right in three of four cases and kept back 6 % of the answers.
         damaged: ids of memories that were found and left out, because the ledger no longer holds what was written;
             `doctor(deep=True)` names all of them.
         records: exact figures and rows of the records that the question touches, if requested; at most three.

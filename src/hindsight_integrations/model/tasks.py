@@ -1,4 +1,4 @@
-"""Tasks: work that waits in the ledger until somebody does it (decisions 020 and 120)."""
+"""Tasks: work that waits in the ledger until somebody does it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads: which messages a conversation consists of now, and which a fork dropped (decision 137)."""
+"""Threads: which messages a conversation consists of now, and which a fork dropped."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 SOURCE_TURNS = "source turns"
-"""The stage beside the channels: memories by the words of the turns they were made from (decision 160)."""
+"""The stage beside the channels: memories by the words of the turns they were made from."""
 
 
 class Channel(StrEnum):
@@ -77,7 +77,7 @@ class UnitTrace:
         reason: the same in words; empty for what was returned.
         channels: where each channel put it, cut lists included.
         tokens: what it costs in the budget; of a document head and items.
-        fused: its fused score, the evidence of decision 160 included; 0 if every channel that found it was cut above it.
+        fused: its fused score, the evidence beside ranks included; 0 if every channel that found it was cut above it.
         score: its final score; None if it was dropped before it had one.
         reranked: None if the reranker did not read it, or there is none.
         rank: place in the result, from 1; None if it is not there.

@@ -44,16 +44,16 @@ class UnitKind(StrEnum):
     MEMORY = "memory"
     """A fact, an opinion or an observation."""
     TURN = "turn"
-    """A message, or a piece of one, that waits for extraction: found by recall until its facts are there (decision 098)."""
+    """A message, or a piece of one, that waits for extraction: found by recall until its facts are there."""
     DOCUMENT_ITEM = "document_item"
     """An item of a document or list, with sources and validity of its own; served with the head it is part of (`model/documents.py`)."""
     ITEM = "item"
-    """A text of a stored item: no memory, found by searches of items alone (decision 151)."""
+    """A text of a stored item: no memory, found by searches of items alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactText:
-    """The short form of a unit's text: its beginning, which says what happened, and the date as figures (decision 161).
+    """The short form of a unit's text: its beginning, which says what happened, and the date as figures.
 
     Attributes:
         characters: of the text that it keeps; what follows says when once more, and why.
@@ -165,7 +165,7 @@ class MemoryUnit(Displayed):
 
 
 class ValidityKind(StrEnum):
-    """What a validity event does to a unit (decision 010)."""
+    """What a validity event does to a unit."""
 
     CLOSED = "closed"
     RESTORED = "restored"

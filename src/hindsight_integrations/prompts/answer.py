@@ -29,7 +29,7 @@ from hindsight_integrations.prompts.rendering import fenced, template
 from hindsight_integrations.prompts.typed_answer import with_output
 
 THINKING_TOKENS = 4_096  # beside the answer's own: opinions, and models that think aloud first
-UNSURE = 0.1  # of `RecallResult.confidence`: below it hardly anything of the question is in the memories [decision 132]
+UNSURE = 0.1  # of `RecallResult.confidence`: below it hardly anything of the question is in the memories
 
 
 class Answer(BaseModel):

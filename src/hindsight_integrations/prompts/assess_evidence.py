@@ -21,7 +21,7 @@ from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.observe import fact_line
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_PAIRS = 20  # of one prompt: a small model still answers each of them (decision 131)
+MOST_PAIRS = 20  # of one prompt: a small model still answers each of them
 MOST_TOKENS = (
     8_192  # of an answer: twenty assessments have about 2,500; the rest is for models that think aloud first
 )

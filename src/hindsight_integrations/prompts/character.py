@@ -12,8 +12,8 @@ from functools import cache
 from hindsight_integrations.model.profile import BankProfile, BigFive, Character
 from hindsight_integrations.prompts.rendering import fenced, template
 
-HIGH = 0.7  # a bias strength from here on is high, and so is a trait [earlier paper 8.3; decision 122]
-LOW = 0.4  # below it is low [earlier paper 8.3; decision 122]
+HIGH = 0.7  # a bias strength from here on is high, and so is a trait [earlier paper 8.3]
+LOW = 0.4  # below it is low [earlier paper 8.3]
 
 
 class Band(StrEnum):

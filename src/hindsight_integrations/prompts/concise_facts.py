@@ -1,4 +1,4 @@
-"""The short extraction prompt, for small models (decision 126): few flat fields, numbers for ids, one worked example."""
+"""The short extraction prompt, for small models: few flat fields, numbers for ids, one worked example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A prompt for services that take no schema: the schema stands in the system message, in words (decision 126)."""
+"""A prompt for services that take no schema: the schema stands in the system message, in words."""
 
 from __future__ import annotations
 

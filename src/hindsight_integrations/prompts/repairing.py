@@ -1,4 +1,4 @@
-"""Repairing: an unusable answer is requested again, with the reason and the answer itself (decision 020)."""
+"""Repairing: an unusable answer is requested again, with the reason and the answer itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hindsight_integrations.prompts.repair import repair_prompt
 
 T = TypeVar("T", bound=BaseModel)
 
-REPAIRS = 2  # tries after the first answer (decision 020)
+REPAIRS = 2  # tries after the first answer
 
 
 @dataclass(frozen=True, slots=True)

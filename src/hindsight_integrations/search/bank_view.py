@@ -15,7 +15,7 @@ from hindsight_integrations.search.bank_vectors import BankVectors, ScoringVecto
 from hindsight_integrations.search.columns import Columns
 from hindsight_integrations.search.item_columns import ItemColumns
 
-EXACT_LIMIT = 20_000  # up to so many units exact search in memory beats an index [decision 084]
+EXACT_LIMIT = 20_000  # up to so many units exact search in memory beats an index
 
 
 @dataclass(frozen=True, slots=True)

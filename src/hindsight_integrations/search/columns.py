@@ -269,7 +269,7 @@ def in_groups(columns: Columns, groups: Sequence[TagGroup]) -> BoolArray:
 
 
 def with_metadata(columns: Columns, condition: MetadataTest | None) -> BoolArray:
-    """Units whose metadata a condition lets through; every unit where there is none (decision 144)."""
+    """Units whose metadata a condition lets through; every unit where there is none."""
     if condition is None:
         return np.ones(len(columns), bool)
     return columns.metadata_rows.passing(condition)[columns.metadata]
@@ -291,7 +291,7 @@ def tags_select(own: frozenset[str], wanted: frozenset[str], match: TagsMatch) -
 
 
 def group_selects(own: frozenset[str], group: TagGroup) -> bool:
-    """Whether a unit with tags `own` passes a boolean condition on tags (decision 070)."""
+    """Whether a unit with tags `own` passes a boolean condition on tags."""
     if isinstance(group, TagLeaf):
         return tags_select(own, frozenset(group.tags), group.match)
     if isinstance(group, TagNot):

@@ -1,4 +1,4 @@
-"""Opinions as they are served: with the confidence in which they are held now, not that of their formation (decision 129)."""
+"""Opinions as they are served: with the confidence in which they are held now, not that of their formation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ItemColumns: which units are texts of which items, and under which namespaces, as numpy arrays (decision 151)."""
+"""ItemColumns: which units are texts of which items, and under which namespaces, as numpy arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search of items: meaning and words, fused, over the items that are asked for (decision 151)."""
+"""Search of items: meaning and words, fused, over the items that are asked for."""
 
 from __future__ import annotations
 

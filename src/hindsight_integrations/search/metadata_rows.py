@@ -1,4 +1,4 @@
-"""MetadataRows: the metadata of a bank's units in memory, and which of it a condition lets through (decision 144).
+"""MetadataRows: the metadata of a bank's units in memory, and which of it a condition lets through.
 
 A row is the distinct metadata of some units, as codes of its (key, value) pairs, all rows one behind the other. A filter is
 worked out once for each distinct value of its key.

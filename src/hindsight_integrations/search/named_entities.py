@@ -21,7 +21,7 @@ class Named:
 
     Attributes:
         rows: row ids of the entities, ascending; topics (CONCEPT) are words, not names: "painting" in a question is
-            what the keyword channel is for (measured: decision 004).
+            what the keyword channel is for (measured).
         speaker: the normalised names of the one speaker it names; empty if it names none, or several.
         names: the normalised names all of them answer to.
     """

@@ -1,4 +1,4 @@
-"""The reference scale: cosines of any embedder where the papers' thresholds lie (decision 084). Pure.
+"""The reference scale: cosines of any embedder where the papers' thresholds lie. Pure.
 
 Constants that compare cosines, such as the least similarity of a memory that is named or the weights of confidence, are set on this scale
 and hold for every calibrated embedder. It has two lines, since a question is never as near to its passage as two
@@ -37,8 +37,8 @@ def question_cosine(cosine: Cosine, thresholds: Thresholds) -> Cosine:
 def passage_cosine(cosine: float, thresholds: Thresholds) -> float:
     """A cosine between two passages, on the reference scale, clipped to [0, 1].
 
-    The line through the embedder's equivalents of 0.7 (semantic link [earlier paper 2.5.2]) and 0.92 (duplicate
-    [decision 010]), prolonged on both sides.
+    The line through the embedder's equivalents of 0.7 (semantic link [earlier paper 2.5.2]) and 0.92 (duplicate),
+    prolonged on both sides.
 
     Args:
         cosine: on the embedder's own scale.

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.ports.arrays import UNDATED, BoolArray, Hits, IntArray
 
-INSIDE_FLOOR = 0.5  # least score of a unit that overlaps the window (decision 005)
-MENTIONED_SCALE = 0.5  # puts units matched by mentioned_at alone behind occurrence matches (decision 005)
+INSIDE_FLOOR = 0.5  # least score of a unit that overlaps the window
+MENTIONED_SCALE = 0.5  # puts units matched by mentioned_at alone behind occurrence matches
 
 
 def overlaps(starts: IntArray, ends: IntArray, window: Interval) -> BoolArray:
@@ -43,7 +43,7 @@ def proximity(starts: IntArray, ends: IntArray, window: Interval) -> npt.NDArray
 
 
 def temporal_score(starts: IntArray, ends: IntArray, window: Interval) -> npt.NDArray[np.float64]:
-    """Proximity (paper eq. 14), but at least 0.5 for a span that overlaps the window (decision 005)."""
+    """Proximity (paper eq. 14), but at least 0.5 for a span that overlaps the window."""
     score = proximity(starts, ends, window)
     return np.where(overlaps(starts, ends, window), np.maximum(score, INSIDE_FLOOR), score)
 

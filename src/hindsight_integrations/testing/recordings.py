@@ -1,4 +1,4 @@
-"""Recordings: a request to a language model and its answer as one readable JSON file (decision 114).
+"""Recordings: a request to a language model and its answer as one readable JSON file.
 
 A folder of them is what `RecordingModel` writes and `RecordedModel` answers from:
 
@@ -91,7 +91,7 @@ def recording_path(folder: Path, prompt: Prompt[Any]) -> Path:
     """The file of a request: by the prompt's name, the schema's name and the messages, and by nothing else.
 
     Temperature, the JSON schema's wording and the model's name stay out, so that the same question keeps its answer when
-    they change (decision 114).
+    they change.
     """
     asked = [prompt.name, prompt.schema.__name__, [[each.role.value, each.text] for each in prompt.messages]]
     key = sha256(json.dumps(asked, separators=(",", ":")).encode("ascii")).hexdigest()[:KEY_DIGITS]

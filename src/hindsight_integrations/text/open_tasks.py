@@ -1,4 +1,4 @@
-"""Tasks that are still to be done, of those that nobody withdrew (decision 173). Pure."""
+"""Tasks that are still to be done, of those that nobody withdrew. Pure."""
 
 from __future__ import annotations
 

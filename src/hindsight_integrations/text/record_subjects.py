@@ -2,7 +2,7 @@
 
 A category is touched by its name, a synonym (`RecordWords.things`), a spelling close to one of these, or by the memories that
 answer the question best. Whether figures of it are wanted is read from single words; in doubt about a category that is named they
-are given, since a line of figures costs little and states what it is of (decision 173).
+are given, since a line of figures costs little and states what it is of.
 """
 
 from __future__ import annotations
@@ -31,16 +31,14 @@ LEAST_STATED = (
 )
 LONGEST_NAME = 4  # words of a category
 MOST_SUBJECTS = 3  # that a question is given figures of: "coffee, lunch and rent"
-UNKNOWN_WORDS = (
-    1  # that a question for a list of a whole kind may have beside what is understood [decision 173]
-)
+UNKNOWN_WORDS = 1  # that a question for a list of a whole kind may have beside what is understood
 LEAST_PART = (
     4  # letters of a word that tells a category of several words alone: "honey" of honey sales (no source)
 )
 LEAST_FORM = 3  # letters in front of the rest of a compound: "Rad" of Radkilometer (no source)
 CLOSE = 86  # per cent of its letters that a misspelt word has in common with the right one: "autbus" for "autobus" (no source)
 CLOSE_LETTERS = 5  # how long it must be (no source)
-MAJORITY = 0.6  # of the best memories with a word of the question, from which on it is about their category [decision 173]
+MAJORITY = 0.6  # of the best memories with a word of the question, from which on it is about their category
 
 VALUED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
 """Kinds whose records are numbers to compute with."""

@@ -1,4 +1,4 @@
-"""Words without their inflection, by the Snowball algorithms (snowballstem.org; decision 082)."""
+"""Words without their inflection, by the Snowball algorithms (snowballstem.org)."""
 
 from __future__ import annotations
 

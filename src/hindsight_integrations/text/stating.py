@@ -1,4 +1,4 @@
-"""What of a message states something: its questions, requests and admissions of knowing nothing do not (decision 138). Pure."""
+"""What of a message states something: its questions, requests and admissions of knowing nothing do not. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters on the values of items, as LangGraph's stores and Agent Server write them (decision 152).
+"""Filters on the values of items, as LangGraph's stores and Agent Server write them.
 
 {"colour": "red"}                                  equal
 {"price": {"$gt": 3, "$lte": 10}}                  operators, all of which must hold

@@ -1,4 +1,4 @@
-"""Items as callers give them: where they lie, and values that are JSON (decision 151)."""
+"""Items as callers give them: where they lie, and values that are JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metadata to store, and conditions on it, as callers write them (decision 144). Pure."""
+"""Metadata to store, and conditions on it, as callers write them. Pure."""
 
 from __future__ import annotations
 

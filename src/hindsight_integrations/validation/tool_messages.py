@@ -16,8 +16,8 @@ from hindsight_integrations.validation.limits import MAX_TEXT, checked_list
 from hindsight_integrations.validation.messages import TOOL_ROLES, as_message, id_of, role_named, text_of
 from hindsight_integrations.validation.roles import role_of
 
-MAX_TOOL_RESULT = 4_000  # characters, call and result together (decision 139)
-MAX_ARGUMENTS = 1_000  # characters of a call's arguments (decision 139)
+MAX_TOOL_RESULT = 4_000  # characters, call and result together
+MAX_ARGUMENTS = 1_000  # characters of a call's arguments
 
 Calls = Mapping[str, tuple[str, object]]
 """Name and arguments of each tool call by its id."""

@@ -7,7 +7,7 @@ Lives of the simulator, or a file of Memora with facts extracted before, are ret
 session that ends something, `nearest_memories` is asked for its messages, in passages as extraction cuts them. A change is found if
 the passages that tell of it show the memory, or the item, that the retain then ends. Printed are the shares found by kind of record,
 for each number of slots, in banks of at least --fewest memories; the tokens shown with a passage; and of the changes that the
-first number misses, how many are among the candidates of the request that follows (decision 010), searched for with the words of
+first number misses, how many are among the candidates of the request that follows, searched for with the words of
 the fact.
 """
 

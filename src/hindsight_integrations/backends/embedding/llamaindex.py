@@ -1,4 +1,4 @@
-"""Any LlamaIndex embedding model as an Embedder (decision 146)."""
+"""Any LlamaIndex embedding model as an Embedder."""
 
 from __future__ import annotations
 

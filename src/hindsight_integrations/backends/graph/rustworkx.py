@@ -1,6 +1,6 @@
 """MemoryGraph over one rustworkx.PyDiGraph: unit nodes, entity nodes, and edges with interned payloads.
 
-A mention is an edge from a unit to an entity (bipartite: cliques of units would explode, decision 084). A link is
+A mention is an edge from a unit to an entity (bipartite: cliques of units would explode). A link is
 an edge from its source to its target. Every payload is one of 1,792 shared integers, link code * 256 + weight in
 steps of 1/255, so that an edge costs no Python object of its own; a weight comes back within half a step.
 """
@@ -72,7 +72,7 @@ class NodeIds:
         self._count = len(self._ids)
 
 
-LEVELS = 255  # weights are stored in steps of 1/255: 120 MB instead of 376 MB at 2M edges [decision 084]
+LEVELS = 255  # weights are stored in steps of 1/255: 120 MB instead of 376 MB at 2M edges
 MENTION = len(LINK_CODES)  # the code of a mention, after those of links
 BATCH = 8_192  # edges handed to rustworkx at once; bounds the Python integers alive during a bulk load
 
@@ -267,7 +267,7 @@ class RustworkxMemoryGraph:
         """Units that mention an entity, ascending; kept until its mentions change.
 
         Reading them from rustworkx costs 0.16 us a mention, and questions meet the same much-mentioned entities again
-        and again (decision 101).
+        and again.
         """
         units = self._units_by_entity.get(node)
         if units is None:

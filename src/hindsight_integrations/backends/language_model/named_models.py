@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PROVIDER = "openai"
 HOSTED = "//api.openai.com"  # in the address of the service itself
-TIMEOUT_S = 300.0  # of a call; a small model on two cores takes one or two minutes (decision 126)
+TIMEOUT_S = 300.0  # of a call; a small model on two cores takes one or two minutes
 TRIES = 3  # as many as OpenAI's own client makes
 
 

@@ -1,4 +1,4 @@
-"""The ways of asking a service for a structured answer: what it refuses it is not asked again (decision 126)."""
+"""The ways of asking a service for a structured answer: what it refuses it is not asked again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an embedder's cosines mean: its own equivalents of the papers' 0.7 and 0.3 (earlier paper 2.5.2 and 3.1.1; decision 084).
+"""What an embedder's cosines mean: its own equivalents of the papers' 0.7 and 0.3 (earlier paper 2.5.2 and 3.1.1).
 
 The papers' thresholds were set with sentence-transformers models, whose scale all-MiniLM-L6-v2 stands for here. On a
 small table of held pairs every embedder has a median cosine for related and for unrelated texts; the straight line
@@ -75,7 +75,7 @@ def held_pairs() -> HeldPairs:
 def equivalent_cosine(
     reference: float, *, paraphrase: float, unrelated: float, scale: Scale = MINILM_PASSAGES
 ) -> float:
-    """A cosine on the reference scale carried to an embedder's own (decision 084).
+    """A cosine on the reference scale carried to an embedder's own.
 
     t' = u' + (t - u) / (p - u) * (p' - u'), with p, u the reference medians and p', u' the embedder's.
 

@@ -1,7 +1,7 @@
 """Local models on ONNX Runtime: the default embedder and the default cross-encoder.
 
 Both load on first use, under a lock, and are safe from many threads afterwards. A text's vector, and a pair's logit, is
-a function of the text alone, whatever else is computed with it (decision 083).
+a function of the text alone, whatever else is computed with it.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class _OnnxText:
         """The model's output for each input, reduced by `head`, in the order given.
 
         Each input is read alone: int8 weights scale activations by the whole batch, so that among others a text would
-        get another vector (decision 083). As many are read at a time as there are threads.
+        get another vector. As many are read at a time as there are threads.
         """
         tokenizer, session = self._loaded()
 
@@ -141,7 +141,7 @@ def _load(weights: ResolvedWeights) -> Loaded:
     tokenizer.enable_truncation(MAX_LENGTH)
     tokenizer.no_padding()
     options = SessionOptions()
-    # `rows` reads several inputs at a time instead, which is faster (decision 083).
+    # `rows` reads several inputs at a time instead, which is faster.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     return tokenizer, InferenceSession(str(weights.model), options, providers=["CPUExecutionProvider"])
 

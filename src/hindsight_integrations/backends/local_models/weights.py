@@ -1,4 +1,4 @@
-"""Where model files come from: an explicit folder, else an installed weights package, else the hub (decision 084).
+"""Where model files come from: an explicit folder, else an installed weights package, else the hub.
 
 Files of a package or of the hub are used only if their sha256 is the one pinned here, so that a bank's vectors are
 never made by weights nobody measured. A folder named by the caller is trusted; its hash is recorded, not compared.

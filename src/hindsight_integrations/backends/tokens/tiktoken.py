@@ -28,7 +28,7 @@ CACHE_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7
 # Inside llama-index-core's part of the llama_index namespace.
 BUNDLED_CACHE = Path("core/_static/tiktoken_cache")
 
-CHARACTERS_PER_TOKEN = 4  # 205 for 161 true tokens of English [decision 084], so budgets hold
+CHARACTERS_PER_TOKEN = 4  # 205 for 161 true tokens of English, so budgets hold
 
 _one_at_a_time = threading.Lock()
 

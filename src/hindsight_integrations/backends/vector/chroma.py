@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 
-LOOK_SHARE = 128  # a look costs 3.3 us a vector, a write 300 to 430 [decision 128]
+LOOK_SHARE = 128  # a look costs 3.3 us a vector, a write 300 to 430
 STARTS = 3  # more places to look from where one of them misses something
 _PAGE = 1000  # ids a call
 
 
-# What a search in a collection's HNSW graph does not come to, and is scored beside it (decision 128). A
+# What a search in a collection's HNSW graph does not come to, and is scored beside it. A
 # vector whose neighbours all have nearer ones keeps no link that leads to it: it is stored, counted and read
 # by its id, and no search finds it. Of 1,000 versions of one sentence it happens to 200, of 1,000 sentences
 # of a conversation to none.
@@ -172,7 +172,7 @@ def _stored(collection: Collection, names: set[str]) -> Beside:
 def give_back_memory() -> None:
     """Hand freed memory back to the system, where the C library is glibc; elsewhere nothing.
 
-    glibc keeps what lies below a block still in use: after Chroma was closed 20 times, 330 MB [decision 093].
+    glibc keeps what lies below a block still in use: after Chroma was closed 20 times, 330 MB.
     """
     if trim := _malloc_trim():
         trim(0)
@@ -187,14 +187,12 @@ def _malloc_trim() -> Callable[[int], int] | None:
 
 logger = logging.getLogger("hindsight_integrations")
 
-EF_SEARCH = 1000  # k=300 at ef=300 had recall 0.93; at 1000 it has 0.98 on random vectors [decision 084]
-NEIGHBOURS = (
-    32  # of a vector in its graph: Chroma's 16 lose three times as many of those alike [decision 128]
-)
-OPEN_COLLECTIONS = 64  # at 2.6 MB and four files each, then the client is opened anew [decision 093]
-SHARDS = 64  # of Chroma's cache of loaded collections, each with its part of the size [decision 093]
-PATIENCE_SECONDS = 60  # for a call that does not end; a vacuum may take that long [decision 093]
-ROOM_BYTES = 8 << 20  # a journal, and the id table that Chroma rewrites whole [decision 093]
+EF_SEARCH = 1000  # k=300 at ef=300 had recall 0.93; at 1000 it has 0.98 on random vectors
+NEIGHBOURS = 32  # of a vector in its graph: Chroma's 16 lose three times as many of those alike
+OPEN_COLLECTIONS = 64  # at 2.6 MB and four files each, then the client is opened anew
+SHARDS = 64  # of Chroma's cache of loaded collections, each with its part of the size
+PATIENCE_SECONDS = 60  # for a call that does not end; a vacuum may take that long
+ROOM_BYTES = 8 << 20  # a journal, and the id table that Chroma rewrites whole
 
 _SQLITE_CODE = re.compile(r"\(code: (\d+)\)")
 _REFUSALS = {5, 6, 8, 10, 13, 14}
@@ -229,7 +227,7 @@ class ChromaClient:
         self._folder = folder
         self._system = System(settings)
         self._api = self._system.instance(RustBindingsAPI)
-        # Chroma itself must never unload: a collection that it never wrote out cannot be loaded again (decision 093).
+        # Chroma itself must never unload: a collection that it never wrote out cannot be loaded again.
         self._api.hnsw_cache_size = OPEN_COLLECTIONS * SHARDS
         self._system.start()
         self.used: set[str] = set()
@@ -280,7 +278,7 @@ class ClientKeeper:
         self.folder = folder
         self.remade = ""
         # Beside each other's calls, Chroma brings a SQLite of its own beside Python's, and neither sees the other's
-        # file locks, which are the process's (decision 084): work on Chroma's files happens alone too.
+        # file locks, which are the process's: work on Chroma's files happens alone too.
         self._gate = Gate()
         self._lock = threading.Lock()
         self._client: ChromaClient | None = None
@@ -450,7 +448,7 @@ def _declined(error: BaseException) -> bool:
     return isinstance(error, InvalidArgumentError | InvalidDimensionException | NotFoundError)
 
 
-BATCH = 64  # vectors a call; Chroma holds the interpreter for all of it, 12 s for 4,096 [decision 093]
+BATCH = 64  # vectors a call; Chroma holds the interpreter for all of it, 12 s for 4,096
 
 SAME = 1e-5  # of one component; Chroma normalises what it stores once more
 

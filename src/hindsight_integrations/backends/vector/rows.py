@@ -29,7 +29,7 @@ BLAS gives equal rows scores that differ in the last bit, depending on where in 
 
 FEW_QUERIES = 4
 """Queries that are scored one by one. Reading the matrix is what one costs, in BLAS or not; but BLAS wakes threads of its own
-and waits for them: 48 ms instead of 0.8 at 10k x 384 where other threads keep the cores busy (decision 091)."""
+and waits for them: 48 ms instead of 0.8 at 10k x 384 where other threads keep the cores busy."""
 
 # Picking rows copies them: ten times the cost of reading in place (0.5 and 0.05 us a row, 100k x 384).
 PICK_COST = 10

@@ -1,4 +1,4 @@
-"""Whether the memories in a mental model's scope have changed since it was answered (decision 134)."""
+"""Whether the memories in a mental model's scope have changed since it was answered."""
 
 from __future__ import annotations
 

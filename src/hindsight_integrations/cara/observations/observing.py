@@ -23,9 +23,7 @@ MOST_GROUPS = (
     16  # sets of tags of one entity that are summed up, those added to last; the facts of others are left out
 )
 ATTEMPTS = 3  # summaries made anew because a fact changed meanwhile; then the task waits
-TRIES_OF_MODEL = (
-    3  # of a task, after which facts are chosen where the model wrote nothing sound (decision 125)
-)
+TRIES_OF_MODEL = 3  # of a task, after which facts are chosen where the model wrote nothing sound
 COMMITS = 8  # tries after another process wrote in between, which alone makes no summary wrong
 
 

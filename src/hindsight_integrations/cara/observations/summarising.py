@@ -103,7 +103,7 @@ NEWEST_SHARE = (
 )
 
 
-# Which facts of an entity are shown to a model where not all of them fit (decision 125).
+# Which facts of an entity are shown to a model where not all of them fit.
 def chosen_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplicate: float) -> list[int]:
     """Positions of the facts to show, ascending: all if they fit, else the newest, then the most distinct.
 

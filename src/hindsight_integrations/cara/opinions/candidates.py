@@ -29,7 +29,7 @@ class About:
 def may_bear_on(opinion: About, fact: About, thresholds: Thresholds) -> bool:
     """Whether an opinion is one of a fact's candidates: they share an entity, or are alike (paper eq. 25).
 
-    A hub tells little, so that with it they must be worth a look as well (decision 131).
+    A hub tells little, so that with it they must be worth a look as well.
     """
     cosine = float(opinion.vector @ fact.vector)
     if cosine > theta_of(thresholds) or not opinion.telling.isdisjoint(fact.telling):
@@ -38,7 +38,7 @@ def may_bear_on(opinion: About, fact: About, thresholds: Thresholds) -> bool:
 
 
 def theta_of(thresholds: Thresholds) -> float:
-    """The cosine of paper eq. 25: midway between what is worth a look and what is linked (decision 131).
+    """The cosine of paper eq. 25: midway between what is worth a look and what is linked.
 
     An opinion tells of more than each of its facts does: measured, few facts are as near to it as two facts that are linked.
     """

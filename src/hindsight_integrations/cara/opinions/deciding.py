@@ -1,4 +1,4 @@
-"""What becomes of opinions put forward: formed, evidence of one that is held, or its new wording (decision 132)."""
+"""What becomes of opinions put forward: formed, evidence of one that is held, or its new wording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opinions put forward as memory units to be: their tags, entities and ids (paper eq. 24; decision 132)."""
+"""Opinions put forward as memory units to be: their tags, entities and ids (paper eq. 24)."""
 
 from __future__ import annotations
 

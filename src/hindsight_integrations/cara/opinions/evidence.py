@@ -1,4 +1,4 @@
-"""Rows of an opinion's evidence log, from facts that were assessed: the one way to them (decisions 129 and 131). Pure."""
+"""Rows of an opinion's evidence log, from facts that were assessed: the one way to them. Pure."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from hindsight_integrations.model.opinions import (
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.text.specifics import pinned_alike, told_apart
 
-ALIKE = 0.25  # of the way from the semantic link to the duplicate: from there on texts say the same [decision 131]
-PINNED = 0.0  # of it, where they share a number or a day as well [decision 131]
+ALIKE = 0.25  # of the way from the semantic link to the duplicate: from there on texts say the same
+PINNED = 0.0  # of it, where they share a number or a day as well
 
 
-# Whether two facts say the same thing in other words, so that a source is counted once for it (decision 131).
+# Whether two facts say the same thing in other words, so that a source is counted once for it.
 def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
     """Whether one fact says again what another says, whoever said it; symmetric.
 

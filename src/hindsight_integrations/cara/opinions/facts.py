@@ -18,7 +18,7 @@ from hindsight_integrations.text.specifics import Specifics, specifics
 from hindsight_integrations.text.which_language import language_of
 
 
-# Who says what a memory says: whose word it is as evidence of an opinion (decision 131).
+# Who says what a memory says: whose word it is as evidence of an opinion.
 def sources_of(unit: MemoryUnit, turns: Sequence[SourceTurn]) -> tuple[str, ...]:
     """The sources of a memory, sorted; none if it is no evidence at all.
 

@@ -1,4 +1,4 @@
-"""Forming opinions: those that are new are kept, those that are not become evidence (paper section 5.4.2; decision 132).
+"""Forming opinions: those that are new are kept, those that are not become evidence (paper section 5.4.2).
 
 Read, compare, decide, commit once; what changes meanwhile is read again, and only what was not compared is asked of.
 """

@@ -1,4 +1,4 @@
-"""The opinions a bank holds, and which of them a new one may be about the same matter as (decision 132)."""
+"""The opinions a bank holds, and which of them a new one may be about the same matter as."""
 
 from __future__ import annotations
 

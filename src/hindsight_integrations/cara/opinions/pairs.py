@@ -11,9 +11,7 @@ from hindsight_integrations.cara.opinions.facts import Fact
 from hindsight_integrations.cara.opinions.standing import Outstanding, Standing
 from hindsight_integrations.prompts.assess_evidence import MOST_PAIRS
 
-BATCH_TOKENS = (
-    4_000  # of opinions and facts in one prompt, as of facts in that of observations (decision 131)
-)
+BATCH_TOKENS = 4_000  # of opinions and facts in one prompt, as of facts in that of observations
 LINE_TOKENS = 40  # of a line in the prompt beside its text: number, dates, and its place among the pairs
 MOST_EARLIER = 3  # earlier facts of the same source that are shown with a new one, the nearest
 

@@ -175,7 +175,7 @@ class Asked:
 
 
 CONFLICTS = 8  # decisions taken anew because opinions or facts changed meanwhile; then the task waits
-TRIES_OF_MODEL = 3  # of a task, after which pairs without a usable answer are passed over (decision 131)
+TRIES_OF_MODEL = 3  # of a task, after which pairs without a usable answer are passed over
 
 
 @dataclass(frozen=True, slots=True, eq=False)

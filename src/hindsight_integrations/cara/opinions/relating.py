@@ -1,4 +1,4 @@
-"""How new opinions relate to those that are held, as a model says (paper section 5.4.2; decision 132)."""
+"""How new opinions relate to those that are held, as a model says (paper section 5.4.2)."""
 
 from __future__ import annotations
 

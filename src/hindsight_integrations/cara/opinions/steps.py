@@ -1,4 +1,4 @@
-"""How far one piece of evidence moves an opinion, by the settings and by who the agent is (decision 129). Pure."""
+"""How far one piece of evidence moves an opinion, by the settings and by who the agent is. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hindsight_integrations.model.opinions import UpdateRule
 from hindsight_integrations.model.profile import BankProfile, Disposition
 
 CAUTIOUS_SHARES = {4: 5 / 6, 5: 2 / 3}
-"""Of the step, by skepticism: 0.15 becomes 0.125 and 0.10 [earlier paper 9.4; decision 129]."""
+"""Of the step, by skepticism: 0.15 becomes 0.125 and 0.10 [earlier paper 9.4]."""
 
 
 def step_of(profile: BankProfile, config: OpinionConfig) -> float:

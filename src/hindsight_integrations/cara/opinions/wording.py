@@ -1,4 +1,4 @@
-"""Faults of a text as an opinion of the agent's, in words for the model that wrote it (paper section A.2; decision 132). Pure."""
+"""Faults of a text as an opinion of the agent's, in words for the model that wrote it (paper section A.2). Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer cites: numbers of what it was shown, what is wrong with them, and what they lead to (decision 132)."""
+"""What an answer cites: numbers of what it was shown, what is wrong with them, and what they lead to."""
 
 from __future__ import annotations
 

@@ -12,10 +12,8 @@ from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.units import FactType
 
-OBSERVATION_SHARE = (
-    0.2  # of the token budget, at most, for what entities' facts were summed up as [decision 132]
-)
-BELIEF_SHARE = 0.1  # of it, at most, for what the agent believes [decision 132]
+OBSERVATION_SHARE = 0.2  # of the token budget, at most, for what entities' facts were summed up as
+BELIEF_SHARE = 0.1  # of it, at most, for what the agent believes
 
 
 async def recalled_tiers(query: RecallQuery, tools: ReflectTools) -> MemoryTiers:

@@ -1,4 +1,4 @@
-"""A reflection while it is made: steps, pieces of the answer's text, and last the reflection itself (decision 133)."""
+"""A reflection while it is made: steps, pieces of the answer's text, and last the reflection itself."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _last_line(text: str) -> tuple[str, str]:
     return body[:start], body[start:]
 
 
-SLACK = 64  # tokens of the line of sources, and of what is held back [decision 133]
+SLACK = 64  # tokens of the line of sources, and of what is held back
 
 
 @dataclass(slots=True)

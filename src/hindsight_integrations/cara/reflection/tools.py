@@ -17,7 +17,7 @@ from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.text.language import Language
 
-RECORD_TOKENS = 1_024  # of exact figures and rows of records, beside the memories [decision 173]
+RECORD_TOKENS = 1_024  # of exact figures and rows of records, beside the memories
 
 Recall = Callable[[RecallQuery], Awaitable[RecallResult]]
 

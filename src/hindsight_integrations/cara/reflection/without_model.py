@@ -10,7 +10,7 @@ from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
 
 EXTRACTED = 3  # units an extractive answer quotes
-LIKELY_ANSWERED = 0.5  # confidence of a recall from which on the answer is likely there (decision 052)
+LIKELY_ANSWERED = 0.5  # confidence of a recall from which on the answer is likely there
 NOTHING_KNOWN = "Nothing in memory answers this."
 NO_MODEL_SET = "No language model is set. What the records say:"
 BEST_MEMORIES = "No language model is set. The memories that match the question best:"

@@ -1,6 +1,6 @@
 """The graph channel: what links, entities and a named speaker connect to the question (paper section 4.2.2, eq. 12).
 
-`walk_of` is the gate (decision 004): it says how far the question lets the channel go.
+`walk_of` is the gate: it says how far the question lets the channel go.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def walk_of(text: str, named: IntArray, hubs: IntArray, languages: Sequence[Lang
     """What the question gives the graph to walk from.
 
     A named entity that is not everywhere, or a chain of possessives: all links. A question for a cause: causal links.
-    Without one, spreading from whatever was similar costs recall (measured, decision 004).
+    Without one, spreading from whatever was similar costs recall (measured).
 
     Args:
         text: the question.
@@ -106,10 +106,10 @@ def linked_units(
     """Units connected to the best semantic hits and to the entities the question names (paper eq. 12).
 
     Activation says how strongly a unit is connected, not what to: all units of a named entity are activated alike. The
-    channel's score is therefore activation times cosine (decision 004).
+    channel's score is therefore activation times cosine.
 
     A chain of possessives (`steps` > 0) is walked from the entities named alone, and each distance is ranked apart: what
-    stands at its end is in other words than the question (decision 004). Arguments are those of `graph_channel`, `named` the rows of its.
+    stands at its end is in other words than the question. Arguments are those of `graph_channel`, `named` the rows of its.
     """
     allowed = partial(
         view.columns.allowed, mask=selected.mask
@@ -154,7 +154,7 @@ def speaker_turns(
     """The turns of the speaker a question names, most relevant first: it asks for what that person said.
 
     Speakers are hubs and transmit nothing: everything mentions them. Having spoken is a narrower tie than being
-    mentioned, so a named speaker's own turns are one hop from the question (decision 051).
+    mentioned, so a named speaker's own turns are one hop from the question.
 
     `speaker` holds the normalised names the person answers to.
     """
@@ -170,7 +170,7 @@ def _one_hop(ids: IntArray, relevance: Relevance, limit: int) -> Hits:
 
 
 def _by_relevance(activated: Hits, relevance: Relevance, limit: int) -> Hits:
-    """Activated units by activation times cosine (decision 004)."""
+    """Activated units by activation times cosine."""
     return ranked(activated.ids, activated.scores * np.maximum(relevance(activated.ids), 0.0), limit)
 
 

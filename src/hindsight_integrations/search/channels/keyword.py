@@ -19,7 +19,7 @@ def keyword_channel(
         selected: which units may be found.
         text: a bag of words.
         limit: at most so many.
-        told: compare with the units and the turns they were made from, instead of with the units (decision 160).
+        told: compare with the units and the turns they were made from, instead of with the units.
     """
     if not selected.count:
         return no_hits()

@@ -18,7 +18,7 @@ def temporal_channel(
     """At most `limit` units of a time window, weighted by how relevant they are; no window finds nothing.
 
     Without relevance, "in 2023" would rank a year's units by their distance from 2 July: the score is the temporal
-    score times the cosine mapped to [0, 1] (decision 005).
+    score times the cosine mapped to [0, 1].
     """
     if window is None or not selected.count:
         return no_hits()

@@ -29,19 +29,19 @@ from hindsight_integrations.search.graph.neighbourhood import (
 SEMANTIC_SEEDS = 20  # of "the top semantic hits" [paper section 4.2.2; the number has no source]
 MAX_HOPS = 4  # "limiting spread to ~4-5 hops" [earlier paper 3.1.3]
 ACTIVATION_FLOOR = 0.1  # weaker activation is dropped (no source)
-HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub (decision 004; the value has no source)
+HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub (the value has no source)
 HUB_UNITS = 4  # ... but only beyond this many units (no source)
 
 _TIE = 1e-6  # activations this close may be equal as the float32 they are ranked by
 
 
 def hub_degree(n_units: int) -> float:
-    """How many units may mention an entity in a bank of so many before it is a hub (decision 004)."""
+    """How many units may mention an entity in a bank of so many before it is a hub."""
     return max(HUB_UNITS, HUB_SHARE * n_units)
 
 
 def hub_entities(entities: IntArray, degrees: IntArray, n_units: int, roles: IntArray) -> IntArray:
-    """Entities that are everywhere, ascending: they say nothing about relevance (decision 004).
+    """Entities that are everywhere, ascending: they say nothing about relevance.
 
     Args:
         entities: entity ids, (n,).
@@ -258,7 +258,7 @@ def spread_by_distance(
     budget: int,
     similarity: Similarity,
 ) -> Hits:
-    """Spreading activation (paper eq. 12) that ranks the units of each distance from the seeds among themselves (decision 004).
+    """Spreading activation (paper eq. 12) that ranks the units of each distance from the seeds among themselves.
 
     For a chain of possessives: what "Alice's manager's team" did stands two hops away, in words that need not be the
     question's, behind all there is on Alice herself. So each distance has its own ranking, by activation, then cosine,

@@ -16,7 +16,7 @@ class Causes:
     """A graph of which only the causal links are seen: no other link, no entity.
 
     A question for a cause that names nothing else to walk from asks for these. Spreading over all links from whatever
-    was similar costs evidence (decision 004).
+    was similar costs evidence.
     """
 
     def __init__(self, graph: Walkable) -> None:

@@ -39,7 +39,7 @@ def link_expansion(
     Shared entities are the distinct ones, hubs left out, that a unit has in common with the seeds taken together;
     semantic and causal are the strongest link of that kind to any seed. Fan-out is not capped here, since a cap would
     miscount shared entities. The graph channel does not use it: spreading activation finds 20 points more evidence among
-    facts at 256 tokens (decision 054).
+    facts at 256 tokens.
 
     Returns:
         At most `budget` units, without the seeds, with scores in (0, 3]; ties by cosine, id.

@@ -34,7 +34,7 @@ class Walkable(Protocol):
         ...
 
 
-FAN_OUT = 200  # units one entity may activate; 20 seeds with so many each take 6 ms (decision 084)
+FAN_OUT = 200  # units one entity may activate; 20 seeds with so many each take 6 ms
 
 
 SPARSE = 16  # a table over all ids between the first and the last pays as long as one in so many is there

@@ -2,7 +2,7 @@
 
 Each index keeps its own watermark. What it has not seen is read from the ledger's change feed and applied; applying
 twice is harmless, so a kill between an index's work and its watermark costs a replay, never a memory. So an index need not
-be written with every commit: searches have what it lacks from memory, and it is written in batches (decision 091).
+be written with every commit: searches have what it lacks from memory, and it is written in batches.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ from hindsight_integrations.search.projection.indexes import Indexes
 SAME_VECTOR = 0.999  # cosine of a vector with itself, allowing for float32
 
 TAIL_LIMIT = 128
-"""Vectors that may wait to be written: one turn of two facts in 64 pays for all of them (decision 091)."""
+"""Vectors that may wait to be written: one turn of two facts in 64 pays for all of them."""
 
 _NOTHING: IntArray = np.empty(0, np.int64)
 
@@ -162,7 +162,7 @@ class VectorFollower(Follower[VectorIndex]):
 
 
 COMMIT_AFTER = 128
-"""Texts that may wait for the disk: one turn of two facts in 64 waits for it with them (decision 091)."""
+"""Texts that may wait for the disk: one turn of two facts in 64 waits for it with them."""
 
 
 class KeywordFollower(Follower[KeywordIndex]):

@@ -1,4 +1,4 @@
-"""The time a question asks about, and what is searched for once that time is known (paper section 4.2.1, decision 163)."""
+"""The time a question asks about, and what is searched for once that time is known (paper section 4.2.1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hindsight_integrations.text.time_expressions import TimeWindow
 from hindsight_integrations.text.times import question_time
 
 # Printed by hindsight-evals bench asked_times: of LoCoMo conv-26, 41, 43 time searched earns 0.8, 1.2, 0.4 and 0.2 points of evidence where
-# 50, 65, 80 and 90 % of the turns are of the time added to a question; where 89 % to all are, it costs 1.4 (decision 163).
+# 50, 65, 80 and 90 % of the turns are of the time added to a question; where 89 % to all are, it costs 1.4.
 SAYS_NOTHING = 0.9
 """Share of the memories that may be returned from which on a window tells none of them from the others."""
 LONG = timedelta(days=31)
@@ -55,7 +55,7 @@ def asked_time(asked: Asked, selected: Selection) -> AskedTime:
     """The window of a query, else that of its words in the configured languages, in turn, else the parser's.
 
     Once time is searched, the words of a time disturb: "this week" stands beside no purchase. They are cut out of the
-    text that is searched for (never of what the reranker reads), as far as that was measured to help (decision 163):
+    text that is searched for (never of what the reranker reads), as far as that was measured to help:
 
     - of a window longer than a month, and of one that tells nothing, wherever the text is searched for;
     - of one counted from now ("yesterday") where words are searched for;

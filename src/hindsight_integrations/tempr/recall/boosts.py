@@ -113,7 +113,7 @@ def temporal_signal(starts: IntArray, ends: IntArray, window: Interval | None) -
 
 
 def proof(count: npt.ArrayLike) -> Float64Array:
-    """clamp(0.5 + ln(n) / 10, 0, 1) (recall docs, "Proof count signal"; decision 124).
+    """clamp(0.5 + ln(n) / 10, 0, 1) (recall docs, "Proof count signal").
 
     Args:
         count: how many units an observation stands on; 0 for a unit that is no observation, giving 0.5.
@@ -128,7 +128,7 @@ def boost(signal: npt.ArrayLike, alpha: float) -> Float64Array:
 
 
 def final_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
-    """The score units are sorted by: logit + ln(boost) + ..., log-odds, any real number (decision 053).
+    """The score units are sorted by: logit + ln(boost) + ..., log-odds, any real number.
 
     The docs' own product (`docs_score`) saturates with the sigmoid, so that sure answers are ordered by their boosts: it
     cost 14 to 31 points of evidence where measured on LoCoMo.

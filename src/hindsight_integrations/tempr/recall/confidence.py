@@ -1,4 +1,4 @@
-"""How likely it is that what was recalled answers the question (decisions 052 and 165).
+"""How likely it is that what was recalled answers the question.
 
 Scores say how near a memory is to a question, not whether it answers it; `answer_signals` counts what else speaks for an
 answer, and a logistic model weighs it. `hindsight-evals bench abstention` fits the constants and prints what they are worth.
@@ -33,7 +33,7 @@ NEUTRAL_WORDS, NEUTRAL_SHARE = 0.2, 0.76
 
 # What the units found say for an answer to the question: whose words were found, not only how near they are.
 # Of "What did Maria adopt?" and "What did John adopt?" one has no answer, and both find the same turn. So
-# beside the best score it counts whether the units are about the person the question names (decision 052).
+# beside the best score it counts whether the units are about the person the question names.
 @dataclass(frozen=True, slots=True)
 class QuestionNames:
     """The names in a question, normalised.
@@ -200,7 +200,7 @@ WITH_RERANKER = Weights(bias=-4.12, relevance=0.32, words=0.26, share=3.28, name
 
 WHOLE = 0.9
 """Confidence where memories answer because all of a kind or time are there: of 24 complete tables on Memora weeks 24 held the
-answer, which is 25 of 26 by Laplace's rule; rounded down (decision 165)."""
+answer, which is 25 of 26 by Laplace's rule; rounded down."""
 
 
 def confidence(signals: AnswerSignals, *, named: bool = True) -> float:

@@ -1,7 +1,7 @@
 """What a recall includes beside its units, each with a budget of its own (recall docs, "Expanding Context: Chunks").
 
 What was not requested is empty and costs nothing. The query's filters on tags and validity hold here too; its minimum
-scores and `k` are for the units alone (decision 070).
+scores and `k` are for the units alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Relevance smoothed over neighbouring turns of a conversation: a question says what its answer is about (decision 051).
+"""Relevance smoothed over neighbouring turns of a conversation: a question says what its answer is about.
 
 "What did you paint?" - "A sunrise, last year": the second turn answers a question about painting and has none of its
 words. Only verbatim units are turns; narrative facts tell a whole exchange and need no neighbours (paper section 4.1.2). Pure.
@@ -14,10 +14,10 @@ from hindsight_integrations.ports.arrays import BoolArray, Float64Array, FloatAr
 from hindsight_integrations.search.columns import Columns
 
 # What a turn takes of the fused score of the turns one and two before it, and one and two after it; chosen on LoCoMo
-# conv-26, 41 and 43; +6 to +9 points of evidence at 512 to 1,024 tokens there (decision 051).
+# conv-26, 41 and 43; +6 to +9 points of evidence at 512 to 1,024 tokens there.
 DISTANCES = (1, 2, -1, -2)  # of a turn from the one it takes from; negative: it stands before it
 WEIGHTS = (0.3, 0.1, 0.2, 0.1)
-# How far below the logit of the turn one and two before it a turn's own logit may lie (decision 051).
+# How far below the logit of the turn one and two before it a turn's own logit may lie.
 BELOW_BEFORE = (1.0, 3.0)
 SAME_SESSION = 3_600_000_000  # microseconds; after an hour a turn answers nothing (no source)
 JUST_BEHIND = 0.9999  # of the score of the turn it must not overtake

@@ -26,7 +26,7 @@ def adaptive_candidates(max_tokens: int, budget: Budget) -> int:
     """clamp(max_tokens * share, 20, 2000) (recall docs, "How Budget Maps to Pipeline Parameters").
 
     Recall takes a fixed number per effort instead, which the docs do too by default: this cost 0.2 to 1.4 points of
-    evidence below 4,096 tokens (decision 054).
+    evidence below 4,096 tokens.
 
     Args:
         max_tokens: the token budget.

@@ -1,4 +1,4 @@
-"""The record digest beside the memories: exact figures and the complete rows of what a question touches (decision 173).
+"""The record digest beside the memories: exact figures and the complete rows of what a question touches.
 
 Ranking finds most of a list, and nobody can tell what is missing; and no model adds up reliably. So figures are computed from all
 records of the categories that the question touches, and these are listed, under a budget of its own.
@@ -57,7 +57,7 @@ Days = tuple[date, date]
 """First and last day."""
 
 
-# Exact figures of records, of a time and against goals, in the bank's days and weeks. Pure (decision 173).
+# Exact figures of records, of a time and against goals, in the bank's days and weeks. Pure.
 @dataclass(frozen=True, slots=True)
 class Calendar:
     """How days and weeks are told apart.
@@ -316,11 +316,11 @@ def _sum(entries: Iterable[RecordEntry], unit: str) -> Decimal:
     return total([value for entry in entries if isinstance(value := _in_unit(entry, unit), Decimal)])
 
 
-MOST_READ = 2_000  # memories of one digest that are read, the latest: 0.1 s on two cores (decision 173)
+MOST_READ = 2_000  # memories of one digest that are read, the latest: 0.1 s on two cores
 LEAST_ROW = 4  # tokens; bounds how many rows are worth counting (no source)
 EVER: Days = (date.min, date.max)
 NEVER: Days = (date.max, date.min)
-BEST = 10  # memories whose records tell what is asked about, where no word does [decision 173]
+BEST = 10  # memories whose records tell what is asked about, where no word does
 
 
 def record_digests(run: RecallContext, allowed: BoolArray, ranking: IntArray) -> tuple[RecordDigest, ...]:

@@ -1,4 +1,4 @@
-"""Where the evidence gives out: from which final score on a memory is likely to help (decision 164)."""
+"""Where the evidence gives out: from which final score on a memory is likely to help."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Bar:
 
 
 # Measured on LoCoMo conv-26, 41, 43: at 1,024 tokens each pair of nearness and distance costs at
-# most 0.5 points of evidence there, and no answer of four Memora weeks and of the LongMemEval sample (decision 164).
+# most 0.5 points of evidence there, and no answer of four Memora weeks and of the LongMemEval sample.
 UNREAD = Bar(nearness=0.44, logit=math.inf, behind=2.5 / RRF_K)
 READ_BY: Mapping[str, Bar] = MappingProxyType(
     {"cross-encoder/ms-marco-MiniLM-L12-v2": Bar(nearness=0.45, logit=-6.0, behind=14.0)}

@@ -20,7 +20,7 @@ from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_l
 from hindsight_integrations.tempr.recall.observations import proof_counts
 
 # Logits that a rank of the fused score counts: chosen on LoCoMo conv-26 and 41 (facts) and 26, 41, 43 (turns), where 0.8 to 3
-# differ by less than a point; the reranker is trusted more the less it says (decision 160).
+# differ by less than a point; the reranker is trusted more the less it says.
 PRIOR = 2.0
 BATCH = 8  # pairs scored between looks at the clock: bounds how far the deadline can be overrun
 
@@ -65,7 +65,7 @@ def rerank(
     turns: TurnOrder | None,
     matches: Sequence[int] = (),
 ) -> Ranking:
-    """The final ranking: final(f) = logit(f) + ln boosts + 2 * 60 * fused(f) (paper eq. 16, decision 160).
+    """The final ranking: final(f) = logit(f) + ln boosts + 2 * 60 * fused(f) (paper eq. 16).
 
     The fused score counts beside the logit, so that a reranker which is sure of nothing changes nothing. A candidate it did
     not read counts as the worst of those it did. Without a reranker the fused order stands. Units erased since the view was
@@ -129,7 +129,7 @@ def _scored(run: RecallContext, reranker: Reranker, units: Sequence[MemoryUnit])
 
 
 def _boosts(run: RecallContext, ids: IntArray) -> Boosts:
-    """The units' boosts; none unless switched on (decision 053)."""
+    """The units' boosts; none unless switched on."""
     if not run.tools.config.boosts:
         return no_boosts(len(ids))
     return boosts_of(
@@ -150,7 +150,7 @@ def rerank_text(unit: MemoryUnit) -> str:
 def score_until(
     reranker: Reranker, query: str, units: Sequence[MemoryUnit], deadline_ms: float
 ) -> FloatArray:
-    """Logits of the first m <= n units, (m,): batches in order until the next one would overrun the deadline (decision 053).
+    """Logits of the first m <= n units, (m,): batches in order until the next one would overrun the deadline.
 
     The first batch is always scored. A batch is predicted to take as long as the slowest so far.
     """

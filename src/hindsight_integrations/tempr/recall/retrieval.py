@@ -222,7 +222,7 @@ def _searched(asked: Asked, channel: str, search: Callable[[], Hits]) -> tuple[H
 
 
 def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: Relevance) -> Hits:
-    """The graph channel, which only runs where the question gives it something to walk from (decisions 004 and 051)."""
+    """The graph channel, which only runs where the question gives it something to walk from."""
     if run.walk is Walk.NONE and not run.named.speaker:
         run.trace.notes.append("graph: this question names nothing to walk from")
     return graph_channel(

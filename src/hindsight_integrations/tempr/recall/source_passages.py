@@ -1,6 +1,6 @@
 """The passages and turns that the recalled units came from, within a budget of their own (recall docs, "Expanding Context: Chunks").
 
-The query's filters on tags and time hold for turns as they do for units (decisions 070 and 098).
+The query's filters on tags and time hold for turns as they do for units.
 """
 
 from __future__ import annotations

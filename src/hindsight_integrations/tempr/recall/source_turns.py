@@ -1,4 +1,4 @@
-"""The source-turn signal: a memory is also scored by the words in which it was told (decision 160).
+"""The source-turn signal: a memory is also scored by the words in which it was told.
 
 Extraction words a conversation anew, and a question may use the words that were said. Ranks tell nothing of how much better
 the first is than the second, so beside the ranks of fusion stands how near a memory is, and how well its turns' words match.
@@ -17,7 +17,7 @@ from hindsight_integrations.tempr.recall.context import RecallContext
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults
 
 # In ranks: what a cosine higher by 1 on the reference scale counts, and the best match in words. Chosen on the facts of LoCoMo
-# conv-26 and 41; half and twice as much change evidence by less than a point there (decision 160).
+# conv-26 and 41; half and twice as much change evidence by less than a point there.
 NEARNESS, WORDS = 6.0, 1.0
 
 

@@ -1,4 +1,4 @@
-"""The agent's own opinions among what a retain brings: new ones are formed, those that are held already are none (decision 132)."""
+"""The agent's own opinions among what a retain brings: new ones are formed, those that are held already are none."""
 
 from __future__ import annotations
 

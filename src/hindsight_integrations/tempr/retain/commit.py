@@ -41,7 +41,7 @@ from hindsight_integrations.text.vocabulary.known_categories import KnownCategor
 from hindsight_integrations.validation.intake import document_thread
 
 
-# Category resolution: the categories that records state to the bank's (decision 113).
+# Category resolution: the categories that records state to the bank's.
 def resolve_categories(
     drafts: Sequence[Draft], lookup: Callable[[], Sequence[RecordCategory]]
 ) -> list[Draft]:

@@ -1,4 +1,4 @@
-"""Documents retained again: which passages are known, which are new, which were removed (decision 030). Pure."""
+"""Documents retained again: which passages are known, which are new, which were removed. Pure."""
 
 from __future__ import annotations
 

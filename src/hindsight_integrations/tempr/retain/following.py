@@ -1,4 +1,4 @@
-"""Following a conversation: its whole list of messages comes in, what changed of it is retained (decision 137)."""
+"""Following a conversation: its whole list of messages comes in, what changed of it is retained."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hindsight_integrations.validation.messages import id_of
 from hindsight_integrations.validation.retain_request import RetainRequest
 from hindsight_integrations.validation.roles import role_of
 
-EARLIER_MESSAGES = 20  # of the list, known already, given along as context of new ones [decision 137]
+EARLIER_MESSAGES = 20  # of the list, known already, given along as context of new ones
 
 Requested = Callable[[Sequence[Any]], RetainRequest | None]
 """Makes a request of some messages; None where none of them is to be retained."""

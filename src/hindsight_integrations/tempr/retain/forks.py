@@ -1,4 +1,4 @@
-"""A fork, as a commit finds it: what it dropped, what it brings back, and how far the thread is read now (decision 137)."""
+"""A fork, as a commit finds it: what it dropped, what it brings back, and how far the thread is read now."""
 
 from __future__ import annotations
 

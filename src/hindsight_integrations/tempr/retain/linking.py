@@ -139,7 +139,7 @@ def within_degree(pairs: Sequence[Pair], degrees: Mapping[int, int], limit: int)
 def links_of(drafts: Sequence[Draft], vectors: Matrix, view: BankView, threshold: float) -> list[Link]:
     """Links of new units to each other and to what the view holds.
 
-    Observations are linked to nothing: what was derived of facts is no neighbour of them (decision 124). Nor are items of
+    Observations are linked to nothing: what was derived of facts is no neighbour of them. Nor are items of
     documents: their document is.
 
     Args:

@@ -43,7 +43,7 @@ from hindsight_integrations.validation.retain_request import RetainRequest
 CATEGORY_TOKENS = 300  # of categories with one passage: about a hundred names
 
 
-# The categories of records shown to the model with a passage, so that one thing has one name (decision 113).
+# The categories of records shown to the model with a passage, so that one thing has one name.
 # Reads the bank.
 def with_categories(
     passages: Sequence[Passage], view: BankView, tokens: TokenCounter, *, tags: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Recalled text that comes back in a conversation is not learnt again (decision 138).
+"""Recalled text that comes back in a conversation is not learnt again.
 
 An agent's answers quote memories; a prompt's block of memories ends up in a message. Neither says anything new: what is
 found in the bank in the same words is left out, and so is what an agent asks or says it does not know.
@@ -40,10 +40,10 @@ from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.which_language import language_of
 from hindsight_integrations.validation.roles import role_of
 
-NEAREST = 16  # memories that a message is compared with, the best by its words [decision 138]
-LOOKED_UP = 48  # words of a message they are looked for by, the longest, which are the rarest [decision 138]
-MOST_LINES = 100  # of a pasted prompt that are looked up one by one [decision 138]
-NEAREST_LINE = 3  # memories that each is compared with: in its very words the best [decision 138]
+NEAREST = 16  # memories that a message is compared with, the best by its words
+LOOKED_UP = 48  # words of a message they are looked for by, the longest, which are the rarest
+MOST_LINES = 100  # of a pasted prompt that are looked up one by one
+NEAREST_LINE = 3  # memories that each is compared with: in its very words the best
 RENDERED = re.compile(
     r"\((?:mentioned on|happened (?:in|on|from)|(?:was )?planned (?:for|from)) [^()]*\)\s*$", re.MULTILINE
 )  # the date beside a memory in a prompt; see `model.time.readable_time`
@@ -51,11 +51,9 @@ FRAME = re.compile(
     rf"\s*(?:{re.escape(HEADING)}|<<<MEMORIES|MEMORIES>>>"
     rf"|{DIGEST_LINE})\s*"
 )  # what stands around memories and above the rows of a record digest in a prompt; see `prompts/`
-LEAST_WORDS = 3  # in a row that prove a quotation [decision 138]
-SHARED = 2  # content words of a memory that a sentence has, if it tells it in its own words [decision 138]
-FURTHER = (
-    1  # and content words that it has beside them: "lives" for "moved"; no name, no number [decision 138]
-)
+LEAST_WORDS = 3  # in a row that prove a quotation
+SHARED = 2  # content words of a memory that a sentence has, if it tells it in its own words
+FURTHER = 1  # and content words that it has beside them: "lives" for "moved"; no name, no number
 
 _WORD = re.compile(r"\w+")
 _SPOKEN = re.compile(r"^[\s\-*•>]*\S{1,40}: ", re.MULTILINE)  # "Alice: ", as verbatim memories begin

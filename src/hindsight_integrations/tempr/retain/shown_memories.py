@@ -1,4 +1,4 @@
-"""The memories shown to the model with a passage, so that it can say which of them no longer hold (decision 110).
+"""The memories shown to the model with a passage, so that it can say which of them no longer hold.
 
 Reads the bank and the embedder, changes nothing.
 """

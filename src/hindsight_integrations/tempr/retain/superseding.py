@@ -1,4 +1,4 @@
-"""Superseding: units of an earlier version are closed, and restored when their wording comes back (decision 030).
+"""Superseding: units of an earlier version are closed, and restored when their wording comes back.
 
 The version retained last wins. Units of the earlier one are closed from the new version's timestamp on; an editor who
 keeps the message's own time so states that the earlier wording never held.

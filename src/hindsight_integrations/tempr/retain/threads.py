@@ -1,4 +1,4 @@
-"""A conversation compared with what is known of it: what is new, what a fork dropped, what a fork back brings (decision 137). Pure."""
+"""A conversation compared with what is known of it: what is new, what a fork dropped, what a fork back brings. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Source turns of a retain: the text kept of each message, and the messages that wait for extraction as units. Pure.
 
 What waits is found meanwhile as rules would retain it word for word, but as a turn: it mentions, links and withdraws
-nothing, and goes in the commit that brings its facts (decision 098).
+nothing, and goes in the commit that brings its facts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Extracting a passage that waited for a model, as a task: as the retain would have done it then (decision 020)."""
+"""Extracting a passage that waited for a model, as a task: as the retain would have done it then."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _PAIRS = (
 
 
 # Times that are part of a title and so none: of a quotation, or of what is named behind a colon. Pure
-# (decision 163).
+# .
 def _quotation(pair: str) -> str:
     first, last = pair[0], pair[1]
     inside = rf"[^{pair}\n]*(?:(?<=\w)'(?=\w)[^{pair}\n]*)*"

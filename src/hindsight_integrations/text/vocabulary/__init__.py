@@ -1,1 +1,1 @@
-"""The vocabulary of records: what kind, category, unit and amount the words of a model or a caller mean (decision 113)."""
+"""The vocabulary of records: what kind, category, unit and amount the words of a model or a caller mean."""

@@ -1,4 +1,4 @@
-"""Amounts as models write them: "$3.41", "3,41 EUR", "1,200 steps", "8k" - a number and its unit, or text (decision 113). Pure."""
+"""Amounts as models write them: "$3.41", "3,41 EUR", "1,200 steps", "8k" - a number and its unit, or text. Pure."""
 
 from __future__ import annotations
 

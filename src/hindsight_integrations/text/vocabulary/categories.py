@@ -1,4 +1,4 @@
-"""Categories of records: which spellings name one category (decision 113). Pure.
+"""Categories of records: which spellings name one category. Pure.
 
 Two spellings are one where what is left of them is the same: the specific part of a qualified form ("food (coffee)"), without
 words that only say how it is recorded ("daily steps", "coffee purchase"), singular and plural alike. That is an equality, so

@@ -1,4 +1,4 @@
-"""Names of currencies and of units in English, German and Spanish, from the CLDR as babel ships it (decision 113)."""
+"""Names of currencies and of units in English, German and Spanish, from the CLDR as babel ships it."""
 
 from __future__ import annotations
 

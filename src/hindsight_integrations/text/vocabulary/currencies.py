@@ -1,4 +1,4 @@
-"""Currencies: symbols and names of the CLDR, as babel ships it, and codes as ISO 4217 codes (decision 113)."""
+"""Currencies: symbols and names of the CLDR, as babel ships it, and codes as ISO 4217 codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The categories a bank has: which of them a spelling names, and which of them a model is shown (decision 113). Pure."""
+"""The categories a bank has: which of them a spelling names, and which of them a model is shown. Pure."""
 
 from __future__ import annotations
 

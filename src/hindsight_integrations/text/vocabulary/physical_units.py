@@ -1,4 +1,4 @@
-"""Units of time, length, mass and the like: their symbols, and what one is in terms of another (decision 113).
+"""Units of time, length, mass and the like: their symbols, and what one is in terms of another.
 
 Names and definitions are pint's, and in full the CLDR's; symbols are those of the SI brochure and its table of units
 accepted with the SI. Which units are read at all is said here, so that "points" are no

@@ -1,4 +1,4 @@
-"""Records in the bank's words: what a model or a caller wrote, as one of the kinds, units and numbers (decision 113). Pure."""
+"""Records in the bank's words: what a model or a caller wrote, as one of the kinds, units and numbers. Pure."""
 
 from __future__ import annotations
 

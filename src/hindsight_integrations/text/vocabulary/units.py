@@ -1,4 +1,4 @@
-"""Units of records: one spelling for one unit, and how values of one unit are those of another (decision 113). Pure."""
+"""Units of records: one spelling for one unit, and how values of one unit are those of another. Pure."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ class Part(StrEnum):
     WALK = "walk"
     SPEAKER_TURNS = "speaker_turns"
     EVIDENCE = "evidence"
-    """What stands beside the ranks: cosines, and the words of source turns (decision 160)."""
+    """What stands beside the ranks: cosines, and the words of source turns."""
     FUSED_PRIOR = "fused_prior"
-    """The fused score beside the reranker's logit (decision 160)."""
+    """The fused score beside the reranker's logit."""
     NEIGHBOURS = "neighbours"
     BOOSTS = "boosts"
 

@@ -27,7 +27,7 @@ class Value:
 
 
 def stem(word: str) -> str:
-    """A word without one ending: a plural, -ing or -ed. Figures since decision 010 are counted with it, not with `stating.stem`."""
+    """A word without one ending: a plural, -ing or -ed. Figures are counted with it, not with `stating.stem`."""
     for ending in ("ing", "ed", "es", "s", "e"):
         if len(word) - len(ending) >= 3 and word.endswith(ending):
             return word[: -len(ending)]

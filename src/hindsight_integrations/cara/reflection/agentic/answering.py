@@ -1,4 +1,4 @@
-"""Reflect step by step (reference, "Configuration Defaults"; decision 133)."""
+"""Reflect step by step (reference, "Configuration Defaults")."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from hindsight_integrations.prompts.reflect_step import (
     streamed_last_step_prompt,
 )
 
-RESULT_SHARE = 0.5  # of the budget of memories, that one result may take [decision 133]
+RESULT_SHARE = 0.5  # of the budget of memories, that one result may take
 
 
 async def answered_in_steps(

@@ -29,12 +29,10 @@ from hindsight_integrations.prompts.reflect_step import (
 from hindsight_integrations.prompts.repairing import Answered, complete_with_repair
 
 MOST_STEPS: Mapping[Budget, int] = {Budget.LOW: 5, Budget.MID: 10, Budget.HIGH: 10}
-"""Tools that may be called (reference, "Configuration Defaults": at most 10) [decision 133]."""
+"""Tools that may be called (reference, "Configuration Defaults": at most 10)."""
 
-WRONG_CALLS = 2  # in a row, after which the model has to answer [decision 133]
-CONTEXT_SHARE = (
-    4  # results may cost together so many times what the memories of one recall may [decision 133]
-)
+WRONG_CALLS = 2  # in a row, after which the model has to answer
+CONTEXT_SHARE = 4  # results may cost together so many times what the memories of one recall may
 
 AnswerProblem: TypeAlias = Callable[[FinalAnswer], str]
 

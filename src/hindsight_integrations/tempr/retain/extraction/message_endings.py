@@ -1,4 +1,4 @@
-"""What messages kept word for word end: a model is shown the nearest memories and names them (decision 010)."""
+"""What messages kept word for word end: a model is shown the nearest memories and names them."""
 
 from __future__ import annotations
 

@@ -12,9 +12,7 @@ LONGEST_FACT = 8000  # characters; a passage has about 3,000 [config.RetainConfi
 LONGEST_NAME = 200  # characters of an entity; the longest titles have fewer
 MOST_FACTS = 100  # of one passage, at 2 to 5 an exchange [paper 4.1.2]: one for every 30 characters
 MOST_ENTITIES = 50  # of one fact
-MOST_CHANGES = (
-    8  # memories one fact ends: half of those shown; more is no withdrawal but a sweep (decision 110)
-)
+MOST_CHANGES = 8  # memories one fact ends: half of those shown; more is no withdrawal but a sweep
 
 LOOP_WINDOW = 200  # characters below which repetition proves nothing
 LOOP_TAIL = 1000  # a loop often begins after a sound start

@@ -126,8 +126,8 @@ def _related(near: list[Candidate], thresholds: Thresholds) -> Stated:
     return Stated(candidates=tuple(unit for unit, _ in similar), similarity=similar[0][1] if similar else 0.0)
 
 
-# Memories that a fact names: by number where a model was shown them, by id or source where a caller says so
-# (decision 110). A name is checked: the memory is there, was mentioned earlier, and has the same tags; what
+# Memories that a fact names: by number where a model was shown them, by id or source where a caller says so.
+# A name is checked: the memory is there, was mentioned earlier, and has the same tags; what
 # replaces a memory tells all of it that still holds. A change that fails a check is reported and does
 # nothing.
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from hindsight_integrations.text.time_expressions.nearest import short_year
 from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
 
-# A lone number is a year only this far from the reference: the span of a biography, and plans [decision 050].
+# A lone number is a year only this far from the reference: the span of a biography, and plans.
 _BACK, _AHEAD = 130, 30
 _LAST_CENTURY = 1800  # "the 1800s" are a century; "the 1900s" and "2000s" are taken for decades
 _ROUND_YEAR = 2000  # any other hundred in front of a thing rather counts it
