@@ -101,8 +101,8 @@ def outcome(ledger: Ledger, writes: WriteSet) -> object:
 
 def contents(ledger: Ledger, since: int) -> object:
     """Everything the ledger says, with unit and entity ids for row ids."""
-    units = {row: key for key, row in ledger.row_ids(BANK, [*UNITS, *ITEMS]).items()}
-    entities = {row: key for key, row in ledger.entity_rows(BANK, ENTITIES).items()}
+    units = {row: key for key, row in ledger.units.row_ids(BANK, [*UNITS, *ITEMS]).items()}
+    entities = {row: key for key, row in ledger.entities.row_ids(BANK, ENTITIES).items()}
 
     def named(rows: IntArray, names: dict[int, str]) -> list[str]:
         return [names[row] for row in rows.tolist()]
@@ -122,20 +122,20 @@ def contents(ledger: Ledger, since: int) -> object:
         ),
         sorted(zip(ends, edges.codes.tolist(), edges.weights.tolist(), strict=True)),
         sorted(zip(named(mentions.units, units), named(mentions.entities, entities), strict=True)),
-        (named(new.roles, entities), [ledger.validity(BANK, key) for key in [*UNITS, *ITEMS]]),
-        (ledger.entities_named(BANK, NAMES), ledger.entity_candidates(BANK, NAMES, 2)),
-        {units[row]: found for row, found in ledger.entities_of(BANK, columns.ids).items()},
-        {units[row]: unit for row, unit in ledger.units(BANK, columns.ids).items()},
+        (named(new.roles, entities), [ledger.units.validity(BANK, key) for key in [*UNITS, *ITEMS]]),
+        (ledger.entities.named(BANK, NAMES), ledger.entities.candidates(BANK, NAMES, 2)),
+        {units[row]: found for row, found in ledger.entities.of_units(BANK, columns.ids).items()},
+        {units[row]: unit for row, unit in ledger.units.get(BANK, columns.ids).items()},
         (
-            ledger.categories(BANK),
-            named(ledger.record_rows(BANK, category="tea"), units),
-            ledger.damaged(BANK),
+            ledger.records.categories(BANK),
+            named(ledger.records.rows(BANK, category="tea"), units),
+            ledger.units.damaged(BANK),
         ),
         (
             named(columns.heads[columns.heads > 0], units),
             {
                 units[row]: [units[item] for item in own]
-                for row, own in ledger.items_of(BANK, columns.ids).items()
+                for row, own in ledger.units.items_of(BANK, columns.ids).items()
             },
         ),
     )

@@ -50,8 +50,8 @@ class Bank:
         ledger.create_bank(BANK)
 
     def do(self, step: str, fact: str, person: str, people: set[str]) -> None:
-        ledger, known = self.ledger, self.ledger.row_ids(BANK, [fact])
-        there = ledger.observed(BANK, PEOPLE)
+        ledger, known = self.ledger, self.ledger.units.row_ids(BANK, [fact])
+        there = ledger.observations.get(BANK, PEOPLE)
         if step == "tell":
             mentions = [(fact, each) for each in sorted(people)]
             entities = [make_entity(each) for each in sorted(people)]
@@ -62,17 +62,17 @@ class Bank:
             self._commit(units=[with_vector(item)])
             assert not self.observations_on(fact)
         elif step == "erase item" and known:
-            items = ledger.items_of(BANK, np.array(list(known.values()))).get(known[fact], ())
-            names = ledger.unit_ids(BANK, np.array(items[:1], np.int64))
-            ledger.erase(BANK, Erasure(unit=names.get(items[0], "") if items else "nobody"))
+            items = ledger.units.items_of(BANK, np.array(list(known.values()))).get(known[fact], ())
+            names = ledger.units.unit_ids(BANK, np.array(items[:1], np.int64))
+            ledger.erasure.erase(BANK, Erasure(unit=names.get(items[0], "") if items else "nobody"))
             assert not items or not self.observations_on(fact)
         elif step in ("close", "restore") and known:
             kind = {"close": CLOSED, "restore": RESTORED}[step]
             self.told += 1
             self._commit(events=[make_event(fact, kind, self.told)])
         elif step == "edit" and known:
-            unit = ledger.units(BANK, np.array(list(known.values())))[known[fact]]
-            ledger.edit_unit(
+            unit = ledger.units.get(BANK, np.array(list(known.values())))[known[fact]]
+            ledger.units.edit(
                 BANK, UnitEdit(replace(unit, text=f"{unit.text}!"), None, None, ("text",)), at(1)
             )
         elif step == "observe" and person in there:
@@ -80,30 +80,30 @@ class Bank:
         elif step.startswith("erase"):
             units = there[person].units if person in there else ()
             chosen = {"erase fact": Erasure(unit=fact), "erase person": Erasure(entity=person)}
-            ledger.erase(BANK, chosen.get(step, Erasure(unit=units[0] if units else "nobody")))
+            ledger.erasure.erase(BANK, chosen.get(step, Erasure(unit=units[0] if units else "nobody")))
         else:
             self._change_entities(step, fact, person, people)
 
     def _change_entities(self, step: str, fact: str, person: str, people: set[str]) -> None:
-        ledger, there = self.ledger, self.ledger.observed(BANK, PEOPLE)
+        ledger, there = self.ledger, self.ledger.observations.get(BANK, PEOPLE)
         other = next((each for each in sorted(people) if each != person and each in there), None)
         if step == "merge" and other and person in there:
-            ledger.merge_entities(BANK, person, other, at(2))
+            ledger.entities.merge(BANK, person, other, at(2))
         elif step == "split" and person in there and other is None:
             free = [each for each in PEOPLE if each not in there]
-            names = ledger.find_entities(BANK, person)[0].names
+            names = ledger.entities.find(BANK, person)[0].names
             if free and len(names) > 1:
                 split = EntitySplit(person, free[0], free[0], names[1:], (fact,))
-                ledger.split_entity(BANK, split, at(2))
+                ledger.entities.split(BANK, split, at(2))
         elif step == "undo":
-            open_changes = [change for change in ledger.entity_changes(BANK) if not change.undone]
+            open_changes = [change for change in ledger.entities.changes(BANK) if not change.undone]
             if open_changes:
-                ledger.undo_entity_change(BANK, open_changes[-1].id)
+                ledger.entities.undo(BANK, open_changes[-1].id)
 
     def observe(self, person: str) -> None:
         """Every second fact under an observation with the one before it, the rest left out."""
         ledger, revision = self.ledger, self.ledger.revision(BANK)
-        names = ledger.unit_ids(BANK, ledger.entity_facts(BANK, person))
+        names = ledger.units.unit_ids(BANK, ledger.observations.entity_facts(BANK, person))
         facts = list(names.values())
         grounds = {}
         for place in range(0, len(facts) - 1, 2):
@@ -116,25 +116,29 @@ class Bank:
 
     def observations_on(self, fact: str) -> list[int]:
         """Row ids of the observations that stand on a fact."""
-        units = [unit for found in self.ledger.observed(BANK, PEOPLE).values() for unit in found.units]
-        rows = np.array(sorted(self.ledger.row_ids(BANK, units).values()), np.int64)
-        return [row for row, facts in self.ledger.grounds_of(BANK, rows).items() if fact in facts]
+        units = [
+            unit for found in self.ledger.observations.get(BANK, PEOPLE).values() for unit in found.units
+        ]
+        rows = np.array(sorted(self.ledger.units.row_ids(BANK, units).values()), np.int64)
+        return [
+            row for row, facts in self.ledger.observations.grounds_of(BANK, rows).items() if fact in facts
+        ]
 
     def check(self) -> None:
         """What holds after every step."""
         ledger = self.ledger
         waiting = {
             task.key
-            for task in ledger.tasks(BANK)
+            for task in ledger.tasks.of_bank(BANK)
             if task.kind is TaskKind.OBSERVE and task.state is TaskState.PENDING
         }
-        observed = ledger.observed(BANK, PEOPLE)
+        observed = ledger.observations.get(BANK, PEOPLE)
         assert waiting <= observed.keys()
         shown = set()
         for person, found in observed.items():
-            valid = set(ledger.unit_ids(BANK, ledger.entity_facts(BANK, person)).values())
-            rows = ledger.row_ids(BANK, found.units)
-            grounds = ledger.grounds_of(BANK, np.array(sorted(rows.values())))
+            valid = set(ledger.units.unit_ids(BANK, ledger.observations.entity_facts(BANK, person)).values())
+            rows = ledger.units.row_ids(BANK, found.units)
+            grounds = ledger.observations.grounds_of(BANK, np.array(sorted(rows.values())))
             assert len(rows) == len(found.units) == len(grounds)
             standing = {fact for facts in grounds.values() for fact in facts}
             assert standing <= valid
@@ -143,7 +147,9 @@ class Bank:
                 assert standing | set(found.left_out) == valid
             shown |= set(found.units)
         made = {
-            unit for unit in (f"o{number}" for number in range(self.made + 1)) if ledger.row_ids(BANK, [unit])
+            unit
+            for unit in (f"o{number}" for number in range(self.made + 1))
+            if ledger.units.row_ids(BANK, [unit])
         }
         assert made == shown
 

@@ -34,7 +34,7 @@ class TestBanks:
         header = ledger.create_bank("new")
         assert (header.name, header.revision, header.embedder) == ("new", 0, None)
         assert header.profile == BankProfile()
-        assert ledger.count("new") == 0
+        assert ledger.units.count("new") == 0
         new = changes(ledger, "new")
         assert new.columns.tags == new.removed.tolist() == []
         assert new.vectors[1].shape == (0, 0)
@@ -45,7 +45,7 @@ class TestBanks:
             lambda: ledger.bank("nobody"),
             lambda: ledger.revision("nobody"),
             lambda: changes(ledger, "nobody", 0).columns,
-            lambda: ledger.units("nobody", NO_IDS),
+            lambda: ledger.units.get("nobody", NO_IDS),
             lambda: commit(ledger, make_write_set(bank="nobody")),
         ):
             with pytest.raises(BankNotFound, match=bank):
@@ -57,7 +57,7 @@ class TestBanks:
         """Whatever a caller names a bank, it works and its key is safe as a file name."""
         key = ledger.create_bank(name).key
         commit(ledger, make_write_set(bank=name, units=make_units("u", bank=name)))
-        assert ledger.row_ids(name, ["u"])
+        assert ledger.units.row_ids(name, ["u"])
         assert key.isalnum()
         assert len(key) == 32
         assert ledger.bank(name).name == name
@@ -70,29 +70,33 @@ class TestBanks:
 
     def test_the_latest_mention_is_of_the_last_commit(self, ledger: Ledger, bank: str) -> None:
         """Of what was written last, even if something written earlier was said later; None for an empty bank."""
-        assert ledger.latest_mention(bank) is None
+        assert ledger.units.latest_mention(bank) is None
         for revision, hours in enumerate([(9, 4), (7, 2)]):
             units = [with_vector(make_unit(f"u{hour}", hours=hour)) for hour in hours]
             commit(ledger, make_write_set(revision, units=units))
-        assert ledger.latest_mention(bank) == at(7)
+        assert ledger.units.latest_mention(bank) == at(7)
 
     def test_banks_do_not_mix(self, ledger: Ledger) -> None:
         """Two banks with the same unit, entity and message ids know nothing of each other."""
         for name in ("one", "two"):
             ledger.create_bank(name)
         commit(ledger, rich_write_set(bank="one"))
-        assert ledger.count("two") == 0
-        assert ledger.row_ids("two", ["u1"]) == {}
-        assert ledger.known_messages("two", [MessageKey("thread", "m1", "h1")]) == frozenset()
-        assert ledger.entity_candidates("two", ["alice"], 5) == {"alice": []}
+        assert ledger.units.count("two") == 0
+        assert ledger.units.row_ids("two", ["u1"]) == {}
+        assert ledger.turns.known("two", [MessageKey("thread", "m1", "h1")]) == frozenset()
+        assert ledger.entities.candidates("two", ["alice"], 5) == {"alice": []}
         one = changes(ledger, "one").columns.ids
-        for found in (ledger.units("two", one), ledger.unit_ids("two", one), ledger.entities_of("two", one)):
+        for found in (
+            ledger.units.get("two", one),
+            ledger.units.unit_ids("two", one),
+            ledger.entities.of_units("two", one),
+        ):
             assert found == {}
         commit(ledger, rich_write_set(bank="two"))
         two = changes(ledger, "two").columns.ids
         assert not set(one.tolist()) & set(two.tolist())
-        assert ledger.entities_named("two", ["alice"])["alice"].mentions == 2
-        assert {unit.bank for unit in ledger.units("two", two).values()} == {"two"}
+        assert ledger.entities.named("two", ["alice"])["alice"].mentions == 2
+        assert {unit.bank for unit in ledger.units.get("two", two).values()} == {"two"}
 
     def test_ten_thousand_units_go_through_quickly(self, ledger: Ledger, bank: str) -> None:
         """A large import and a full load stay a matter of seconds."""
@@ -103,10 +107,15 @@ class TestBanks:
         links = tuple(Link(one, two, LinkType.SEMANTIC, 0.9) for one, two in itertools.pairwise(keys))
         commit(ledger, replace(make_write_set(units=units), links=links))
         new = changes(ledger, bank)
-        assert ledger.count(bank) == len(new.columns.ids) == len(ledger.row_ids(bank, keys)) == 10_000
+        assert (
+            ledger.units.count(bank)
+            == len(new.columns.ids)
+            == len(ledger.units.row_ids(bank, keys))
+            == 10_000
+        )
         assert new.vectors[1].shape == (10_000, DIMENSION)
         assert len(new.graph[1].sources) == 9_999
-        assert len(ledger.units(bank, new.columns.ids)) == 10_000
+        assert len(ledger.units.get(bank, new.columns.ids)) == 10_000
         assert time.perf_counter() - started < 20
 
     def test_a_closed_ledger_says_so(self, ledger: Ledger, bank: str) -> None:

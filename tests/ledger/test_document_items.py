@@ -49,21 +49,21 @@ def document(ledger: Ledger) -> None:
 
 def read(ledger: Ledger, *unit_ids: str, bank: str = BANK) -> list[MemoryUnit]:
     """The units as the ledger gives them."""
-    rows = ledger.row_ids(bank, unit_ids)
-    units = ledger.units(bank, np.array(list(rows.values()), np.int64))
+    rows = ledger.units.row_ids(bank, unit_ids)
+    units = ledger.units.get(bank, np.array(list(rows.values()), np.int64))
     return [units[rows[unit_id]] for unit_id in unit_ids]
 
 
 def rows(ledger: Ledger, *unit_ids: str) -> list[int]:
     """Row ids, in the order given."""
-    found = ledger.row_ids(BANK, unit_ids)
+    found = ledger.units.row_ids(BANK, unit_ids)
     return [found[unit_id] for unit_id in unit_ids]
 
 
 def names(ledger: Ledger, ids: object) -> list[str]:
     """Unit ids of row ids."""
     found = np.array(ids, np.int64)
-    known = ledger.unit_ids(BANK, found)
+    known = ledger.units.unit_ids(BANK, found)
     return [known[row] for row in found.tolist()]
 
 
@@ -77,9 +77,9 @@ class TestDocumentItems:
         added = said(make_item("i3", "d", 3, "a hat", hours=1), "m2").unit
         assert read(ledger, "i3") == [added]
         assert [(item.part_of, item.number) for item in read(ledger, "d", "i2")] == [(None, 3), ("d", 2)]
-        assert ledger.count(BANK) == 1
+        assert ledger.units.count(BANK) == 1
         assert changes(ledger).count == 4
-        assert ledger.damaged(BANK) == ()
+        assert ledger.units.damaged(BANK) == ()
 
     def test_items_are_listed_by_number(self, ledger: Ledger) -> None:
         """Closed ones too, whatever the order in which they came; what has none is left out, and other banks are."""
@@ -89,11 +89,11 @@ class TestDocumentItems:
         more = [with_vector(make_item("c", "d", 3)), with_vector(make_item("a", "d", 1))]
         commit(ledger, make_write_set(1, units=more, events=[make_event("b", CLOSED, 2)]))
         d, e, plain = rows(ledger, "d", "e", "plain")
-        found = ledger.items_of(BANK, np.array([plain, e, d, 9999]))
+        found = ledger.units.items_of(BANK, np.array([plain, e, d, 9999]))
         assert {row: names(ledger, own) for row, own in found.items()} == {d: ["a", "b", "c"], e: ["x"]}
-        assert ledger.items_of(BANK, np.array([e])).keys() == {e}
-        assert ledger.items_of(BANK, NO_IDS) == {}
-        assert ledger.items_of("other", np.array([d])) == {}
+        assert ledger.units.items_of(BANK, np.array([e])).keys() == {e}
+        assert ledger.units.items_of(BANK, NO_IDS) == {}
+        assert ledger.units.items_of("other", np.array([d])) == {}
 
     def test_columns_say_the_document_of_an_item(self, ledger: Ledger) -> None:
         """And that it is an item: who selects memories by type does not get items."""
@@ -107,11 +107,11 @@ class TestDocumentItems:
     def test_items_are_found_by_message_and_record(self, ledger: Ledger) -> None:
         """A message that added one item leads to that item alone."""
         document(ledger)
-        assert names(ledger, ledger.units_of_messages(BANK, [("t", "m1")])) == ["d", "i1", "i2"]
-        assert names(ledger, ledger.units_of_messages(BANK, [("t", "m2")])) == ["i3"]
-        found = ledger.record_rows(BANK, kind=RecordKind.DOCUMENT_ITEM)
+        assert names(ledger, ledger.units.of_messages(BANK, [("t", "m1")])) == ["d", "i1", "i2"]
+        assert names(ledger, ledger.units.of_messages(BANK, [("t", "m2")])) == ["i3"]
+        found = ledger.records.rows(BANK, kind=RecordKind.DOCUMENT_ITEM)
         assert names(ledger, found) == ["i1", "i2", "i3"]
-        clothes = ledger.record_rows(BANK, kind=RecordKind.DOCUMENT_ITEM, category="clothes")
+        clothes = ledger.records.rows(BANK, kind=RecordKind.DOCUMENT_ITEM, category="clothes")
         assert names(ledger, clothes) == ["i1"]
 
     def test_an_item_has_a_validity_of_its_own(self, ledger: Ledger) -> None:
@@ -121,14 +121,14 @@ class TestDocumentItems:
         commit(ledger, make_write_set(2, events=events))
         commit(ledger, make_write_set(3, events=[make_event("i1", RESTORED, 6)]))
         assert [unit.closed_at for unit in read(ledger, "d", "i1", "i2", "i3")] == [None, None, at(4), None]
-        assert [event.kind for event in ledger.validity(BANK, "i1")] == [CLOSED, RESTORED]
-        assert ledger.validity(BANK, "d") == []
+        assert [event.kind for event in ledger.units.validity(BANK, "i1")] == [CLOSED, RESTORED]
+        assert ledger.units.validity(BANK, "d") == []
         columns = changes(ledger).columns
         assert columns.closed.tolist() == [NEVER, NEVER, to_micros(at(4)), NEVER]
         (i1,) = rows(ledger, "i1")
         assert columns.gaps.tolist() == [[i1, to_micros(at(3)), to_micros(at(6))]]
-        assert names(ledger, ledger.units_of_messages(BANK, [("t", "m1")])) == ["d", "i1"]
-        assert names(ledger, ledger.units_of_messages(BANK, [("t", "m1")], closed=True)) == ["i2"]
+        assert names(ledger, ledger.units.of_messages(BANK, [("t", "m1")])) == ["d", "i1"]
+        assert names(ledger, ledger.units.of_messages(BANK, [("t", "m1")], closed=True)) == ["i2"]
 
     def test_a_change_of_an_item_is_a_change_of_its_document(self, ledger: Ledger) -> None:
         """New, ended and restored items report the document again; the same written again reports nothing."""
@@ -140,7 +140,7 @@ class TestDocumentItems:
             event = make_event("i1", kind, revision)
             commit(ledger, make_write_set(revision, events=[event]))
             assert names(ledger, changes(ledger, since=revision).columns.ids) == ["d", "i1"]
-            assert names(ledger, ledger.changed_facts(BANK, revision, 9)) == ["d"]
+            assert names(ledger, ledger.mental_models.changed_facts(BANK, revision, 9)) == ["d"]
         assert commit(ledger, make_write_set(4, units=[item], events=[event])).revision == 4
 
     @pytest.mark.parametrize("change", ["added", "ended", "corrected", "erased"])
@@ -158,11 +158,11 @@ class TestDocumentItems:
         elif change == "ended":
             commit(ledger, make_write_set(revision, events=[make_event("i1", CLOSED, 2)]))
         elif change == "corrected":
-            ledger.edit_unit(BANK, UnitEdit(replace(item, text="tea"), None, None, ("text",)), at(3))
+            ledger.units.edit(BANK, UnitEdit(replace(item, text="tea"), None, None, ("text",)), at(3))
         else:
-            assert set(ledger.erase(BANK, Erasure(unit="i1")).unit_ids) == {"i1", "o1", "o2"}
+            assert set(ledger.erasure.erase(BANK, Erasure(unit="i1")).unit_ids) == {"i1", "o1", "o2"}
         assert seen(ledger) == (True, () if change == "erased" else ("o2",))
-        assert names(ledger, ledger.entity_facts(BANK, ALICE)) == ["d", "f"]
+        assert names(ledger, ledger.observations.entity_facts(BANK, ALICE)) == ["d", "f"]
 
 
 @pytest.mark.usefixtures("bank")
@@ -177,8 +177,8 @@ class TestErasedItems:
         writes = make_write_set(2, units=other, entities=[make_entity("e1")], mentions=[("d", "e1")])
         commit(ledger, writes)
         gone = rows(ledger, "d", "i1", "i2", "i3")
-        foreseen = ledger.erase(BANK, erasure, dry_run=True)
-        receipt = ledger.erase(BANK, erasure)
+        foreseen = ledger.erasure.erase(BANK, erasure, dry_run=True)
+        receipt = ledger.erasure.erase(BANK, erasure)
         assert receipt.unit_ids == foreseen.unit_ids == ("d", "i1", "i2", "i3")
         assert receipt.counts["records"] == 3
         assert changes(ledger, since=3).removed.tolist() == gone
@@ -187,16 +187,16 @@ class TestErasedItems:
     def test_a_message_takes_only_the_item_made_from_it(self, ledger: Ledger) -> None:
         """The document stays with the others, and is reported as changed."""
         document(ledger)
-        receipt = ledger.erase(BANK, Erasure(thread="t", message="m2"))
+        receipt = ledger.erasure.erase(BANK, Erasure(thread="t", message="m2"))
         assert receipt.unit_ids == ("i3",)
         (head,) = rows(ledger, "d")
-        assert names(ledger, ledger.items_of(BANK, np.array([head]))[head]) == ["i1", "i2"]
+        assert names(ledger, ledger.units.items_of(BANK, np.array([head]))[head]) == ["i1", "i2"]
         assert names(ledger, changes(ledger, since=2).columns.ids) == ["d"]
 
     def test_an_item_of_another_message_outlives_its_document(self, ledger: Ledger) -> None:
         """It is a memory by itself; the feed reports it again, without a document."""
         document(ledger)
-        receipt = ledger.erase(BANK, Erasure(thread="t", message="m1"))
+        receipt = ledger.erasure.erase(BANK, Erasure(thread="t", message="m1"))
         assert (receipt.unit_ids, receipt.restored) == (("d", "i1", "i2"), ())
         (orphan,) = read(ledger, "i3")
         assert (orphan.kind, orphan.part_of, orphan.number, orphan.closed_at) == (
@@ -208,7 +208,7 @@ class TestErasedItems:
         new = changes(ledger, since=2).columns
         assert (names(ledger, new.ids), new.heads.tolist()) == (["i3"], [0])
         assert new.types.tolist() == [0]
-        assert ledger.damaged(BANK) == ()
+        assert ledger.units.damaged(BANK) == ()
 
     def test_what_a_message_had_taken_off_a_document_is_on_it_again(self, ledger: Ledger) -> None:
         """Its document changes with it: what was made of the shorter list is out of date."""
@@ -220,10 +220,10 @@ class TestErasedItems:
         tell(ledger, with_vector(make_unit("d")))
         observe(ledger, {"o1": ("d",)})
         revision = ledger.revision(BANK)
-        receipt = ledger.erase(BANK, Erasure(thread="t", message="m3"))
+        receipt = ledger.erasure.erase(BANK, Erasure(thread="t", message="m3"))
         assert (receipt.unit_ids, receipt.restored) == (("off",), ("i1",))
         assert [item.closed_at for item in read(ledger, "i1", "i2")] == [None, at(5)]
-        assert ledger.validity(BANK, "i1") == []
+        assert ledger.units.validity(BANK, "i1") == []
         assert names(ledger, changes(ledger, since=revision).columns.ids) == ["d", "i1", "i2"]
         assert seen(ledger) == (True, ())
 
@@ -233,9 +233,9 @@ class TestErasedItems:
         commit(ledger, make_write_set(units=units))
         form(ledger, "o1", "d")
         form(ledger, "o2", "f")
-        receipt = ledger.erase(BANK, Erasure(unit="i1"))
+        receipt = ledger.erasure.erase(BANK, Erasure(unit="i1"))
         assert (set(receipt.unit_ids), receipt.counts["opinions"]) == ({"i1", "o1"}, 1)
-        assert [log.id for log in ledger.opinions(BANK)] == ["o2"]
+        assert [log.id for log in ledger.opinions.get(BANK)] == ["o2"]
 
 
 class TestArchivedItems:
@@ -248,16 +248,16 @@ class TestArchivedItems:
         lost = [said(make_unit("lost"), "m8"), said(make_item("i8", "lost", 4), "m9")]
         events = [make_event("i2", CLOSED, 5, by_unit="later", reason="at home")]
         commit(ledger, make_write_set(2, units=[*later, *lost], events=events))
-        assert ledger.erase(bank, Erasure(thread="t", message="m8")).unit_ids == ("lost",)
+        assert ledger.erasure.erase(bank, Erasure(thread="t", message="m8")).unit_ids == ("lost",)
         ledger.create_bank("copy")
-        ledger.restore_rows("copy", iter(list(ledger.archive_rows(bank))))
+        ledger.archive.restore("copy", iter(list(ledger.archive.rows(bank))))
         ids = ("d", "i1", "i2", "i3", "i9", "later", "i8")
         expected = [replace(unit, bank="copy") for unit in read(ledger, *ids)]
         assert read(ledger, *ids, bank="copy") == expected
         assert [unit.part_of for unit in expected] == [None, "d", "d", "d", "later", None, None]
         for unit_id in ids:
-            assert ledger.validity("copy", unit_id) == ledger.validity(bank, unit_id)
-        (head,) = ledger.row_ids("copy", ["d"]).values()
-        found = ledger.items_of("copy", np.array([head]))[head]
-        assert list(ledger.unit_ids("copy", np.array(found)).values()) == ["i1", "i2", "i3"]
-        assert ledger.damaged("copy") == ()
+            assert ledger.units.validity("copy", unit_id) == ledger.units.validity(bank, unit_id)
+        (head,) = ledger.units.row_ids("copy", ["d"]).values()
+        found = ledger.units.items_of("copy", np.array([head]))[head]
+        assert list(ledger.units.unit_ids("copy", np.array(found)).values()) == ["i1", "i2", "i3"]
+        assert ledger.units.damaged("copy") == ()

@@ -40,7 +40,7 @@ def gaps_of(ledger: Ledger, bank: str, *, since: int) -> list[tuple[str, float, 
     """The gaps of what changed after a revision: unit id, and hours after the builders' START."""
     gaps = changes(ledger, bank, since).columns.gaps
     assert gaps.dtype == np.int64
-    names = ledger.unit_ids(bank, gaps[:, 0])
+    names = ledger.units.unit_ids(bank, gaps[:, 0])
     begin, hour = to_micros(at(0)), to_micros(at(1)) - to_micros(at(0))
     return [
         (names[row], (closed - begin) / hour, (back - begin) / hour) for row, closed, back in gaps.tolist()
@@ -73,7 +73,7 @@ class TestFeed:
         )
         commit(ledger, writes)
         assert self.mentioned(ledger, bank) == [[3, 1], [3], [3], []]
-        ledger.erase(bank, Erasure(unit="u1"))
+        ledger.erasure.erase(bank, Erasure(unit="u1"))
         assert self.mentioned(ledger, bank) == [[2, 1], [2], [], []]
 
     def mentioned(self, ledger: Ledger, bank: str) -> list[list[int]]:
@@ -95,7 +95,7 @@ class TestFeed:
             ),
         )
         columns = changes(ledger, bank).columns
-        rows = ledger.row_ids(bank, ["u1", "u2"])
+        rows = ledger.units.row_ids(bank, ["u1", "u2"])
         assert columns.ids.tolist() == [rows["u1"], rows["u2"]]
         assert columns.types.tolist() == [list(FactType).index(FactType.EXPERIENCE), 0]
         assert columns.starts.tolist() == [to_micros(span.start), UNDATED]
@@ -112,7 +112,10 @@ class TestFeed:
         commit(ledger, rich_write_set())
         later = make_write_set(1, units=make_units("u3"), mentions=[("u3", "e1"), ("u2", "e2")])
         commit(ledger, replace(later, links=(Link("u3", "u1", LinkType.TEMPORAL, 0.25),)))
-        rows, names = ledger.row_ids(bank, ["u1", "u2", "u3"]), ledger.entity_rows(bank, ["e1", "e2"])
+        rows, names = (
+            ledger.units.row_ids(bank, ["u1", "u2", "u3"]),
+            ledger.entities.row_ids(bank, ["e1", "e2"]),
+        )
         new, nothing = changes(ledger, bank, 1), changes(ledger, bank, 2)
         assert new.columns.ids.tolist() == [rows["u3"]]
         ids, vectors = new.vectors
@@ -135,7 +138,7 @@ class TestFeed:
         commit(ledger, make_write_set(units=make_units("u1", "u2")))
         commit(ledger, make_write_set(1, events=[make_event("u1", CLOSED, 1)]))
         new = changes(ledger, bank, 1)
-        assert new.columns.ids.tolist() == [ledger.row_ids(bank, ["u1"])["u1"]]
+        assert new.columns.ids.tolist() == [ledger.units.row_ids(bank, ["u1"])["u1"]]
         assert len(new.texts[1]) == len(new.vectors[0]) == len(new.graph[0]) == 0
 
     def test_columns_tell_when_a_unit_was_closed_before_it_was_restored(

@@ -47,10 +47,10 @@ class TestForgottenOpinions:
         add(believed, evidence("o", "f3", CONTRADICT, hours=7))
         form(believed, "p", "f3", "f4")
         form(believed, "q", "p")
-        receipt = believed.erase(BANK, ERASURES[way]())
+        receipt = believed.erasure.erase(BANK, ERASURES[way]())
         assert set(receipt.unit_ids) == {"f3", "p", "q"}
         assert (receipt.counts["opinions"], receipt.counts["evidence"]) == (2, 1)
-        (log,) = believed.opinions(BANK)
+        (log,) = believed.opinions.get(BANK)
         assert [row.unit_id for row in log.evidence] == ["f2"]
         assert confidence_of(log) == 0.85
         assert changes(believed, since=receipt.revision - 1).removed.size == 3
@@ -58,9 +58,9 @@ class TestForgottenOpinions:
     def test_a_dry_run_foresees_it_and_changes_nothing(self, believed: Ledger) -> None:
         """What is worded from the fact stands in what would be erased, and everything is still there."""
         form(believed, "p", "f3")
-        before = believed.opinions(BANK), believed.revision(BANK)
-        assert set(believed.erase(BANK, Erasure(unit="f3"), dry_run=True).unit_ids) == {"f3", "p"}
-        assert (believed.opinions(BANK), believed.revision(BANK)) == before
+        before = believed.opinions.get(BANK), believed.revision(BANK)
+        assert set(believed.erasure.erase(BANK, Erasure(unit="f3"), dry_run=True).unit_ids) == {"f3", "p"}
+        assert (believed.opinions.get(BANK), believed.revision(BANK)) == before
 
     def test_a_wording_worded_from_an_erased_fact_gives_way_to_the_one_before(self, believed: Ledger) -> None:
         """The opinion goes back to what it was, and what was judged against the erased words is to be judged anew."""
@@ -68,15 +68,15 @@ class TestForgottenOpinions:
         reword(believed, "o", "o2", "f3")
         reword(believed, "o", "o3", "f4", closing="o2", hours=9)
         add(believed, evidence("o", "f4", version="o3", hours=10))
-        rows = believed.row_ids(BANK, ["o", "f4"])
+        rows = believed.units.row_ids(BANK, ["o", "f4"])
         commit(believed, writing(believed, OpinionsWrite(assessed={"o": believed.revision(BANK)})))
-        receipt = believed.erase(BANK, Erasure(unit="f3"))
+        receipt = believed.erasure.erase(BANK, Erasure(unit="f3"))
         assert set(receipt.unit_ids) == {"f3", "o2", "o3"}
         log = log_of(believed)
         assert [(each.unit_id, each.closed_at) for each in log.versions] == [("o", None)]
         assert [row.unit_id for row in log.evidence] == ["f2"]
-        assert rows["f4"] in believed.facts_since(BANK, log.assessed_to)
-        assert believed.validity(BANK, "o") == []
+        assert rows["f4"] in believed.opinions.facts_since(BANK, log.assessed_to)
+        assert believed.units.validity(BANK, "o") == []
         assert rows["o"] in changes(believed, since=receipt.revision - 1).columns.ids
         assert enqueued(believed)
 
@@ -85,15 +85,15 @@ class TestForgottenOpinions:
         reword(believed, "o", "o2", "f3")
         close(believed, "f1")
         assert valid(believed, "o", "o2") == [False, True]
-        believed.erase(BANK, Erasure(unit="f3"))
+        believed.erasure.erase(BANK, Erasure(unit="f3"))
         assert valid(believed, "o") == [False]
 
     def test_whoever_forgets_an_opinion_forgets_all_of_it(self, believed: Ledger) -> None:
         """Named by any of its wordings, it goes with all of them and with its evidence; the facts stay."""
         reword(believed, "o", "o2", "f3")
-        assert set(believed.erase(BANK, Erasure(unit="o2")).unit_ids) == {"o", "o2"}
-        assert believed.opinions(BANK) == []
-        assert len(believed.row_ids(BANK, ["f1", "f2", "f3", "f4"])) == 4
+        assert set(believed.erasure.erase(BANK, Erasure(unit="o2")).unit_ids) == {"o", "o2"}
+        assert believed.opinions.get(BANK) == []
+        assert len(believed.units.row_ids(BANK, ["f1", "f2", "f3", "f4"])) == 4
 
     def test_reasons_that_a_model_gave_who_had_read_it_are_blanked(self, believed: Ledger) -> None:
         """Rows stay with what they assess, without words; opinions that have nothing to do with it keep theirs."""
@@ -101,12 +101,15 @@ class TestForgottenOpinions:
         commit(believed, writing(believed, OpinionsWrite(opinions), opinion_unit("p"), opinion_unit("q")))
         add(believed, evidence("o", "f3"), evidence("p", "f1"))
         add(believed, evidence("q", "f1"))
-        believed.erase(BANK, Erasure(unit="f3"))
-        reasons = {log.id: [row.reason for row in log.evidence] for log in believed.opinions(BANK)}
+        believed.erasure.erase(BANK, Erasure(unit="f3"))
+        reasons = {log.id: [row.reason for row in log.evidence] for log in believed.opinions.get(BANK)}
         assert reasons == {"o": [""], "p": [""], "q": ["seen f1"]}
-        assert [log.reasoning for log in believed.opinions(BANK)] == ["because"] * 3
-        believed.erase(BANK, Erasure(unit="q"))
-        assert [(log.id, log.reasoning) for log in believed.opinions(BANK)] == [("o", "because"), ("p", "")]
+        assert [log.reasoning for log in believed.opinions.get(BANK)] == ["because"] * 3
+        believed.erasure.erase(BANK, Erasure(unit="q"))
+        assert [(log.id, log.reasoning) for log in believed.opinions.get(BANK)] == [
+            ("o", "because"),
+            ("p", ""),
+        ]
 
     def test_a_corrected_fact_is_judged_anew(self, believed: Ledger) -> None:
         """Its row was judged by other words: it goes, and the fact waits to be assessed; other corrections change nothing."""
@@ -116,8 +119,8 @@ class TestForgottenOpinions:
         edited(believed, "f2", text="other words")
         log = log_of(believed)
         assert (log.evidence, confidence_of(log)) == ((), 0.7)
-        assert believed.facts_since(BANK, log.assessed_to).tolist() == list(
-            believed.row_ids(BANK, ["f2"]).values()
+        assert believed.opinions.facts_since(BANK, log.assessed_to).tolist() == list(
+            believed.units.row_ids(BANK, ["f2"]).values()
         )
         assert enqueued(believed)
 
@@ -126,15 +129,15 @@ class TestForgottenOpinions:
         commit(believed, writing(believed, OpinionsWrite(assessed={"o": believed.revision(BANK)})))
         edited(believed, "o", text="other words")
         assert confidence_of(log_of(believed)) == 0.7
-        (row,) = believed.row_ids(BANK, ["f2"]).values()
-        assert row in believed.facts_since(BANK, log_of(believed).assessed_to)
+        (row,) = believed.units.row_ids(BANK, ["f2"]).values()
+        assert row in believed.opinions.facts_since(BANK, log_of(believed).assessed_to)
 
     def test_a_forgotten_bank_leaves_no_opinion(self, believed: Ledger) -> None:
         """Neither erasing everything nor dropping the bank leaves opinions, evidence or operations."""
         commit(believed, writing(believed, OpinionsWrite(operation="run")))
-        believed.erase(BANK, Erasure(everything=True))
-        assert (believed.opinions(BANK), believed.formed_by(BANK, "run")) == ([], None)
-        believed.drop_bank(BANK)
+        believed.erasure.erase(BANK, Erasure(everything=True))
+        assert (believed.opinions.get(BANK), believed.opinions.formed_by(BANK, "run")) == ([], None)
+        believed.erasure.drop_bank(BANK)
         believed.create_bank(BANK)
         facts(believed)
         form(believed, "o", "f1")
@@ -148,13 +151,13 @@ class TestForgottenOpinions:
         form(believed, "p", "f4")
         close(believed, "f4")
         commit(believed, writing(believed, OpinionsWrite(operation="run")))
-        rows = list(believed.archive_rows(BANK))
+        rows = list(believed.archive.rows(BANK))
         believed.create_bank("copy")
-        believed.restore_rows("copy", iter(rows))
-        assert believed.opinions("copy") == believed.opinions(BANK)
-        assert believed.formed_by("copy", "run") == ()
-        assert without_numbers(believed.archive_rows("copy")) == without_numbers(rows)
-        (log,) = believed.opinions("copy", ["o"])
+        believed.archive.restore("copy", iter(rows))
+        assert believed.opinions.get("copy") == believed.opinions.get(BANK)
+        assert believed.opinions.formed_by("copy", "run") == ()
+        assert without_numbers(believed.archive.rows("copy")) == without_numbers(rows)
+        (log,) = believed.opinions.get("copy", ["o"])
         for revision in range(believed.revision(BANK) + 1):
             assert confidence_of(log, as_of_revision=revision) == confidence_of(
                 log_of(believed), as_of_revision=revision

@@ -47,7 +47,7 @@ class TestHistory:
         """Indexes of a forgotten bank are never taken for those of the bank that has its name now, nor for a loss."""
         commit(ledger, make_write_set(units=make_units("u1")))
         before, earlier = mark_of(ledger, bank), ledger.bank(bank)
-        ledger.drop_bank(bank)
+        ledger.erasure.drop_bank(bank)
         again = ledger.create_bank(bank)
         assert again.generation > earlier.generation
         with ledger.feed(bank) as feed:
@@ -68,15 +68,19 @@ class TestHistory:
         after = mark_of(ledger, bank)
         assert after.revision == before.revision + 1
         assert after.token not in ("", before.token)
-        assert (ledger.damaged(bank), ledger.damaged_vectors(bank), ledger.problems()) == ((), (), ())
+        assert (ledger.units.damaged(bank), ledger.units.damaged_vectors(bank), ledger.problems()) == (
+            (),
+            (),
+            (),
+        )
 
     def test_a_restored_bank_goes_on_from_its_archive(self, ledger: Ledger, bank: str) -> None:
         """An import raises the revision to the archive's in one step; that commit has a token as well."""
         for number in range(3):
             commit(ledger, make_write_set(number, units=make_units(f"u{number}")))
         ledger.create_bank("copy")
-        ledger.restore_rows("copy", iter(list(ledger.archive_rows(bank))))
+        ledger.archive.restore("copy", iter(list(ledger.archive.rows(bank))))
         original, copy = mark_of(ledger, bank), mark_of(ledger, "copy")
         assert (copy.ledger, copy.revision) == (original.ledger, 3)
         assert copy.token not in ("", original.token)
-        assert (ledger.damaged("copy"), ledger.damaged_vectors("copy")) == ((), ())
+        assert (ledger.units.damaged("copy"), ledger.units.damaged_vectors("copy")) == ((), ())

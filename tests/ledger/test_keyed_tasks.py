@@ -40,14 +40,14 @@ class TestKeyedTasks:
         ledger.create_bank("other")
         enqueued(ledger, work("1", key="a"), work("2", kind=OBSERVE, key="a"), work("3"), work("3"))
         enqueued(ledger, work("4", key="a"), bank="other")
-        assert (len(ledger.tasks(bank)), len(ledger.tasks("other"))) == (4, 1)
+        assert (len(ledger.tasks.of_bank(bank)), len(ledger.tasks.of_bank("other"))) == (4, 1)
 
     def test_why_it_rests_is_not_forgotten(self, ledger: Ledger, bank: str) -> None:
         """What is enqueued without a reason leaves the reason of the last failure to be read."""
         enqueued(ledger, TaskWrite(OBSERVE, "{}", key="a"))
-        ledger.fail_task(leased(ledger).claim, reason="bitter", retry_in=MINUTE)
+        ledger.tasks.fail(leased(ledger).claim, reason="bitter", retry_in=MINUTE)
         enqueued(ledger, TaskWrite(OBSERVE, "{}", MINUTE, key="a"))
-        (task,) = ledger.tasks(bank)
+        (task,) = ledger.tasks.of_bank(bank)
         assert (task.reason, task.attempts, ledger.revision(bank)) == ("bitter", 1, 1)
         (task,) = enqueued(ledger, work("{}", kind=OBSERVE, key="a"))
         assert task.reason == "because of {}"
@@ -63,7 +63,7 @@ class TestKeyedTasks:
         enqueued(ledger, work("keyed", 9 * MINUTE, OBSERVE, "a"), work("parked", 9 * MINUTE))
         assert idle(ledger)
         claim = leased(ledger, bank=bank, early=True).claim
-        ledger.fail_task(claim, reason="", retry_in=MINUTE, counted=False)
+        ledger.tasks.fail(claim, reason="", retry_in=MINUTE, counted=False)
         assert idle(ledger, early=True)
 
     def test_enqueued_while_leased_it_is_done_again(self, ledger: Ledger, bank: str, passes: Passes) -> None:
@@ -73,7 +73,7 @@ class TestKeyedTasks:
         (same,) = enqueued(ledger, work("2", 5 * MINUTE, OBSERVE, "a"))
         assert (same.id, same.state, same.lease) == (task.id, TaskState.LEASED, 1)
         completed(ledger, task.claim, unit="u")
-        (more,) = ledger.tasks(bank)
+        (more,) = ledger.tasks.of_bank(bank)
         assert (more.state, more.payload, more.attempts) == (TaskState.PENDING, "2", 0)
         assert idle(ledger)
         passes(4 * MINUTE)
@@ -89,7 +89,7 @@ class TestKeyedTasks:
         (first,) = enqueued(ledger, work("1", kind=OBSERVE, key="a"))
         completed(ledger, leased(ledger).claim)
         enqueued(ledger, work("2", kind=OBSERVE, key="a"))
-        ledger.fail_task(leased(ledger).claim, reason="enough", retry_in=None)
+        ledger.tasks.fail(leased(ledger).claim, reason="enough", retry_in=None)
         (third,) = enqueued(ledger, work("3", kind=OBSERVE, key="a"))
         assert (third.id, third.state, third.attempts, third.lease) == (first.id, TaskState.PENDING, 0, 2)
         assert leased(ledger).payload == "3"
@@ -99,7 +99,7 @@ class TestKeyedTasks:
         (task,) = enqueued(ledger, work("1", kind=OBSERVE, key="a"))
         claim = leased(ledger).claim
         enqueued(ledger, work("2", kind=OBSERVE, key="a"))
-        ledger.fail_task(claim, reason="bitter", retry_in=NOW)
+        ledger.tasks.fail(claim, reason="bitter", retry_in=NOW)
         second = leased(ledger, bank=bank)
         assert (second.payload, second.attempts) == ("2", 2)
         completed(ledger, second.claim)
@@ -110,6 +110,6 @@ class TestKeyedTasks:
         enqueued(ledger, work("1", kind=OBSERVE, key="a"))
         claim = leased(ledger).claim
         enqueued(ledger, work("2", kind=OBSERVE, key="a"))
-        assert ledger.fail_task(claim, reason="enough", retry_in=None)
-        (task,) = ledger.tasks(bank)
+        assert ledger.tasks.fail(claim, reason="enough", retry_in=None)
+        (task,) = ledger.tasks.of_bank(bank)
         assert (task.state, task.attempts, leased(ledger).payload) == (TaskState.PENDING, 0, "2")

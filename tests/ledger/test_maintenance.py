@@ -49,8 +49,8 @@ class TestErasure:
     def test_an_erased_unit_leaves_no_trace(self, ledger: Ledger, bank: str) -> None:
         """Unit, vector, text, links, mentions and orphan entities go; the feed reports the row; others stay."""
         commit(ledger, rich_write_set())
-        rows = ledger.row_ids(bank, ["u1", "u2"])
-        receipt = ledger.erase(bank, Erasure(unit="u1"))
+        rows = ledger.units.row_ids(bank, ["u1", "u2"])
+        receipt = ledger.erasure.erase(bank, Erasure(unit="u1"))
         assert (receipt.unit_ids, receipt.entity_ids, receipt.revision) == (("u1",), ("e2",), 2)
         assert [receipt.counts[kind] for kind in ("units", "vectors", "links", "entities")] == [1, 1, 1, 1]
         assert changes(ledger, bank, 1).removed.tolist() == [rows["u1"]]
@@ -58,31 +58,31 @@ class TestErasure:
         assert left.texts[1] == ["fact u2"]
         assert len(left.graph[1].sources) == 0
         assert left.vectors[0].tolist() == [rows["u2"]]
-        assert ledger.entities_named(bank, ["acme", "alice"]).keys() == {"alice"}
-        assert ledger.entities_named(bank, ["alice"])["alice"].mentions == 1
+        assert ledger.entities.named(bank, ["acme", "alice"]).keys() == {"alice"}
+        assert ledger.entities.named(bank, ["alice"])["alice"].mentions == 1
 
     def test_message_keys_outlive_their_memories(self, ledger: Ledger, bank: str) -> None:
         """A message whose memory was erased is still known; only `everything` forgets the keys."""
         commit(ledger, rich_write_set())
         key = MessageKey("thread", "m1", "h1")
-        ledger.erase(bank, Erasure(unit="u1"))
-        assert ledger.known_messages(bank, [key]) == {key}
-        receipt = ledger.erase(bank, Erasure(everything=True))
-        assert (receipt.unit_ids, ledger.known_messages(bank, [key])) == (("u2",), frozenset())
-        assert (ledger.count(bank), ledger.bank(bank).revision) == (0, 3)
+        ledger.erasure.erase(bank, Erasure(unit="u1"))
+        assert ledger.turns.known(bank, [key]) == {key}
+        receipt = ledger.erasure.erase(bank, Erasure(everything=True))
+        assert (receipt.unit_ids, ledger.turns.known(bank, [key])) == (("u2",), frozenset())
+        assert (ledger.units.count(bank), ledger.bank(bank).revision) == (0, 3)
 
     def test_what_the_erased_had_ended_holds_again(self, ledger: Ledger, bank: str) -> None:
         """Nothing of its words is left in another unit's log, the receipt says what holds again, and the feed reports it."""
         ended = [make_event("u1", CLOSED, 5, by_unit="u2", reason="she left")]
         commit(ledger, make_write_set(units=make_units("u1", "u2", "u3"), events=ended))
-        receipt = ledger.erase(bank, Erasure(unit="u2"))
+        receipt = ledger.erasure.erase(bank, Erasure(unit="u2"))
         assert (receipt.unit_ids, receipt.restored) == (("u2",), ("u1",))
-        assert ledger.validity(bank, "u1") == []
-        new, rows = changes(ledger, bank, 1), ledger.row_ids(bank, ["u1"])
+        assert ledger.units.validity(bank, "u1") == []
+        new, rows = changes(ledger, bank, 1), ledger.units.row_ids(bank, ["u1"])
         assert (new.columns.ids.tolist(), new.columns.closed.tolist()) == ([rows["u1"]], [NEVER])
         assert new.columns.gaps.tolist() == []
-        assert ledger.units(bank, new.columns.ids)[rows["u1"]].closed_at is None
-        assert ledger.damaged(bank) == ()
+        assert ledger.units.get(bank, new.columns.ids)[rows["u1"]].closed_at is None
+        assert ledger.units.damaged(bank) == ()
 
     @pytest.mark.parametrize(
         ("others", "closed_at"),
@@ -100,20 +100,20 @@ class TestErasure:
         """What the other one said counts then, from its own time on; what holds already is not restored."""
         ended = make_event("u1", CLOSED, 5, by_unit="u2")
         commit(ledger, make_write_set(units=make_units("u1", "u2", "u3"), events=[ended, *others]))
-        receipt = ledger.erase(bank, Erasure(unit="u2"))
+        receipt = ledger.erasure.erase(bank, Erasure(unit="u2"))
         assert receipt.restored == ()
-        assert ledger.validity(bank, "u1") == others
-        row = ledger.row_ids(bank, ["u1"])["u1"]
-        assert ledger.units(bank, np.array([row]))[row].closed_at == closed_at
+        assert ledger.units.validity(bank, "u1") == others
+        row = ledger.units.row_ids(bank, ["u1"])["u1"]
+        assert ledger.units.get(bank, np.array([row]))[row].closed_at == closed_at
 
     def test_of_two_that_ended_it_the_last_to_go_restores_it(self, ledger: Ledger, bank: str) -> None:
         """A dry run foresees it; what goes in the same erasure is not restored."""
         events = [make_event("u1", CLOSED, hours, by_unit=f"u{hours}") for hours in (2, 3)]
         commit(ledger, make_write_set(units=make_units("u1", "u2", "u3"), events=events))
-        assert ledger.erase(bank, Erasure(unit="u2")).restored == ()
-        assert ledger.erase(bank, Erasure(unit="u3"), dry_run=True).restored == ("u1",)
-        assert ledger.erase(bank, Erasure(units=("u1", "u3"))).restored == ()
-        assert ledger.count(bank) == 0
+        assert ledger.erasure.erase(bank, Erasure(unit="u2")).restored == ()
+        assert ledger.erasure.erase(bank, Erasure(unit="u3"), dry_run=True).restored == ("u1",)
+        assert ledger.erasure.erase(bank, Erasure(units=("u1", "u3"))).restored == ()
+        assert ledger.units.count(bank) == 0
 
     def test_a_name_only_the_erased_unit_used_goes(self, ledger: Ledger, bank: str) -> None:
         """A surviving entity loses the form of its name that nothing else uses, and is called by what is left."""
@@ -122,11 +122,11 @@ class TestErasure:
             mentions=(MentionWrite("u1", "e1", "Alice Chen"), MentionWrite("u2", "e1", "Alice")),
         )
         commit(ledger, writes)
-        ledger.erase(bank, Erasure(unit="u1"))
-        (alice,) = ledger.find_entities(bank, "alice")
+        ledger.erasure.erase(bank, Erasure(unit="u1"))
+        (alice,) = ledger.entities.find(bank, "alice")
         assert (alice.name, alice.names, alice.mentions) == ("Alice", ("alice",), 1)
-        assert ledger.find_entities(bank, "alice chen") == []
-        assert ledger.entity_candidates(bank, ["chen"], 5) == {"chen": []}
+        assert ledger.entities.find(bank, "alice chen") == []
+        assert ledger.entities.candidates(bank, ["chen"], 5) == {"chen": []}
 
     @pytest.mark.parametrize(
         ("erasure", "left"),
@@ -151,24 +151,24 @@ class TestErasure:
         )
         entities, mentions = [make_entity("e1")], [("u1", "e1"), ("u2", "e1")]
         commit(ledger, make_write_set(units=units, entities=entities, mentions=mentions))
-        receipt = ledger.erase(bank, erasure)
-        assert ledger.count(bank) == left
+        receipt = ledger.erasure.erase(bank, erasure)
+        assert ledger.units.count(bank) == left
         assert receipt.revision == ledger.revision(bank) == (1 if left == 3 else 2)
 
     def test_a_dropped_bank_is_unknown(self, ledger: Ledger, bank: str) -> None:
         """A bank can go wholly; another keeps all it has, and row ids are not given again."""
         commit(ledger, rich_write_set())
-        highest = max(ledger.row_ids(bank, ["u1", "u2"]).values())
+        highest = max(ledger.units.row_ids(bank, ["u1", "u2"]).values())
         ledger.create_bank("other")
         commit(ledger, rich_write_set(bank="other"))
-        assert ledger.drop_bank(bank) == 2
-        assert ledger.scrub() in (Scrub.CLEAN, Scrub.NOT_OURS)  # PostgreSQL cleans its own files
+        assert ledger.erasure.drop_bank(bank) == 2
+        assert ledger.erasure.scrub() in (Scrub.CLEAN, Scrub.NOT_OURS)  # PostgreSQL cleans its own files
         with pytest.raises(BankNotFound):
             ledger.revision(bank)
-        assert ledger.count("other") == 2
+        assert ledger.units.count("other") == 2
         ledger.create_bank(bank)
         commit(ledger, rich_write_set())
-        assert min(ledger.row_ids(bank, ["u1", "u2"]).values()) > highest
+        assert min(ledger.units.row_ids(bank, ["u1", "u2"]).values()) > highest
 
 
 class TestNameErasure:
@@ -180,21 +180,21 @@ class TestNameErasure:
         writes = make_write_set(units=make_units("u1", "u2"), entities=[alice])
         mentions = (MentionWrite("u1", "e1", "Alice"), MentionWrite("u2", "e1", "Alicia"))
         commit(ledger, replace(writes, mentions=mentions))
-        receipt = ledger.erase(bank, Erasure(entity="e1", names=("alice",)))
+        receipt = ledger.erasure.erase(bank, Erasure(entity="e1", names=("alice",)))
         assert (receipt.unit_ids, receipt.entity_ids, receipt.counts["names"]) == (("u1",), (), 1)
-        (entity,) = ledger.list_entities(bank, "", 9)
+        (entity,) = ledger.entities.listed(bank, "", 9)
         assert (entity.name, entity.names, entity.mentions) == ("Alicia", ("alicia",), 1)
 
     def test_a_dry_run_says_what_would_go_and_changes_nothing(self, ledger: Ledger, bank: str) -> None:
         """It has the names that a done erasure must not have; the erasure then does what it said."""
         commit(ledger, rich_write_set())
-        before = everything_of(ledger), list(ledger.archive_rows(bank))
+        before = everything_of(ledger), list(ledger.archive.rows(bank))
         for erasure in (Erasure(unit="u1"), Erasure(entity="e1"), Erasure(everything=True)):
-            foreseen = ledger.erase(bank, erasure, dry_run=True)
-            assert (everything_of(ledger), list(ledger.archive_rows(bank))) == before
+            foreseen = ledger.erasure.erase(bank, erasure, dry_run=True)
+            assert (everything_of(ledger), list(ledger.archive.rows(bank))) == before
             assert (foreseen.dry_run, foreseen.revision) == (True, before[0][0])
         assert "alice chen" in foreseen.names
-        done = ledger.erase(bank, Erasure(everything=True))
+        done = ledger.erasure.erase(bank, Erasure(everything=True))
         assert (done.unit_ids, done.entity_ids, done.counts) == (
             foreseen.unit_ids,
             foreseen.entity_ids,
@@ -205,13 +205,13 @@ class TestNameErasure:
     def test_names_are_certain_that_it_goes_by_or_was_given(self, ledger: Ledger, bank: str) -> None:
         """What an entity is called, and aliases not undone; another name that a commit brought is not."""
         commit(ledger, rich_write_set())
-        assert ledger.exact_names(bank, "e1") == {"alice"}
-        ledger.alias_entity(bank, "e1", ["boss"], at(7))
-        change = ledger.alias_entity(bank, "e1", ["alice chen"], at(8))
-        assert ledger.exact_names(bank, "e1") == {"alice", "boss", "alice chen"}
-        ledger.undo_entity_change(bank, change.id)
-        ledger.merge_entities(bank, "e2", "e1", at(9))
-        assert ledger.exact_names(bank, "e2") == {"acme", "alice", "boss"}
+        assert ledger.entities.exact_names(bank, "e1") == {"alice"}
+        ledger.entities.alias(bank, "e1", ["boss"], at(7))
+        change = ledger.entities.alias(bank, "e1", ["alice chen"], at(8))
+        assert ledger.entities.exact_names(bank, "e1") == {"alice", "boss", "alice chen"}
+        ledger.entities.undo(bank, change.id)
+        ledger.entities.merge(bank, "e2", "e1", at(9))
+        assert ledger.entities.exact_names(bank, "e2") == {"acme", "alice", "boss"}
 
 
 class TestEdit:
@@ -224,54 +224,56 @@ class TestEdit:
         unit = replace(make_unit("u1", "another fact", tags=("new",)), closed_at=at(5))
         links = (Link("u1", "u2", LinkType.TEMPORAL, 0.25),)
         edit = UnitEdit(unit, make_vector("other").tobytes(), links, ("text", "tags"))
-        revision, new = ledger.edit_unit(bank, edit, at(9)), changes(ledger, bank, 1)
+        revision, new = ledger.units.edit(bank, edit, at(9)), changes(ledger, bank, 1)
         assert revision == ledger.revision(bank) == new.graph_epoch == 2
-        rows = ledger.row_ids(bank, ["u1", "u2"])
-        assert ledger.units(bank, np.array([rows["u1"]], np.int64)) == {rows["u1"]: unit}
+        rows = ledger.units.row_ids(bank, ["u1", "u2"])
+        assert ledger.units.get(bank, np.array([rows["u1"]], np.int64)) == {rows["u1"]: unit}
         assert (new.texts[1], new.columns.tags) == (["another fact"], [("new",)])
         assert new.vectors[1].tolist() == [make_vector("other").tolist()]
         assert sorted(changes(ledger, bank).graph[1].codes.tolist()) == [0, 4]
-        assert ledger.unit_edits(bank, "u1") == [(at(9), ("text", "tags"))]
+        assert ledger.units.edits(bank, "u1") == [(at(9), ("text", "tags"))]
         with pytest.raises(InvalidRequest, match="nobody"):
-            ledger.edit_unit(bank, UnitEdit(make_unit("nobody"), None, None, ()), at(9))
+            ledger.units.edit(bank, UnitEdit(make_unit("nobody"), None, None, ()), at(9))
 
     def test_a_merge_moves_names_and_mentions_and_can_be_undone(self, ledger: Ledger, bank: str) -> None:
         """Merged, one entity has all; undone, both are as before, mentions of both in one unit included."""
         commit(ledger, rich_write_set())
-        before = ledger.list_entities(bank, "", 9)
-        change = ledger.merge_entities(bank, "e1", "e2", at(7))
+        before = ledger.entities.listed(bank, "", 9)
+        change = ledger.entities.merge(bank, "e1", "e2", at(7))
         assert (change.kind, change.units, change.names) == (EntityChangeKind.MERGE, 1, ("acme",))
-        (merged,) = ledger.list_entities(bank, "", 9)
+        (merged,) = ledger.entities.listed(bank, "", 9)
         assert (merged.id, merged.mentions, merged.names) == ("e1", 2, ("alice", "alice chen", "acme"))
         assert changes(ledger, bank).graph_epoch == ledger.revision(bank) == 2
-        assert ledger.entity_changes(bank) == [change]
-        assert ledger.undo_entity_change(bank, change.id) == replace(change, undone=True)
-        assert ledger.list_entities(bank, "", 9) == before
+        assert ledger.entities.changes(bank) == [change]
+        assert ledger.entities.undo(bank, change.id) == replace(change, undone=True)
+        assert ledger.entities.listed(bank, "", 9) == before
         with pytest.raises(InvalidRequest, match="undone already"):
-            ledger.undo_entity_change(bank, change.id)
+            ledger.entities.undo(bank, change.id)
 
     def test_a_split_moves_what_it_names_and_can_be_undone(self, ledger: Ledger, bank: str) -> None:
         """Split, each has its own names and mentions; undone, there is one again."""
         commit(ledger, rich_write_set())
-        before = ledger.list_entities(bank, "", 9)
-        change = ledger.split_entity(bank, EntitySplit("e1", "e9", "Chen", ("alice chen",), ("u2",)), at(7))
-        found = {entity.id: (entity.names, entity.mentions) for entity in ledger.list_entities(bank, "al", 9)}
+        before = ledger.entities.listed(bank, "", 9)
+        change = ledger.entities.split(bank, EntitySplit("e1", "e9", "Chen", ("alice chen",), ("u2",)), at(7))
+        found = {
+            entity.id: (entity.names, entity.mentions) for entity in ledger.entities.listed(bank, "al", 9)
+        }
         assert found == {"e1": (("alice",), 1), "e9": (("alice chen",), 1)}
-        assert ledger.mention_texts(bank, "e9") == [("u2", "e1")]
-        ledger.undo_entity_change(bank, change.id)
-        assert ledger.list_entities(bank, "", 9) == before
+        assert ledger.entities.mention_texts(bank, "e9") == [("u2", "e1")]
+        ledger.entities.undo(bank, change.id)
+        assert ledger.entities.listed(bank, "", 9) == before
 
     def test_an_alias_is_found_until_undone(self, ledger: Ledger, bank: str) -> None:
         """An added name leads to the entity, and to nobody once undone; a later change must be undone first."""
         commit(ledger, rich_write_set())
-        change = ledger.alias_entity(bank, "e1", ["boss"], at(7))
-        assert ledger.entities_named(bank, ["boss"])["boss"].id == "e1"
-        later = ledger.merge_entities(bank, "e2", "e1", at(8))
+        change = ledger.entities.alias(bank, "e1", ["boss"], at(7))
+        assert ledger.entities.named(bank, ["boss"])["boss"].id == "e1"
+        later = ledger.entities.merge(bank, "e2", "e1", at(8))
         with pytest.raises(InvalidRequest, match=str(later.id)):
-            ledger.undo_entity_change(bank, change.id)
-        ledger.undo_entity_change(bank, later.id)
-        ledger.undo_entity_change(bank, change.id)
-        assert ledger.entities_named(bank, ["boss"]) == {}
+            ledger.entities.undo(bank, change.id)
+        ledger.entities.undo(bank, later.id)
+        ledger.entities.undo(bank, change.id)
+        assert ledger.entities.named(bank, ["boss"]) == {}
 
 
 class TestEmbedder:
@@ -315,21 +317,21 @@ class TestArchive:
     def test_a_bank_round_trips(self, ledger: Ledger, bank: str) -> None:
         """Restored under another name, it hands out the very same rows."""
         commit(ledger, rich_write_set())
-        ledger.alias_entity(bank, "e1", ["boss"], at(7))
-        rows = list(ledger.archive_rows(bank))
+        ledger.entities.alias(bank, "e1", ["boss"], at(7))
+        rows = list(ledger.archive.rows(bank))
         ledger.create_bank("copy")
-        assert ledger.restore_rows("copy", iter(rows)) == 2
-        assert without_numbers(ledger.archive_rows("copy")) == without_numbers(rows)
-        assert ledger.list_entities("copy", "", 9) == ledger.list_entities(bank, "", 9)
-        assert ledger.validity("copy", "u1") == ledger.validity(bank, "u1")
+        assert ledger.archive.restore("copy", iter(rows)) == 2
+        assert without_numbers(ledger.archive.rows("copy")) == without_numbers(rows)
+        assert ledger.entities.listed("copy", "", 9) == ledger.entities.listed(bank, "", 9)
+        assert ledger.units.validity("copy", "u1") == ledger.units.validity(bank, "u1")
         key = MessageKey("thread", "m1", "h1")
-        assert ledger.known_messages("copy", [key]) == {key}
-        assert ledger.count("copy") == len(changes(ledger, "copy", 0).texts[1]) == 2
+        assert ledger.turns.known("copy", [key]) == {key}
+        assert ledger.units.count("copy") == len(changes(ledger, "copy", 0).texts[1]) == 2
 
     def test_a_bad_row_leaves_the_bank_empty(self, ledger: Ledger, bank: str) -> None:
         """Whatever is wrong with the rows, nothing of them stays; a bank that holds something takes none."""
         commit(ledger, rich_write_set())
-        rows = list(ledger.archive_rows(bank))
+        rows = list(ledger.archive.rows(bank))
         ledger.create_bank("copy")
         stray: dict[str, Json] = {"unit": 999, "entity": 1, "text": "x"}
         bad: list[tuple[str, dict[str, Json]]] = [
@@ -339,7 +341,7 @@ class TestArchive:
         ]
         for kind, fields in bad:
             with pytest.raises(InvalidRequest, match="archive"):
-                ledger.restore_rows("copy", iter([*rows, ArchiveRow(kind, fields)]))
-            assert (ledger.count("copy"), ledger.list_entities("copy", "", 9)) == (0, [])
+                ledger.archive.restore("copy", iter([*rows, ArchiveRow(kind, fields)]))
+            assert (ledger.units.count("copy"), ledger.entities.listed("copy", "", 9)) == (0, [])
         with pytest.raises(InvalidRequest, match="empty"):
-            ledger.restore_rows(bank, iter(rows))
+            ledger.archive.restore(bank, iter(rows))

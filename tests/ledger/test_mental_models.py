@@ -55,7 +55,7 @@ def answer(
 
 def waiting(ledger: Ledger) -> list[str]:
     """Keys of the waiting tasks that refresh models."""
-    kinds = [task for task in ledger.tasks(BANK) if task.kind is TaskKind.REFRESH_MODEL]
+    kinds = [task for task in ledger.tasks.of_bank(BANK) if task.kind is TaskKind.REFRESH_MODEL]
     return [task.key for task in kinds if task.state is not TaskState.DONE]
 
 
@@ -66,13 +66,13 @@ class TestMentalModels:
     def model(self, ledger: Ledger, bank: str) -> MentalModel:
         """A model of a bank with the facts u1, u2, u3, answered from the first two and shown the third."""
         commit(ledger, make_write_set(units=make_units("u1", "u2", "u3")))
-        ledger.create_mental_model(bank, standing("plums"), most=MOST)
+        ledger.mental_models.create(bank, standing("plums"), most=MOST)
         answer(ledger, standing("plums"), "Two plums.", "u1", "u2", read=("u1", "u3"))
         return self.only(ledger)
 
     def only(self, ledger: Ledger) -> MentalModel:
         """The bank's one model."""
-        (found,) = ledger.mental_models(BANK)
+        (found,) = ledger.mental_models.all(BANK)
         return found
 
     def test_a_question_is_kept_and_answered(self, ledger: Ledger, bank: str) -> None:
@@ -80,17 +80,17 @@ class TestMentalModels:
         commit(ledger, make_write_set(units=make_units("u1", "u2", "u3")))
         before = ledger.revision(bank)
         for name in ("plums", "apples"):
-            ledger.create_mental_model(bank, standing(name), most=MOST)
-        assert ledger.mental_models(bank) == [standing("apples"), standing("plums")]
-        assert ledger.mental_models(bank)[0].state is ModelState.NEW
+            ledger.mental_models.create(bank, standing(name), most=MOST)
+        assert ledger.mental_models.all(bank) == [standing("apples"), standing("plums")]
+        assert ledger.mental_models.all(bank)[0].state is ModelState.NEW
         answer(ledger, standing("plums"), "Two plums.", "u2", "u1", read=("u3",))
-        made = ledger.mental_models(bank)[1]
+        made = ledger.mental_models.all(bank)[1]
         assert (made.text, made.based_on, made.refreshed_at) == ("Two plums.", ("u1", "u2"), at(2))
         assert (made.revision, made.checked_to, made.state) == (before, before, ModelState.CURRENT)
         assert ledger.revision(bank) == before
-        known = ledger.mental_models(bank)
+        known = ledger.mental_models.all(bank)
         with ledger.snapshot(bank) as snapshot:
-            assert snapshot.mental_models(bank) == known
+            assert snapshot.mental_models.all(bank) == known
 
     def test_nothing_known_is_an_answer(self, ledger: Ledger, model: MentalModel) -> None:
         """An empty text takes the place of the one before, and stands on nothing."""
@@ -100,26 +100,26 @@ class TestMentalModels:
 
     def test_names_are_unique_and_their_number_has_a_limit(self, ledger: Ledger, bank: str) -> None:
         """A second model of a name, or one too many, is refused and changes nothing; other banks have their own."""
-        ledger.create_mental_model(bank, standing("plums"), most=2)
+        ledger.mental_models.create(bank, standing("plums"), most=2)
         with pytest.raises(InvalidRequest, match="there is a mental model 'plums'"):
-            ledger.create_mental_model(bank, replace(standing("plums"), id="another"), most=2)
-        ledger.create_mental_model(bank, standing("apples"), most=2)
+            ledger.mental_models.create(bank, replace(standing("plums"), id="another"), most=2)
+        ledger.mental_models.create(bank, standing("apples"), most=2)
         with pytest.raises(InvalidRequest, match="the bank has 2"):
-            ledger.create_mental_model(bank, standing("pears"), most=2)
-        assert [each.name for each in ledger.mental_models(bank)] == ["apples", "plums"]
+            ledger.mental_models.create(bank, standing("pears"), most=2)
+        assert [each.name for each in ledger.mental_models.all(bank)] == ["apples", "plums"]
         ledger.create_bank("other")
-        ledger.create_mental_model("other", standing("plums"), most=2)
+        ledger.mental_models.create("other", standing("plums"), most=2)
         with pytest.raises(BankNotFound):
-            ledger.mental_models("nobody")
+            ledger.mental_models.all("nobody")
 
     def test_one_that_is_deleted_is_gone_with_its_task(self, ledger: Ledger, bank: str) -> None:
         """Name and task are free again; deleting twice deletes nothing."""
-        ledger.create_mental_model(bank, standing("plums", auto=True), most=MOST)
+        ledger.mental_models.create(bank, standing("plums", auto=True), most=MOST)
         assert waiting(ledger) == ["id of plums"]
-        assert ledger.delete_mental_model(bank, "id of plums")
-        assert not ledger.delete_mental_model(bank, "id of plums")
-        assert (ledger.mental_models(bank), waiting(ledger)) == ([], [])
-        ledger.create_mental_model(bank, replace(standing("plums"), id="another"), most=MOST)
+        assert ledger.mental_models.delete(bank, "id of plums")
+        assert not ledger.mental_models.delete(bank, "id of plums")
+        assert (ledger.mental_models.all(bank), waiting(ledger)) == ([], [])
+        ledger.mental_models.create(bank, replace(standing("plums"), id="another"), most=MOST)
 
     @pytest.mark.usefixtures("model")
     def test_a_text_ends_when_what_it_stands_on_is_withdrawn(self, ledger: Ledger, bank: str) -> None:
@@ -145,7 +145,7 @@ class TestMentalModels:
         events = [make_event("i2", CLOSED, 1)]
         units = [*make_units("u1", "u2"), *map(with_vector, items)]
         commit(ledger, make_write_set(units=units, events=events))
-        ledger.create_mental_model(bank, standing("plums"), most=MOST)
+        ledger.mental_models.create(bank, standing("plums"), most=MOST)
         answer(ledger, standing("plums"), "Two plums.", "u1", read=("u2",))
         assert self.only(ledger).state is ModelState.CURRENT
         revision = ledger.revision(bank)
@@ -157,10 +157,10 @@ class TestMentalModels:
             commit(ledger, make_write_set(revision, events=[make_event("i2", RESTORED, 2)]))
         else:
             edited = replace(items[0], text="plums")
-            ledger.edit_unit(bank, UnitEdit(edited, None, None, ("text",)), at(3))
+            ledger.units.edit(bank, UnitEdit(edited, None, None, ("text",)), at(3))
         assert self.only(ledger).state is ModelState.WITHDRAWN
-        changed = ledger.changed_facts(bank, revision, 10)
-        assert list(ledger.unit_ids(bank, changed).values()) == ["u1"]
+        changed = ledger.mental_models.changed_facts(bank, revision, 10)
+        assert list(ledger.units.unit_ids(bank, changed).values()) == ["u1"]
         late = RefreshWrite("id of plums", revision, ModelAnswer("Late.", False, ("u1",), at(4)))
         with pytest.raises(RevisionConflict):
             commit(ledger, replace(make_write_set(ledger.revision(bank)), refreshed=late))
@@ -169,42 +169,42 @@ class TestMentalModels:
         """Whoever wrote it was shown the document with the item, even if the text does not stand on it."""
         units = [*make_units("u1", "u2"), with_vector(make_item("i1", "u1", 1))]
         commit(ledger, make_write_set(units=units))
-        ledger.create_mental_model(bank, standing("plums"), most=MOST)
+        ledger.mental_models.create(bank, standing("plums"), most=MOST)
         answer(ledger, standing("plums"), "Two plums.", "u2", read=("u1",))
-        assert ledger.erase(bank, Erasure(unit="i1")).counts["mental_models"] == 1
+        assert ledger.erasure.erase(bank, Erasure(unit="i1")).counts["mental_models"] == 1
         assert (self.only(ledger).state, self.only(ledger).text) == (ModelState.WITHDRAWN, "")
 
     @pytest.mark.usefixtures("model")
     def test_a_text_ends_when_what_it_stands_on_is_corrected(self, ledger: Ledger, bank: str) -> None:
         """An edited fact no longer says what the text was written from."""
         edited = make_unit("u2", "fact u2, corrected", hours=1)
-        ledger.edit_unit(bank, UnitEdit(edited, with_vector(edited).vector, None, ("text",)), at(3))
+        ledger.units.edit(bank, UnitEdit(edited, with_vector(edited).vector, None, ("text",)), at(3))
         assert self.only(ledger).state is ModelState.WITHDRAWN
 
     @pytest.mark.parametrize("unit", ["u1", "u3"])
     @pytest.mark.usefixtures("model")
     def test_an_erased_fact_takes_the_text_along(self, ledger: Ledger, bank: str, unit: str) -> None:
         """Whether the text stands on it or its writer was only shown it; the question stays."""
-        foreseen = ledger.erase(bank, Erasure(unit=unit), dry_run=True)
+        foreseen = ledger.erasure.erase(bank, Erasure(unit=unit), dry_run=True)
         assert foreseen.counts["mental_models"] == 1
         assert self.only(ledger).text == "Two plums."
-        assert ledger.erase(bank, Erasure(unit=unit)).counts["mental_models"] == 1
+        assert ledger.erasure.erase(bank, Erasure(unit=unit)).counts["mental_models"] == 1
         found = self.only(ledger)
         assert (found.state, found.text, found.question) == (ModelState.WITHDRAWN, "", "What of plums?")
-        assert "mental_models" not in ledger.erase(bank, Erasure(unit="u2")).counts
+        assert "mental_models" not in ledger.erasure.erase(bank, Erasure(unit="u2")).counts
 
     def test_everything_forgotten_leaves_questions_and_rules(
         self, ledger: Ledger, bank: str, model: MentalModel
     ) -> None:
         """They are the operator's, as the profile is; with the bank itself they go."""
         rule = Directive("d", "Be brief.", (), at(0))
-        ledger.add_directive(bank, rule, most=MOST)
-        ledger.erase(bank, Erasure(everything=True))
+        ledger.mental_models.add_directive(bank, rule, most=MOST)
+        ledger.erasure.erase(bank, Erasure(everything=True))
         assert (self.only(ledger).text, self.only(ledger).question) == ("", model.question)
-        assert ledger.directives(bank) == [rule]
-        ledger.drop_bank(bank)
+        assert ledger.mental_models.directives(bank) == [rule]
+        ledger.erasure.drop_bank(bank)
         ledger.create_bank(bank)
-        assert (ledger.mental_models(bank), ledger.directives(bank)) == ([], [])
+        assert (ledger.mental_models.all(bank), ledger.mental_models.directives(bank)) == ([], [])
 
     @pytest.mark.parametrize("what", ["closed", "edited", "erased"])
     def test_an_answer_from_facts_that_changed_meanwhile_is_refused(
@@ -216,9 +216,9 @@ class TestMentalModels:
             commit(ledger, make_write_set(revision, events=[make_event("u3", CLOSED)]))
         elif what == "edited":
             edited = make_unit("u3", "fact u3, corrected", hours=2)
-            ledger.edit_unit(bank, UnitEdit(edited, with_vector(edited).vector, None, ("text",)), at(3))
+            ledger.units.edit(bank, UnitEdit(edited, with_vector(edited).vector, None, ("text",)), at(3))
         else:
-            ledger.erase(bank, Erasure(unit="u3"))
+            ledger.erasure.erase(bank, Erasure(unit="u3"))
         before = self.only(ledger)
         late = RefreshWrite(model.id, revision, ModelAnswer("Late.", False, ("u1",), at(4)), ("u3",))
         with pytest.raises(RevisionConflict):
@@ -238,7 +238,7 @@ class TestMentalModels:
             with pytest.raises(InvalidRequest, match=reason):
                 commit(ledger, replace(writes, refreshed=unfit))
         assert self.only(ledger) == model
-        assert ledger.row_ids(bank, ["u9"]) == {}
+        assert ledger.units.row_ids(bank, ["u9"]) == {}
 
     def test_looking_without_a_change_moves_how_far_was_looked(
         self, ledger: Ledger, bank: str, model: MentalModel
@@ -256,24 +256,24 @@ class TestMentalModels:
         other = with_vector(make_unit("o1", fact_type=FactType.OPINION))
         commit(ledger, make_write_set(revision, units=[*make_units("u4", "u5"), other]))
         commit(ledger, make_write_set(revision + 1, events=[make_event("u1", CLOSED)]))
-        names = ledger.unit_ids(bank, ledger.changed_facts(bank, revision, 10))
-        found = [names[row] for row in ledger.changed_facts(bank, revision, 10).tolist()]
+        names = ledger.units.unit_ids(bank, ledger.mental_models.changed_facts(bank, revision, 10))
+        found = [names[row] for row in ledger.mental_models.changed_facts(bank, revision, 10).tolist()]
         assert found == ["u1", "u5", "u4"]
-        assert len(ledger.changed_facts(bank, revision, 2)) == 2
-        assert len(ledger.changed_facts(bank, ledger.revision(bank), 10)) == 0
+        assert len(ledger.mental_models.changed_facts(bank, revision, 2)) == 2
+        assert len(ledger.mental_models.changed_facts(bank, ledger.revision(bank), 10)) == 0
 
     def test_changes_of_facts_enqueue_those_that_refresh_themselves(
         self, ledger: Ledger, bank: str, clock: FrozenClock
     ) -> None:
         """New, withdrawn, corrected and erased facts do; opinions, answers and the manual ones do not."""
-        ledger.create_mental_model(bank, standing("plums", auto=True), most=MOST)
-        ledger.create_mental_model(bank, standing("apples"), most=MOST)
+        ledger.mental_models.create(bank, standing("plums", auto=True), most=MOST)
+        ledger.mental_models.create(bank, standing("apples"), most=MOST)
         edited = make_unit("u1", "fact u1, corrected")
 
         def settled() -> bool:
             """Whether a task waited, which is then done."""
             clock.advance(at(1) - at(0))
-            task = ledger.lease_due([TaskKind.REFRESH_MODEL], lasting=at(1) - at(0))
+            task = ledger.tasks.lease([TaskKind.REFRESH_MODEL], lasting=at(1) - at(0))
             if task is not None:
                 assert task.key == "id of plums"
                 done = replace(make_write_set(ledger.revision(bank)), completed_tasks=(task.claim,))
@@ -285,9 +285,9 @@ class TestMentalModels:
         assert settled()
         commit(ledger, make_write_set(ledger.revision(bank), events=[make_event("u1", CLOSED)]))
         assert settled()
-        ledger.edit_unit(bank, UnitEdit(edited, with_vector(edited).vector, None, ("text",)), at(3))
+        ledger.units.edit(bank, UnitEdit(edited, with_vector(edited).vector, None, ("text",)), at(3))
         assert settled()
-        ledger.erase(bank, Erasure(unit="u1"))
+        ledger.erasure.erase(bank, Erasure(unit="u1"))
         assert settled()
         opinion = with_vector(make_unit("o1", fact_type=FactType.OPINION))
         commit(ledger, make_write_set(ledger.revision(bank), units=[opinion]))
@@ -297,13 +297,13 @@ class TestMentalModels:
     def test_directives_are_kept_in_order_and_once(self, ledger: Ledger, bank: str) -> None:
         """The same rule again is the one there was; other tags make another; removed is gone."""
         one, two = Directive("a", "Be brief.", (), at(0)), Directive("b", "Be brief.", ("t",), at(1))
-        assert ledger.add_directive(bank, one, most=2) == one
-        assert ledger.add_directive(bank, two, most=2) == two
-        assert ledger.add_directive(bank, Directive("c", "Be brief.", (), at(2)), most=2) == one
+        assert ledger.mental_models.add_directive(bank, one, most=2) == one
+        assert ledger.mental_models.add_directive(bank, two, most=2) == two
+        assert ledger.mental_models.add_directive(bank, Directive("c", "Be brief.", (), at(2)), most=2) == one
         with pytest.raises(InvalidRequest, match="the bank has 2"):
-            ledger.add_directive(bank, Directive("d", "Be kind.", (), at(3)), most=2)
-        assert ledger.directives(bank) == [one, two]
-        assert ledger.remove_directive(bank, "a")
-        assert not ledger.remove_directive(bank, "a")
-        assert ledger.directives(bank) == [two]
+            ledger.mental_models.add_directive(bank, Directive("d", "Be kind.", (), at(3)), most=2)
+        assert ledger.mental_models.directives(bank) == [one, two]
+        assert ledger.mental_models.remove_directive(bank, "a")
+        assert not ledger.mental_models.remove_directive(bank, "a")
+        assert ledger.mental_models.directives(bank) == [two]
         assert ledger.revision(bank) == 0

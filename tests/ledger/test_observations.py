@@ -52,19 +52,19 @@ class TestObservations:
         ]
         tell(told, *others)
         commit(told, make_write_set(told.revision(BANK), events=[make_event("f1", CLOSED, 5)]))
-        assert told.entity_facts(BANK, ALICE).tolist() == rows(told, "f2", "f3", "e")
-        assert told.entity_facts(BANK, "nobody").tolist() == []
+        assert told.observations.entity_facts(BANK, ALICE).tolist() == rows(told, "f2", "f3", "e")
+        assert told.observations.entity_facts(BANK, "nobody").tolist() == []
 
     def test_an_entity_waits_until_it_is_observed(self, told: Ledger) -> None:
         """What was made, of which facts, what was left out and at which revision is read back as it was written."""
         assert seen(told) == (True, ())
         revision = told.revision(BANK)
         observe(told, {"o1": ("f1", "f2")}, ("f3",))
-        assert told.observed(BANK, [ALICE, "nobody"]) == {
+        assert told.observations.get(BANK, [ALICE, "nobody"]) == {
             ALICE: Observed(ALICE, revision, stale=False, left_out=("f3",), units=("o1",))
         }
         (row,) = rows(told, "o1")
-        assert told.grounds_of(BANK, np.array([row, *rows(told, "f1")])) == {row: ("f1", "f2")}
+        assert told.observations.grounds_of(BANK, np.array([row, *rows(told, "f1")])) == {row: ("f1", "f2")}
         assert seen(told, BOB) == (True, ())
 
     def test_a_new_fact_makes_it_stale_and_leaves_it(self, told: Ledger) -> None:
@@ -91,7 +91,9 @@ class TestObservations:
         old, before = rows(told, "o1"), told.revision(BANK)
         observe(told, {"o2": ("f2", "f3"), "o3": ("f1",)})
         assert seen(told) == (False, ("o2", "o3"))
-        assert told.grounds_of(BANK, np.array(rows(told, "o2"))) == {rows(told, "o2")[0]: ("f2", "f3")}
+        assert told.observations.grounds_of(BANK, np.array(rows(told, "o2"))) == {
+            rows(told, "o2")[0]: ("f2", "f3")
+        }
         new = changes(told, BANK, before)
         assert (new.removed.tolist(), new.erased) == (old, False)
         assert rows(told, "given")
@@ -111,19 +113,19 @@ class TestObservations:
         new = changes(told, BANK, before)
         assert set(gone) <= set(new.removed.tolist())
         assert new.erased is erased
-        assert told.grounds_of(BANK, np.array(gone)) == {}
+        assert told.observations.grounds_of(BANK, np.array(gone)) == {}
 
     def test_an_erased_fact_takes_along_all_that_was_made_of_its_entity(self, told: Ledger) -> None:
         """Whoever wrote the other observations had read it too; they are named in the receipt, and made anew."""
         observe(told, {"o1": ("f1",), "o2": ("f3",)})
-        receipt = told.erase(BANK, Erasure(unit="f1"))
+        receipt = told.erasure.erase(BANK, Erasure(unit="f1"))
         assert set(receipt.unit_ids) == {"f1", "o1", "o2"}
-        assert told.entity_facts(BANK, ALICE).tolist() == rows(told, "f2", "f3")
+        assert told.observations.entity_facts(BANK, ALICE).tolist() == rows(told, "f2", "f3")
 
     def test_an_erased_observation_is_made_anew(self, told: Ledger) -> None:
         """Its facts are still there: the entity waits."""
         observe(told, {"o1": ("f1",), "o2": ("f3",)})
-        told.erase(BANK, Erasure(unit="o1"))
+        told.erasure.erase(BANK, Erasure(unit="o1"))
         assert seen(told) == (True, ("o2",))
 
     def test_a_restored_fact_is_news(self, told: Ledger) -> None:
@@ -137,29 +139,29 @@ class TestObservations:
         """Summaries of two that are one say half; the one kept waits, and undoing makes both wait."""
         observe(told, {"o1": ("f1",)})
         observe(told, {"p1": ("b1",)}, entity=BOB)
-        change = told.merge_entities(BANK, ALICE, BOB, at(7))
+        change = told.entities.merge(BANK, ALICE, BOB, at(7))
         assert seen(told) == (True, ())
         assert rows(told, "o1", "p1") == []
-        assert told.entity_facts(BANK, ALICE).tolist() == rows(told, "f1", "f2", "f3", "b1")
+        assert told.observations.entity_facts(BANK, ALICE).tolist() == rows(told, "f1", "f2", "f3", "b1")
         observe(told, {"o2": ("b1",)})
-        told.undo_entity_change(BANK, change.id)
+        told.entities.undo(BANK, change.id)
         assert (seen(told), seen(told, BOB)) == ((True, ()), (True, ()))
 
     def test_an_entity_split_loses_what_was_made_of_it(self, told: Ledger) -> None:
         """What was said of two under one name is made of neither."""
         tell(told, *make_units("f4"))
         observe(told, {"o1": ("f1",)})
-        change = told.split_entity(BANK, EntitySplit(ALICE, "ali", "Ali", ("ali",), ("f4", "f3")), at(7))
+        change = told.entities.split(BANK, EntitySplit(ALICE, "ali", "Ali", ("ali",), ("f4", "f3")), at(7))
         assert (seen(told), seen(told, "ali")) == ((True, ()), (True, ()))
         observe(told, {"o2": ("f4",)}, entity="ali")
-        told.undo_entity_change(BANK, change.id)
+        told.entities.undo(BANK, change.id)
         assert (seen(told), rows(told, "o2")) == ((True, ()), [])
 
     def test_observations_are_not_counted_among_mentions(self, told: Ledger) -> None:
         """How often an entity is spoken of, and with whom, does not depend on what was made of it."""
-        before = told.find_entities(BANK, ALICE), told.entity_neighbours(BANK, [ALICE])
+        before = told.entities.find(BANK, ALICE), told.entities.neighbours(BANK, [ALICE])
         observe(told, {f"o{number}": ("f1",) for number in range(60)})
-        assert (told.find_entities(BANK, ALICE), told.entity_neighbours(BANK, [ALICE])) == before
+        assert (told.entities.find(BANK, ALICE), told.entities.neighbours(BANK, [ALICE])) == before
 
     def test_what_was_made_of_facts_that_changed_since_is_refused(self, told: Ledger) -> None:
         """A model takes its time: a fact withdrawn meanwhile is not summed up, a new one only makes it stale."""
@@ -205,21 +207,21 @@ class TestObservations:
     def test_observations_are_archived(self, told: Ledger) -> None:
         """What was made, what it stands on, what was left out and who waits come back the same."""
         observe(told, {"o1": ("f1", "f2"), "o2": ("f2",)}, ("f3",))
-        rows_there = list(told.archive_rows(BANK))
+        rows_there = list(told.archive.rows(BANK))
         told.create_bank("copy")
-        told.restore_rows("copy", iter(rows_there))
-        assert without_numbers(told.archive_rows("copy")) == without_numbers(rows_there)
+        told.archive.restore("copy", iter(rows_there))
+        assert without_numbers(told.archive.rows("copy")) == without_numbers(rows_there)
         for entity in (ALICE, BOB):
-            assert told.observed("copy", [entity]) == told.observed(BANK, [entity])
-        (row,) = told.row_ids("copy", ["o1"]).values()
-        assert told.grounds_of("copy", np.array([row])) == {row: ("f1", "f2")}
+            assert told.observations.get("copy", [entity]) == told.observations.get(BANK, [entity])
+        (row,) = told.units.row_ids("copy", ["o1"]).values()
+        assert told.observations.grounds_of("copy", np.array([row])) == {row: ("f1", "f2")}
 
     def test_a_forgotten_bank_leaves_nothing_made(self, told: Ledger) -> None:
         """Neither erasing everything nor dropping the bank leaves observations behind."""
         observe(told, {"o1": ("f1",)}, ("f2",))
-        told.erase(BANK, Erasure(everything=True))
-        assert told.observed(BANK, [ALICE]) == {}
-        told.drop_bank(BANK)
+        told.erasure.erase(BANK, Erasure(everything=True))
+        assert told.observations.get(BANK, [ALICE]) == {}
+        told.erasure.drop_bank(BANK)
         told.create_bank(BANK)
         tell(told, *make_units("f1"))
         assert seen(told) == (True, ())
@@ -228,15 +230,15 @@ class TestObservations:
         """Row ids and entities of one bank say nothing to another."""
         observe(told, {"o1": ("f1",)})
         told.create_bank("other")
-        assert told.observed("other", [ALICE]) == {}
-        assert told.grounds_of("other", np.array(rows(told, "o1"))) == {}
-        assert told.entity_facts("other", ALICE).tolist() == []
+        assert told.observations.get("other", [ALICE]) == {}
+        assert told.observations.grounds_of("other", np.array(rows(told, "o1"))) == {}
+        assert told.observations.entity_facts("other", ALICE).tolist() == []
 
     def test_facts_of_a_hub_are_read_quickly(self, ledger: Ledger, bank: str) -> None:
         """An entity of 5,000 facts is read in a fraction of a second, and a fact more costs nothing that grows with them."""
         tell(ledger, *make_units(*(f"f{number}" for number in range(5_000))))
         started = time.perf_counter()
-        assert len(ledger.entity_facts(bank, ALICE)) == 5_000
+        assert len(ledger.observations.entity_facts(bank, ALICE)) == 5_000
         assert time.perf_counter() - started < 1
         observe(ledger, {"o1": ("f0",)}, tuple(f"f{number}" for number in range(1, 5_000)))
-        assert len(ledger.observed(bank, [ALICE])[ALICE].left_out) == 4_999
+        assert len(ledger.observations.get(bank, [ALICE])[ALICE].left_out) == 4_999

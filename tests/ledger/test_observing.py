@@ -41,12 +41,12 @@ OBSERVING = timedelta(minutes=1)
 
 def waiting(ledger: Ledger, bank: str = BANK) -> list[str]:
     """Keys of the tasks that are still to be done, sorted."""
-    return sorted(task.key for task in ledger.tasks(bank) if task.state is TaskState.PENDING)
+    return sorted(task.key for task in ledger.tasks.of_bank(bank) if task.state is TaskState.PENDING)
 
 
 def done(ledger: Ledger, facts: Mapping[str, tuple[str, ...]], passes: Passes) -> None:
     """Do the task due longest: make these observations of its entity."""
-    task = ledger.lease_due([TaskKind.OBSERVE], lasting=OBSERVING)
+    task = ledger.tasks.lease([TaskKind.OBSERVE], lasting=OBSERVING)
     assert task
     passes(OBSERVING / 10)
     revision = ledger.revision(BANK)
@@ -86,14 +86,14 @@ class TestObserving:
 
     def test_a_fact_enqueues_its_entity_once(self, told: Ledger, passes: Passes) -> None:
         """Many facts in a row are one task, which is due when the first of them has waited long enough."""
-        (alice, bob) = told.tasks(BANK)
+        (alice, bob) = told.tasks.of_bank(BANK)
         assert (alice.kind, alice.key, alice.payload) == (TaskKind.OBSERVE, ALICE, "{}")
         passes(OBSERVING / 2)
         tell(told, *make_units("f4"))
-        assert told.tasks(BANK) == [alice, bob]
-        assert told.lease_due([TaskKind.OBSERVE], lasting=OBSERVING) is None
+        assert told.tasks.of_bank(BANK) == [alice, bob]
+        assert told.tasks.lease([TaskKind.OBSERVE], lasting=OBSERVING) is None
         passes(OBSERVING / 2)
-        assert told.lease_due([TaskKind.OBSERVE], lasting=OBSERVING)
+        assert told.tasks.lease([TaskKind.OBSERVE], lasting=OBSERVING)
 
     def test_what_is_no_fact_enqueues_nobody(self, settled: Ledger) -> None:
         """Neither opinions nor observations, nor a retain that brings nothing new."""
@@ -114,7 +114,7 @@ class TestObserving:
         tell(settled, *make_units("f4"))
         passes(OBSERVING)
         revision = settled.revision(BANK)
-        task = settled.lease_due([TaskKind.OBSERVE], lasting=OBSERVING)
+        task = settled.tasks.lease([TaskKind.OBSERVE], lasting=OBSERVING)
         assert task
         tell(settled, *make_units("f5"))
         write = ObservedWrite(ALICE, {"o1": ("f1",)}, (), revision)
@@ -124,21 +124,21 @@ class TestObserving:
 
     def test_entities_merged_and_split_are_enqueued_and_nobody_else(self, settled: Ledger) -> None:
         """A merged entity is not summed up any more; put back, it is."""
-        change = settled.merge_entities(BANK, ALICE, BOB, at(7))
+        change = settled.entities.merge(BANK, ALICE, BOB, at(7))
         assert waiting(settled) == [ALICE]
-        settled.undo_entity_change(BANK, change.id)
+        settled.entities.undo(BANK, change.id)
         assert waiting(settled) == [ALICE, BOB]
-        settled.split_entity(BANK, EntitySplit(ALICE, "ali", "Ali", ("ali",), ("f3",)), at(7))
+        settled.entities.split(BANK, EntitySplit(ALICE, "ali", "Ali", ("ali",), ("f3",)), at(7))
         assert waiting(settled) == ["ali", ALICE, BOB]
 
     def test_a_forgotten_entity_leaves_no_task(self, told: Ledger) -> None:
         """Its id is made of its name."""
-        told.erase(BANK, Erasure(entity=BOB))
-        assert {task.key for task in told.tasks(BANK)} == {ALICE}
+        told.erasure.erase(BANK, Erasure(entity=BOB))
+        assert {task.key for task in told.tasks.of_bank(BANK)} == {ALICE}
 
     def test_a_bank_that_came_in_is_observed(self, told: Ledger) -> None:
         """An archive without observations, or without their tasks, waits like a bank that was retained."""
-        kept = [row for row in told.archive_rows(BANK) if row.kind != "tasks"]
+        kept = [row for row in told.archive.rows(BANK) if row.kind != "tasks"]
         told.create_bank("copy")
-        told.restore_rows("copy", iter(kept))
+        told.archive.restore("copy", iter(kept))
         assert waiting(told, "copy") == [ALICE, BOB]

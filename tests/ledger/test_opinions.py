@@ -64,7 +64,7 @@ class TestOpinions:
             ledger, OpinionsWrite((formed,)), opinion_unit("o", tags=("work",)), mentions=[("o", "alice")]
         )
         assert commit(ledger, writes).revision == 2
-        (log,) = ledger.opinions(bank)
+        (log,) = ledger.opinions.get(bank)
         assert (log.id, log.confidence, log.formed_at, log.revision) == ("o", 0.7, at(5), 2)
         assert (log.origin, log.operation, log.profile) == (OpinionOrigin.REFLECT, "run", 3)
         assert (log.reasoning, log.tags, log.entities, log.assessed_to) == (
@@ -76,8 +76,8 @@ class TestOpinions:
         (version,) = log.versions
         assert (version.unit_id, version.text, version.since) == ("o", "fact o", at(5))
         assert (version.reason, version.based_on, version.closed_at) == ("", ("f1", "f2"), None)
-        assert ledger.opinions(bank, ["o", "nobody"]) == [log]
-        assert ledger.opinions(bank, []) == []
+        assert ledger.opinions.get(bank, ["o", "nobody"]) == [log]
+        assert ledger.opinions.get(bank, []) == []
 
     def test_a_retained_opinion_is_one_that_was_given(self, ledger: Ledger, bank: str) -> None:
         """There is never a unit of the opinion network that is no opinion: without a formation it was given, at 0.5."""
@@ -86,26 +86,29 @@ class TestOpinions:
             replace(opinion_unit("p"), unit=replace(opinion_unit("p").unit, confidence=0.9)),
         ]
         commit(ledger, make_write_set(0, units=units))
-        assert [(log.id, log.confidence, log.origin) for log in ledger.opinions(bank)] == [
+        assert [(log.id, log.confidence, log.origin) for log in ledger.opinions.get(bank)] == [
             ("o", 0.5, OpinionOrigin.GIVEN),
             ("p", 0.9, OpinionOrigin.GIVEN),
         ]
-        assert [version.unit_id for log in ledger.opinions(bank) for version in log.versions] == ["o", "p"]
+        assert [version.unit_id for log in ledger.opinions.get(bank) for version in log.versions] == [
+            "o",
+            "p",
+        ]
 
     def test_forming_twice_changes_nothing(self, held: Ledger) -> None:
         """The same formation, with another confidence even, leaves the opinion and the revision as they are."""
-        before, revision = held.opinions(BANK), held.revision(BANK)
+        before, revision = held.opinions.get(BANK), held.revision(BANK)
         form(held, "o", "f3", confidence=0.1)
-        assert (held.opinions(BANK), held.revision(BANK)) == (before, revision)
+        assert (held.opinions.get(BANK), held.revision(BANK)) == (before, revision)
 
     def test_an_operation_is_known_even_if_it_formed_nothing(self, held: Ledger) -> None:
         """A reflection that is tried again learns what it formed the first time, nothing included."""
-        assert held.formed_by(BANK, "run") is None
+        assert held.opinions.formed_by(BANK, "run") is None
         formed = [formation(unit, operation="run") for unit in ("p", "q")]
         commit(held, writing(held, OpinionsWrite(tuple(formed)), opinion_unit("p"), opinion_unit("q")))
         commit(held, writing(held, OpinionsWrite(operation="idle")))
-        assert held.formed_by(BANK, "run") == ("p", "q")
-        assert held.formed_by(BANK, "idle") == ()
+        assert held.opinions.formed_by(BANK, "run") == ("p", "q")
+        assert held.opinions.formed_by(BANK, "idle") == ()
         revision = held.revision(BANK)
         commit(held, writing(held, OpinionsWrite(operation="idle")))
         assert held.revision(BANK) == revision
@@ -117,9 +120,12 @@ class TestOpinions:
         assert [(each.unit_id, each.reason) for each in log.versions] == [("o", ""), ("o2", "reworded as o2")]
         assert [each.closed_at for each in log.versions] == [at(8), None]
         assert log.versions[1].based_on == ("f1", "f2", "f3")
-        rows = held.row_ids(BANK, ["o", "o2", "f1"])
-        assert held.opinions_of(BANK, np.array(list(rows.values()))) == {rows["o"]: "o", rows["o2"]: "o"}
-        assert len(held.opinions(BANK)) == 1
+        rows = held.units.row_ids(BANK, ["o", "o2", "f1"])
+        assert held.opinions.of_units(BANK, np.array(list(rows.values()))) == {
+            rows["o"]: "o",
+            rows["o2"]: "o",
+        }
+        assert len(held.opinions.get(BANK)) == 1
 
     def test_an_earlier_wording_is_the_opinion_of_then(self, held: Ledger) -> None:
         """As of a moment, or of a revision, before it was reworded, or closed with its grounds, the opinion is held as it was."""
@@ -146,7 +152,7 @@ class TestOpinions:
         write = OpinionsWrite(reworded=(RewordingWrite("o", "o2", "", ()),))
         with pytest.raises(InvalidRequest, match="closes the wording before"):
             commit(held, writing(held, write, opinion_unit("o2")))
-        assert held.row_ids(BANK, ["o2"]) == {}
+        assert held.units.row_ids(BANK, ["o2"]) == {}
 
     def test_evidence_is_written_once_and_read_in_order(self, held: Ledger) -> None:
         """The first assessment of a fact stays, whatever comes later; the log is in order of time, then of unit id."""
@@ -209,17 +215,17 @@ class TestOpinions:
         """Opinions and observations are no evidence, facts are no opinions, and nothing half-formed is stored."""
         given = [opinion_unit("p"), with_vector(make_unit("s", fact_type=FactType.OBSERVATION))]
         commit(held, make_write_set(held.revision(BANK), units=given))
-        before = held.revision(BANK), held.opinions(BANK)
+        before = held.revision(BANK), held.opinions.get(BANK)
         with pytest.raises(InvalidRequest):
             commit(held, writing(held, write, opinion_unit("new")))
-        assert (held.revision(BANK), held.opinions(BANK)) == before
+        assert (held.revision(BANK), held.opinions.get(BANK)) == before
 
     def test_evidence_of_another_bank_is_refused(self, held: Ledger) -> None:
         """Opinions and facts of one bank are unknown in another."""
         held.create_bank("other")
         commit(held, make_write_set(0, bank="other", units=make_units("g", bank="other")))
-        assert held.opinions("other") == []
-        assert held.opinions_of("other", np.array(list(held.row_ids(BANK, ["o"]).values()))) == {}
+        assert held.opinions.get("other") == []
+        assert held.opinions.of_units("other", np.array(list(held.units.row_ids(BANK, ["o"]).values()))) == {}
         with pytest.raises(InvalidRequest):
             add(held, evidence("o", "g"))
 
@@ -232,7 +238,7 @@ class TestOpinions:
     def test_facts_since_a_revision_are_those_to_be_assessed(self, held: Ledger) -> None:
         """New and restored facts are, opinions and what was closed are not."""
         revision = held.revision(BANK)
-        assert held.facts_since(BANK, revision).tolist() == []
+        assert held.opinions.facts_since(BANK, revision).tolist() == []
         told = [
             with_vector(make_unit("e", fact_type=FactType.EXPERIENCE)),
             *make_units("f5", "f6"),
@@ -240,10 +246,10 @@ class TestOpinions:
         ]
         commit(held, make_write_set(revision, units=told))
         close(held, "f5", "f4")
-        rows = held.row_ids(BANK, ["e", "f6", "f4"])
-        assert held.facts_since(BANK, revision).tolist() == sorted([rows["e"], rows["f6"]])
+        rows = held.units.row_ids(BANK, ["e", "f6", "f4"])
+        assert held.opinions.facts_since(BANK, revision).tolist() == sorted([rows["e"], rows["f6"]])
         restore(held, "f4")
-        assert held.facts_since(BANK, revision).tolist() == sorted(rows.values())
+        assert held.opinions.facts_since(BANK, revision).tolist() == sorted(rows.values())
 
     def test_an_opinion_ends_with_its_last_ground_and_comes_back_with_one(self, held: Ledger) -> None:
         """One ground left is enough; with none it is closed when the last was, and restored when one is."""

@@ -33,7 +33,7 @@ def give(
     bank: str = BANK,
 ) -> None:
     """Make a profile the bank's, decided on its newest change unless another is given."""
-    newest = ledger.profile_change(bank)
+    newest = ledger.profiles.change(bank)
     number = (newest.number if newest else 0) if expected is None else expected
     write = ProfileWrite(profile, effective_at, "given", number)
     commit(ledger, replace(make_write_set(ledger.revision(bank), bank=bank), profile=write))
@@ -60,32 +60,32 @@ class TestProfiles:
             ProfileChange(number, profile, at(number - 1), at(number - 1), "given")
             for number, profile in enumerate(given, 1)
         ]
-        assert ledger.profile_changes(bank) == expected
-        assert ledger.profile_change(bank) == expected[-1]
-        assert [ledger.profile_change(bank, number) for number in range(5)] == [None, *expected, None]
+        assert ledger.profiles.changes(bank) == expected
+        assert ledger.profiles.change(bank) == expected[-1]
+        assert [ledger.profiles.change(bank, number) for number in range(5)] == [None, *expected, None]
         assert ledger.bank(bank).profile == ledger.create_bank(bank).profile == given[-1]
         assert ledger.revision(bank) == 0
         with ledger.snapshot(bank) as snapshot:
-            assert snapshot.profile_changes(bank) == expected
+            assert snapshot.profiles.changes(bank) == expected
 
     def test_a_bank_that_was_given_none_is_neutral(self, ledger: Ledger, bank: str) -> None:
         """No change, and a neutral profile at all times."""
-        assert ledger.profile_changes(bank) == []
-        assert ledger.profile_change(bank) is None
-        assert ledger.profile_at(bank, at(0)) == ledger.bank(bank).profile == BankProfile()
+        assert ledger.profiles.changes(bank) == []
+        assert ledger.profiles.change(bank) is None
+        assert ledger.profiles.at(bank, at(0)) == ledger.bank(bank).profile == BankProfile()
 
     def test_the_profile_of_then(self, ledger: Ledger, bank: str, given: list[BankProfile]) -> None:
         """At each moment the last that held, by the second; before the first a neutral one."""
         microsecond, second = timedelta(microseconds=1), timedelta(seconds=1)
-        assert ledger.profile_at(bank, at(0) - second) == BankProfile()
+        assert ledger.profiles.at(bank, at(0) - second) == BankProfile()
         for hours, profile in enumerate(given):
-            assert ledger.profile_at(bank, at(hours)) == profile
-            assert ledger.profile_at(bank, at(hours + 1) - microsecond) == profile
-        assert ledger.profile_at(bank, at(10_000)) == given[-1]
+            assert ledger.profiles.at(bank, at(hours)) == profile
+            assert ledger.profiles.at(bank, at(hours + 1) - microsecond) == profile
+        assert ledger.profiles.at(bank, at(10_000)) == given[-1]
         late = replace(ADA, name="Late")
         give(ledger, late, at(2) + timedelta(milliseconds=700))
-        assert ledger.profile_at(bank, at(2)) == late
-        assert ledger.profile_at(bank, at(2) - microsecond) == given[1]
+        assert ledger.profiles.at(bank, at(2)) == late
+        assert ledger.profiles.at(bank, at(2) - microsecond) == given[1]
 
     @pytest.mark.usefixtures("given")
     def test_its_time_never_runs_backwards_nor_ahead(
@@ -96,24 +96,24 @@ class TestProfiles:
         give(ledger, replace(ADA, name="Ahead"), at(500))
         clock.set(at(-1000))  # a clock that was set back
         give(ledger, replace(ADA, name="Back"), at(-1000))
-        times = [change.effective_at for change in ledger.profile_changes(bank)]
+        times = [change.effective_at for change in ledger.profiles.changes(bank)]
         assert times[-3:] == [at(2), at(3), at(3)]
         assert all(one <= other for one, other in pairwise(times))
-        assert ledger.profile_at(bank, at(3)) == ledger.bank(bank).profile == replace(ADA, name="Back")
+        assert ledger.profiles.at(bank, at(3)) == ledger.bank(bank).profile == replace(ADA, name="Back")
 
     @pytest.mark.parametrize("expected", [0, 2, 4])
     def test_one_decided_on_another_profile_is_refused(
         self, ledger: Ledger, bank: str, given: list[BankProfile], expected: int
     ) -> None:
         """Somebody changed the profile in between: nothing of the write set is written."""
-        before = ledger.profile_changes(bank)
+        before = ledger.profiles.changes(bank)
         write = ProfileWrite(BankProfile("Mallory"), at(3), "late", expected)
         writes = replace(make_write_set(units=make_units("u1")), profile=write)
         with pytest.raises(RevisionConflict, match=f"change of its profile 3, not {expected}"):
             commit(ledger, writes)
-        assert ledger.profile_changes(bank) == before
+        assert ledger.profiles.changes(bank) == before
         assert ledger.bank(bank).profile == given[-1]
-        assert ledger.count(bank) == 0
+        assert ledger.units.count(bank) == 0
 
     def test_it_stands_and_falls_with_its_commit(self, ledger: Ledger, bank: str) -> None:
         """A profile is written with the units of its write set, and not without them."""
@@ -121,7 +121,7 @@ class TestProfiles:
         broken = replace(make_write_set(events=[make_event("nothing", CLOSED)]), profile=write)
         with pytest.raises(InvalidRequest):
             commit(ledger, broken)
-        assert ledger.profile_changes(bank) == []
+        assert ledger.profiles.changes(bank) == []
         receipt = commit(ledger, replace(make_write_set(units=make_units("u1")), profile=write))
         assert (receipt.revision, receipt.created) == (1, ("u1",))
         assert ledger.bank(bank).profile == ADA
@@ -130,7 +130,7 @@ class TestProfiles:
     def test_a_transaction_sees_the_newest(self, ledger: Ledger, bank: str) -> None:
         """Whoever decides on a profile reads it in the transaction in which it is replaced."""
         with ledger.transaction(bank) as transaction:
-            newest = transaction.profile_change(bank)
+            newest = transaction.profiles.change(bank)
             assert newest is not None
             write = ProfileWrite(IRIS, at(3), "decided", newest.number)
             transaction.commit(replace(make_write_set(transaction.feed.revision), profile=write))
@@ -141,10 +141,10 @@ class TestProfiles:
         """Numbers and profiles of one bank are nothing to another; a bank made anew under a name has no history."""
         ledger.create_bank("other")
         give(ledger, IRIS, at(0), bank="other")
-        assert [change.number for change in ledger.profile_changes("other")] == [1]
-        ledger.drop_bank(BANK)
+        assert [change.number for change in ledger.profiles.changes("other")] == [1]
+        ledger.erasure.drop_bank(BANK)
         ledger.create_bank(BANK)
-        assert ledger.profile_changes(BANK) == []
+        assert ledger.profiles.changes(BANK) == []
         assert ledger.bank("other").profile == IRIS
 
     def test_forgetting_everything_keeps_profile_and_history(
@@ -152,43 +152,43 @@ class TestProfiles:
     ) -> None:
         """An emptied bank is still somebody's."""
         commit(ledger, make_write_set(units=make_units("u1")))
-        before = ledger.profile_changes(bank)
-        ledger.erase(bank, Erasure(everything=True))
-        assert ledger.profile_changes(bank) == before
+        before = ledger.profiles.changes(bank)
+        ledger.erasure.erase(bank, Erasure(everything=True))
+        assert ledger.profiles.changes(bank) == before
         assert ledger.bank(bank).profile == given[-1]
 
     def test_a_history_that_was_forgotten_is_gone(
         self, ledger: Ledger, bank: str, given: list[BankProfile]
     ) -> None:
         """Only the present profile is left, under its number; for times before it there was none; later ones count on."""
-        kept = ledger.profile_change(bank)
-        assert ledger.forget_profile_history(bank) == 2
-        assert ledger.scrub() in (Scrub.CLEAN, Scrub.NOT_OURS)  # PostgreSQL cleans its own files
-        assert ledger.profile_changes(bank) == [kept]
-        assert ledger.bank(bank).profile == ledger.profile_at(bank, at(2)) == given[-1]
-        assert ledger.profile_at(bank, at(1)) == BankProfile()
-        assert ledger.forget_profile_history(bank) == 0
+        kept = ledger.profiles.change(bank)
+        assert ledger.profiles.forget_history(bank) == 2
+        assert ledger.erasure.scrub() in (Scrub.CLEAN, Scrub.NOT_OURS)  # PostgreSQL cleans its own files
+        assert ledger.profiles.changes(bank) == [kept]
+        assert ledger.bank(bank).profile == ledger.profiles.at(bank, at(2)) == given[-1]
+        assert ledger.profiles.at(bank, at(1)) == BankProfile()
+        assert ledger.profiles.forget_history(bank) == 0
         give(ledger, IRIS, at(3))
-        assert [change.number for change in ledger.profile_changes(bank)] == [3, 4]
+        assert [change.number for change in ledger.profiles.changes(bank)] == [3, 4]
 
     def test_a_whole_history_goes_through_an_archive(
         self, ledger: Ledger, bank: str, given: list[BankProfile]
     ) -> None:
         """What leaves comes in again under the same numbers, in place of what the bank was given meanwhile."""
-        rows = list(ledger.archive_rows(bank))
+        rows = list(ledger.archive.rows(bank))
         ledger.create_bank("copy")
         give(ledger, BankProfile("Somebody"), at(0), bank="copy")
-        ledger.restore_rows("copy", iter(rows))
-        assert ledger.profile_changes("copy") == ledger.profile_changes(bank)
+        ledger.archive.restore("copy", iter(rows))
+        assert ledger.profiles.changes("copy") == ledger.profiles.changes(bank)
         assert ledger.bank("copy").profile == given[-1]
 
     @every_row(
         "call",
         [
-            lambda ledger: ledger.profile_changes("nobody"),
-            lambda ledger: ledger.profile_change("nobody"),
-            lambda ledger: ledger.profile_at("nobody", at(0)),
-            lambda ledger: ledger.forget_profile_history("nobody"),
+            lambda ledger: ledger.profiles.changes("nobody"),
+            lambda ledger: ledger.profiles.change("nobody"),
+            lambda ledger: ledger.profiles.at("nobody", at(0)),
+            lambda ledger: ledger.profiles.forget_history("nobody"),
         ],
     )
     def test_an_unknown_bank_has_no_profile(self, ledger: Ledger, call: Callable[[Ledger], object]) -> None:

@@ -53,21 +53,21 @@ class TestReader:
         links = tuple(Link(source, target, kind, 0.9) for source, target, kind in kinds)
         writes = make_write_set(bank=bank, units=make_units("u1", "u2", "u3", "u4", bank=bank))
         commit(ledger, replace(writes, links=links))
-        rows = ledger.row_ids(bank, ["u1", "u2", "u3", "u4"])
+        rows = ledger.units.row_ids(bank, ["u1", "u2", "u3", "u4"])
         asked = np.array([*rows.values(), 9999], np.int64)
-        semantic = ledger.link_counts(bank, asked, LINK_CODES[LinkType.SEMANTIC, None])
+        semantic = ledger.units.link_counts(bank, asked, LINK_CODES[LinkType.SEMANTIC, None])
         assert semantic == {rows["u1"]: 2, rows["u2"]: 1, rows["u3"]: 1}
-        temporal = ledger.link_counts(bank, asked, LINK_CODES[LinkType.TEMPORAL, None])
+        temporal = ledger.units.link_counts(bank, asked, LINK_CODES[LinkType.TEMPORAL, None])
         assert temporal == {rows["u1"]: 1, rows["u3"]: 1}
-        assert ledger.link_counts(bank, asked[:0], LINK_CODES[LinkType.SEMANTIC, None]) == {}
+        assert ledger.units.link_counts(bank, asked[:0], LINK_CODES[LinkType.SEMANTIC, None]) == {}
 
     def test_messages_are_known_exactly(self, ledger: Ledger, bank: str) -> None:
         """A message counts as retained only if thread, id and content all agree."""
         kept = [MessageKey("t", str(number), "h") for number in range(1000)]
         commit(ledger, replace(make_write_set(), messages=tuple(kept)))
         others = [MessageKey("t2", "1", "h"), MessageKey("t", "1", "other"), MessageKey("t", "1000", "h")]
-        assert ledger.known_messages(bank, [*others, *kept, *kept]) == frozenset(kept)
-        assert ledger.known_messages(bank, []) == frozenset()
+        assert ledger.turns.known(bank, [*others, *kept, *kept]) == frozenset(kept)
+        assert ledger.turns.known(bank, []) == frozenset()
 
     def test_units_are_found_by_message_and_chunk(self, ledger: Ledger, bank: str) -> None:
         """The valid units of a message, and of a chunk, are found, and nobody else's."""
@@ -79,14 +79,16 @@ class TestReader:
             made_of("other chunk", document_id="d", chunk=0),
         ]
         commit(ledger, make_write_set(units=units))
-        rows = {row: name for name, row in ledger.row_ids(bank, [write.unit.id for write in units]).items()}
-        assert [rows[r] for r in ledger.units_of_messages(bank, [("t", "m1")]).tolist()] == ["both"]
-        assert [rows[r] for r in ledger.units_of_messages(bank, [("t", "m2")]).tolist()] == ["both", "second"]
-        assert [rows[r] for r in ledger.units_of_chunks(bank, "d", [1, 7]).tolist()] == ["chunk"]
-        assert ledger.units_of_messages(bank, []).tolist() == []
-        assert ledger.units_of_chunks(bank, "d", []).tolist() == []
-        assert ledger.places_of_messages(bank, ["m1", "m7"]) == [("t", "m1"), ("u", "m1")]
-        assert ledger.places_of_messages(bank, []) == []
+        rows = {
+            row: name for name, row in ledger.units.row_ids(bank, [write.unit.id for write in units]).items()
+        }
+        assert [rows[r] for r in ledger.units.of_messages(bank, [("t", "m1")]).tolist()] == ["both"]
+        assert [rows[r] for r in ledger.units.of_messages(bank, [("t", "m2")]).tolist()] == ["both", "second"]
+        assert [rows[r] for r in ledger.units.of_chunks(bank, "d", [1, 7]).tolist()] == ["chunk"]
+        assert ledger.units.of_messages(bank, []).tolist() == []
+        assert ledger.units.of_chunks(bank, "d", []).tolist() == []
+        assert ledger.turns.places(bank, ["m1", "m7"]) == [("t", "m1"), ("u", "m1")]
+        assert ledger.turns.places(bank, []) == []
 
     def test_closed_units_are_not_found(self, ledger: Ledger, bank: str) -> None:
         """What was closed already is not closed again by a later edit."""
@@ -94,8 +96,8 @@ class TestReader:
         commit(ledger, make_write_set(units=units))
         events = [make_event(write.unit.id, ValidityKind.CLOSED, 5) for write in units]
         commit(ledger, make_write_set(1, events=events))
-        assert ledger.units_of_messages(bank, [("t", "m")]).tolist() == []
-        assert ledger.units_of_chunks(bank, "d", [0]).tolist() == []
+        assert ledger.units.of_messages(bank, [("t", "m")]).tolist() == []
+        assert ledger.units.of_chunks(bank, "d", [0]).tolist() == []
 
     def test_records_are_enumerated_completely(self, ledger: Ledger, bank: str) -> None:
         """Every unit with such a record is there in order, closed ones too; case and the other units do not matter."""
@@ -110,10 +112,10 @@ class TestReader:
         }
         units = [with_vector(replace(make_unit(name), records=held)) for name, held in records.items()]
         commit(ledger, make_write_set(units=units, events=[make_event("u2", CLOSED)]))
-        rows = ledger.row_ids(bank, list(records))
+        rows = ledger.units.row_ids(bank, list(records))
 
         def found(kind: RecordKind | None, category: str | None) -> list[str]:
-            wanted = ledger.record_rows(bank, kind=kind, category=category).tolist()
+            wanted = ledger.records.rows(bank, kind=kind, category=category).tolist()
             return [name for row in wanted for name, own in rows.items() if own == row]
 
         assert found(None, None) == ["u1", "u2", "u3"]
@@ -122,26 +124,26 @@ class TestReader:
         assert found(RecordKind.EXPENSE, "coffee") == ["u1"]
         assert found(RecordKind.TASK, "lunch") == []
         assert found(RecordKind.GOAL, None) == []
-        expenses = ledger.units(bank, ledger.record_rows(bank, kind=RecordKind.EXPENSE))
+        expenses = ledger.units.get(bank, ledger.records.rows(bank, kind=RecordKind.EXPENSE))
         assert [expenses[rows[name]].records for name in ("u1", "u2")] == [records["u1"], records["u2"]]
 
     def test_vectors_are_read_by_unit(self, ledger: Ledger, bank: str) -> None:
         """Retraction compares exactly the vectors that were stored; unknown units have none."""
         commit(ledger, make_write_set(0, bank=bank, units=make_units("u1", "u2", bank=bank)))
-        row = ledger.row_ids(bank, ["u1"])["u1"]
-        found = ledger.vectors_of(bank, np.array([row, 10**6], np.int64))
+        row = ledger.units.row_ids(bank, ["u1"])["u1"]
+        found = ledger.units.vectors(bank, np.array([row, 10**6], np.int64))
         assert list(found) == [row]
         np.testing.assert_array_equal(found[row], make_vector("u1"))
 
     def test_an_entity_is_found_by_every_name(self, ledger: Ledger, bank: str) -> None:
         """Aliases lead to one entity, with its mentions, last sighting and the names it keeps company with."""
         commit(ledger, rich_write_set())
-        found = ledger.entities_named(bank, ["alice", "alice chen", "nobody"])
+        found = ledger.entities.named(bank, ["alice", "alice chen", "nobody"])
         assert found.keys() == {"alice", "alice chen"}
         assert found["alice"] == found["alice chen"]
         alice = found["alice"]
         assert (alice.names, alice.mentions, alice.last_seen) == (("alice", "alice chen"), 2, at(1))
-        assert ledger.entity_neighbours(bank, ["e1", "ghost"]) == {"e1": frozenset({"acme"})}
+        assert ledger.entities.neighbours(bank, ["e1", "ghost"]) == {"e1": frozenset({"acme"})}
 
     def test_further_names_and_roles_are_added(self, ledger: Ledger, bank: str) -> None:
         """A known entity learns aliases and a role; a write without role never takes one away."""
@@ -149,33 +151,36 @@ class TestReader:
         assert changes(ledger, bank).roles.tolist() == []
         commit(ledger, make_write_set(1, entities=[make_entity("e1", "ally", role=EntityRole.USER)]))
         commit(ledger, make_write_set(2, entities=[make_entity("e1", "al")]))
-        alice = ledger.entities_named(bank, ["ally"])["ally"]
+        alice = ledger.entities.named(bank, ["ally"])["ally"]
         assert (alice.name, alice.names, alice.role) == ("Alice", ("alice", "ally", "al"), EntityRole.USER)
-        assert changes(ledger, bank).roles.tolist() == list(ledger.entity_rows(bank, ["e1"]).values())
+        assert changes(ledger, bank).roles.tolist() == list(ledger.entities.row_ids(bank, ["e1"]).values())
 
     def test_a_shared_name_gives_the_most_mentioned(self, ledger: Ledger, bank: str) -> None:
         """Where two entities share a name, the one spoken of more often answers to it; both are candidates."""
         both = [make_entity("e1", "apple"), make_entity("e2", "apple")]
         commit(ledger, make_write_set(units=make_units("u"), entities=both, mentions=[("u", "e2")]))
-        assert ledger.entities_named(bank, ["apple"])["apple"].id == "e2"
-        assert [entity.id for entity in ledger.entity_candidates(bank, ["apple"], 9)["apple"]] == ["e2", "e1"]
+        assert ledger.entities.named(bank, ["apple"])["apple"].id == "e2"
+        assert [entity.id for entity in ledger.entities.candidates(bank, ["apple"], 9)["apple"]] == [
+            "e2",
+            "e1",
+        ]
 
     def test_candidates_share_a_token_or_are_one_edit_away(self, ledger: Ledger, bank: str) -> None:
         """Resolution sees near names, the exact one first, and nothing that merely exists."""
         names = ["alice", "alice chen", "malice", "office", "bob", "li", "li wei"]
         commit(ledger, make_write_set(entities=[make_entity(f"e-{name}", name) for name in names]))
-        found = ledger.entity_candidates(bank, ["alice", "li", "zoe"], 10)
+        found = ledger.entities.candidates(bank, ["alice", "li", "zoe"], 10)
         assert [entity.names[0] for entity in found["alice"]] == ["alice", "alice chen", "malice"]
         assert [entity.names[0] for entity in found["li"]] == ["li", "li wei"]
         assert found["zoe"] == []
-        assert len(ledger.entity_candidates(bank, ["alice"], 2)["alice"]) == 2
-        assert ledger.entity_candidates(bank, ["alice"], 0) == {"alice": []}
+        assert len(ledger.entities.candidates(bank, ["alice"], 2)["alice"]) == 2
+        assert ledger.entities.candidates(bank, ["alice"], 0) == {"alice": []}
 
     def test_a_token_everybody_shares_is_not_followed(self, ledger: Ledger, bank: str) -> None:
         """Among very many "person..." entities only names near the one sought are candidates, itself first."""
         many = [make_entity(f"e{n}", f"person {n * 1000:07}") for n in range(600)]
         commit(ledger, make_write_set(entities=many))
-        found = ledger.entity_candidates(bank, ["person", "person 0007000"], 5)
+        found = ledger.entities.candidates(bank, ["person", "person 0007000"], 5)
         assert found["person"] == []
         assert found["person 0007000"][0].id == "e7"
         assert len(found["person 0007000"]) == 5
@@ -184,20 +189,24 @@ class TestReader:
         """Each unit's entities are listed in order of their names; units without any are left out."""
         commit(ledger, rich_write_set())
         commit(ledger, make_write_set(1, units=make_units("u3")))
-        rows = ledger.row_ids(bank, ["u1", "u2", "u3"])
-        found = ledger.entities_of(bank, np.array(list(rows.values())))
+        rows = ledger.units.row_ids(bank, ["u1", "u2", "u3"])
+        found = ledger.entities.of_units(bank, np.array(list(rows.values())))
         named = {row: [entity.name for entity in entities] for row, entities in found.items()}
         assert named == {rows["u1"]: ["Acme", "Alice"], rows["u2"]: ["Alice"]}
-        assert ledger.entity_rows(bank, ["e1", "ghost"]).keys() == {"e1"}
+        assert ledger.entities.row_ids(bank, ["e1", "ghost"]).keys() == {"e1"}
 
     def test_a_snapshot_does_not_move(self, ledger: Ledger, bank: str) -> None:
         """Several reads of one snapshot fit together; a new one shows what was written since."""
         commit(ledger, make_write_set(units=make_units("u1")))
         with ledger.snapshot(bank) as reader:
-            rows = reader.row_ids(bank, ["u1", "u2"])
-            assert reader.count(bank) == len(reader.units(bank, np.array(list(rows.values()), np.int64))) == 1
+            rows = reader.units.row_ids(bank, ["u1", "u2"])
+            assert (
+                reader.units.count(bank)
+                == len(reader.units.get(bank, np.array(list(rows.values()), np.int64)))
+                == 1
+            )
         commit(ledger, make_write_set(1, units=make_units("u2")))
         with ledger.snapshot(bank) as reader:
-            assert reader.count(bank) == 2
+            assert reader.units.count(bank) == 2
         with pytest.raises(BankNotFound), ledger.snapshot("nobody"):
             pass

@@ -33,16 +33,16 @@ def with_records(unit_id: str, *records: Record) -> UnitWrite:
 
 def read(ledger: Ledger, bank: str, unit_id: str) -> MemoryUnit:
     """The unit as the ledger gives it."""
-    rows = ledger.row_ids(bank, [unit_id])
-    return ledger.units(bank, np.array([rows[unit_id]]))[rows[unit_id]]
+    rows = ledger.units.row_ids(bank, [unit_id])
+    return ledger.units.get(bank, np.array([rows[unit_id]]))[rows[unit_id]]
 
 
 def found(
     ledger: Ledger, bank: str, kind: RecordKind | None = None, category: str | None = None
 ) -> list[str]:
     """Ids of the units with such a record, in row order."""
-    rows = ledger.record_rows(bank, kind=kind, category=category)
-    names = ledger.unit_ids(bank, rows)
+    rows = ledger.records.rows(bank, kind=kind, category=category)
+    names = ledger.units.unit_ids(bank, rows)
     return [names[row] for row in rows.tolist()]
 
 
@@ -71,8 +71,8 @@ class TestCategory:
         assert found(ledger, bank, TASK, "food (coffee)") == []
         assert found(ledger, bank, EXPENSE, "") == ["u3"]
         assert found(ledger, bank, None, "food (coffee)") == ["u1", "u2"]
-        assert named(ledger.categories(bank, EXPENSE)) == [("coffee", ("coffee", "food (coffee)"), 2)]
-        assert [category.kind for category in ledger.categories(bank)] == [EXPENSE, TASK]
+        assert named(ledger.records.categories(bank, EXPENSE)) == [("coffee", ("coffee", "food (coffee)"), 2)]
+        assert [category.kind for category in ledger.records.categories(bank)] == [EXPENSE, TASK]
 
     def test_the_units_of_a_category_are_named_most_used_first(self, ledger: Ledger, bank: str) -> None:
         """A category spent on in two currencies lists both; one of tasks, which have no unit, is not there."""
@@ -80,8 +80,8 @@ class TestCategory:
         records = [paid("1", "coffee"), paid("2", "coffee"), euros, Record(TASK, "buy coffee", "coffee")]
         commit(ledger, make_write_set(units=[with_records("u1", *records)]))
         expected = {(EXPENSE, "coffee"): ("USD", "EUR")}
-        assert ledger.category_units(bank) == ledger.category_units(bank, EXPENSE) == expected
-        assert ledger.category_units(bank, TASK) == {}
+        assert ledger.records.category_units(bank) == ledger.records.category_units(bank, EXPENSE) == expected
+        assert ledger.records.category_units(bank, TASK) == {}
 
     def test_a_write_set_brings_spellings_and_takes_none_from_others(self, ledger: Ledger, bank: str) -> None:
         """A spelling leads to the category it was first given to; the same write set again changes nothing."""
@@ -91,7 +91,7 @@ class TestCategory:
         )
         commit(ledger, replace(make_write_set(), categories=categories))
         expected = [("Tea", ("chai", "tea"), 0), ("bread", ("bread", "rolls"), 0)]
-        assert named(ledger.categories(bank)) == expected
+        assert named(ledger.records.categories(bank)) == expected
         assert commit(ledger, replace(make_write_set(1), categories=categories)).revision == 1
         commit(ledger, make_write_set(1, units=[with_records("u1", paid("1", "chai"))]))
         assert read(ledger, bank, "u1").records[0].category == "Tea"
@@ -104,15 +104,18 @@ class TestCategory:
             with_records("u3", paid("2", "tea")),
         ]
         commit(ledger, make_write_set(units=units))
-        before = ledger.categories(bank), [read(ledger, bank, key) for key in ("u1", "u2", "u3")]
-        merged = ledger.merge_categories(bank, EXPENSE, "coffee", "Espresso")
+        before = ledger.records.categories(bank), [read(ledger, bank, key) for key in ("u1", "u2", "u3")]
+        merged = ledger.records.merge_categories(bank, EXPENSE, "coffee", "Espresso")
         assert named([merged]) == [("coffee", ("coffee", "espresso"), 3)]
         assert [r.category for r in read(ledger, bank, "u2").records] == ["coffee", "coffee"]
         assert found(ledger, bank, EXPENSE, "espresso") == ["u1", "u2"]
-        split = ledger.split_category(bank, EXPENSE, "coffee", ["espresso"])
+        split = ledger.records.split_category(bank, EXPENSE, "coffee", ["espresso"])
         assert named([split]) == [("espresso", ("espresso",), 1)]
-        assert (ledger.categories(bank), [read(ledger, bank, key) for key in ("u1", "u2", "u3")]) == before
-        assert (ledger.revision(bank), ledger.damaged(bank)) == (3, ())
+        assert (
+            ledger.records.categories(bank),
+            [read(ledger, bank, key) for key in ("u1", "u2", "u3")],
+        ) == before
+        assert (ledger.revision(bank), ledger.units.damaged(bank)) == (3, ())
 
     def test_a_change_of_categories_that_makes_no_sense_is_refused(self, ledger: Ledger, bank: str) -> None:
         """An unknown category, one merged with itself, a spelling it has not, and its own name."""
@@ -120,12 +123,12 @@ class TestCategory:
         commit(ledger, replace(make_write_set(), categories=categories))
         for keep, merged in (("coffee", "cake"), ("cake", "coffee"), ("coffee", "espresso")):
             with pytest.raises(InvalidRequest):
-                ledger.merge_categories(bank, EXPENSE, keep, merged)
+                ledger.records.merge_categories(bank, EXPENSE, keep, merged)
         for spellings in ([], ["tea"], ["coffee"], ["espresso", "coffee"]):
             with pytest.raises(InvalidRequest):
-                ledger.split_category(bank, EXPENSE, "coffee", spellings)
+                ledger.records.split_category(bank, EXPENSE, "coffee", spellings)
         with pytest.raises(InvalidRequest):
-            ledger.merge_categories(bank, TASK, "coffee", "tea")
+            ledger.records.merge_categories(bank, TASK, "coffee", "tea")
         assert ledger.revision(bank) == 1
 
 
@@ -140,14 +143,14 @@ class TestRecordErasure:
             with_records("u3", paid("5", "coffee", "food (coffee)"), paid("6", "coffee", "coffee for Bo")),
         ]
         commit(ledger, make_write_set(units=units))
-        receipt = ledger.erase(bank, Erasure(unit="u1"))
+        receipt = ledger.erasure.erase(bank, Erasure(unit="u1"))
         assert (receipt.counts["records"], receipt.counts["categories"]) == (2, 1)
         coffee = ("coffee", ("coffee", "coffee for bo", "food (coffee)"), 2)
-        assert named(ledger.categories(bank)) == [coffee, ("therapy", ("therapy",), 1)]
+        assert named(ledger.records.categories(bank)) == [coffee, ("therapy", ("therapy",), 1)]
         assert read(ledger, bank, "u2").records == (paid("4", "therapy"),)
-        assert "Bo" not in repr(ledger.categories(bank)[1])
-        ledger.erase(bank, Erasure(everything=True))
-        assert (ledger.categories(bank), found(ledger, bank)) == ([], [])
+        assert "Bo" not in repr(ledger.records.categories(bank)[1])
+        ledger.erasure.erase(bank, Erasure(everything=True))
+        assert (ledger.records.categories(bank), found(ledger, bank)) == ([], [])
 
     def test_records_go_round_an_archive(self, ledger: Ledger, bank: str) -> None:
         """Their order, values and spellings are the same in a copy, and so is what the next fact adds."""
@@ -156,11 +159,11 @@ class TestRecordErasure:
             with_records("u2", paid("4", "tea")),
         ]
         commit(ledger, make_write_set(units=units))
-        ledger.merge_categories(bank, EXPENSE, "coffee", "tea")
+        ledger.records.merge_categories(bank, EXPENSE, "coffee", "tea")
         ledger.create_bank("copy")
-        ledger.restore_rows("copy", iter(list(ledger.archive_rows(bank))))
+        ledger.archive.restore("copy", iter(list(ledger.archive.rows(bank))))
         for key in ("u1", "u2"):
             assert read(ledger, "copy", key) == replace(read(ledger, bank, key), bank="copy")
         assert str(read(ledger, "copy", "u1").records[0].value) == "3.410"
-        assert ledger.categories("copy") == ledger.categories(bank)
-        assert ledger.damaged("copy") == ()
+        assert ledger.records.categories("copy") == ledger.records.categories(bank)
+        assert ledger.units.damaged("copy") == ()

@@ -27,14 +27,14 @@ def waiting(ledger: Ledger) -> list[Task]:
     """The tasks that wait for facts to be assessed."""
     return [
         task
-        for task in ledger.tasks(BANK)
+        for task in ledger.tasks.of_bank(BANK)
         if task.kind is TaskKind.REINFORCE and task.state is TaskState.PENDING
     ]
 
 
 def assessed(ledger: Ledger, opinion: str = "o") -> None:
     """Look at all there is, as the task does, and end the task."""
-    task = ledger.lease_due((TaskKind.REINFORCE,), lasting=timedelta(seconds=60), bank=BANK, early=True)
+    task = ledger.tasks.lease((TaskKind.REINFORCE,), lasting=timedelta(seconds=60), bank=BANK, early=True)
     assert task is not None
     revision = ledger.revision(BANK)
     writes = replace(

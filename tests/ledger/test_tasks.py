@@ -36,12 +36,12 @@ class TestLeases:
     def test_a_task_comes_back_as_it_was_written(self, ledger: Ledger, bank: str) -> None:
         """A task shows its bank, kind, key and reason, and when it is due; a commit of it is a revision."""
         (task,) = enqueued(ledger, work("{}", MINUTE, OBSERVE, "alice"))
-        assert ledger.tasks(bank) == [task]
+        assert ledger.tasks.of_bank(bank) == [task]
         assert (task.bank, task.kind, task.key, task.payload) == (bank, OBSERVE, "alice", "{}")
         assert (task.state, task.attempts, task.uncounted, task.lease) == (TaskState.PENDING, 0, 0, 0)
         assert (task.lease_until, task.reason) == (None, "because of {}")
         assert ledger.revision(bank) == 1
-        assert NOW < (ledger.next_due(KINDS) or NOW) <= MINUTE
+        assert NOW < (ledger.tasks.next_due(KINDS) or NOW) <= MINUTE
 
     def test_tasks_of_all_banks_are_leased_in_the_order_they_fall_due(
         self, ledger: Ledger, bank: str, passes: Passes
@@ -66,28 +66,28 @@ class TestLeases:
         """Work of one bank is neither seen nor done nor completed in another."""
         ledger.create_bank("other")
         (task,) = enqueued(ledger, work("x"))
-        assert ledger.lease_due(KINDS, lasting=MINUTE, bank="other") is None
+        assert ledger.tasks.lease(KINDS, lasting=MINUTE, bank="other") is None
         claim = leased(ledger, bank=bank).claim
-        assert (ledger.tasks("other"), claim) == ([], TaskClaim(task.id, 1))
+        assert (ledger.tasks.of_bank("other"), claim) == ([], TaskClaim(task.id, 1))
         with pytest.raises(TaskClosed):
             commit(ledger, replace(make_write_set(bank="other"), completed_tasks=(claim,)))
         with pytest.raises(BankNotFound):
-            ledger.lease_due(KINDS, lasting=MINUTE, bank="none")
+            ledger.tasks.lease(KINDS, lasting=MINUTE, bank="none")
 
     def test_busy_banks_can_be_passed_over(self, ledger: Ledger, bank: str, passes: Passes) -> None:
         """Who does one task of a bank at a time is given the longest due of another, and told when that is due."""
         ledger.create_bank("other")
         enqueued(ledger, work("first"), work("second"))
         enqueued(ledger, work("third", MINUTE), bank="other")
-        assert ledger.lease_due(KINDS, lasting=MINUTE, besides=(bank,)) is None
-        assert NOW < (ledger.next_due(KINDS, besides=(bank, "none")) or NOW) <= MINUTE
+        assert ledger.tasks.lease(KINDS, lasting=MINUTE, besides=(bank,)) is None
+        assert NOW < (ledger.tasks.next_due(KINDS, besides=(bank, "none")) or NOW) <= MINUTE
         passes(2 * MINUTE)
-        assert ledger.next_due(KINDS, besides=(bank,)) == NOW
-        other = ledger.lease_due(KINDS, lasting=MINUTE, besides=(bank,))
+        assert ledger.tasks.next_due(KINDS, besides=(bank,)) == NOW
+        other = ledger.tasks.lease(KINDS, lasting=MINUTE, besides=(bank,))
         assert other is not None
         assert (other.bank, other.payload) == ("other", "third")
-        assert ledger.next_due(KINDS, besides=(bank, "other")) is None
-        assert ledger.lease_due(KINDS, lasting=MINUTE, besides=(bank, "other")) is None
+        assert ledger.tasks.next_due(KINDS, besides=(bank, "other")) is None
+        assert ledger.tasks.lease(KINDS, lasting=MINUTE, besides=(bank, "other")) is None
 
     def test_tasks_are_counted_by_state(self, ledger: Ledger, bank: str) -> None:
         """Over all banks, states that no task is in included."""
@@ -95,9 +95,9 @@ class TestLeases:
         enqueued(ledger, work("x"), work("y"), work("z"))
         enqueued(ledger, work("x"), bank="other")
         completed(ledger, leased(ledger, bank=bank).claim)
-        ledger.fail_task(leased(ledger, bank=bank).claim, reason="enough", retry_in=None)
+        ledger.tasks.fail(leased(ledger, bank=bank).claim, reason="enough", retry_in=None)
         leased(ledger, bank=bank)
-        assert ledger.task_counts() == {
+        assert ledger.tasks.counts() == {
             TaskState.PENDING: 1,
             TaskState.LEASED: 1,
             TaskState.DONE: 1,
@@ -108,22 +108,22 @@ class TestLeases:
         """Work nobody here can do stays where it is, and is not waited for."""
         enqueued(ledger, work("parked"))
         for kinds in ((QUEUED,), ()):
-            assert ledger.lease_due(kinds, lasting=MINUTE) is None
-            assert ledger.next_due(kinds) is None
-        assert ledger.tasks(bank)[0].attempts == 0
+            assert ledger.tasks.lease(kinds, lasting=MINUTE) is None
+            assert ledger.tasks.next_due(kinds) is None
+        assert ledger.tasks.of_bank(bank)[0].attempts == 0
 
     @pytest.mark.usefixtures("bank")
     def test_the_next_is_known_without_waiting(self, ledger: Ledger, passes: Passes) -> None:
         """What waits says how long; what is leased is due when its lease ends; what is done or dead never is."""
-        assert ledger.next_due(KINDS) is None
+        assert ledger.tasks.next_due(KINDS) is None
         (task,) = enqueued(ledger, work("x", 2 * MINUTE))
-        assert MINUTE < (ledger.next_due(KINDS) or NOW) <= 2 * MINUTE
+        assert MINUTE < (ledger.tasks.next_due(KINDS) or NOW) <= 2 * MINUTE
         passes(3 * MINUTE)
-        assert ledger.next_due(KINDS) == NOW
+        assert ledger.tasks.next_due(KINDS) == NOW
         claim = leased(ledger).claim
-        assert NOW < (ledger.next_due(KINDS) or NOW) <= MINUTE
-        ledger.fail_task(claim, reason="enough", retry_in=None)
-        assert (ledger.next_due(KINDS), state(ledger, task.id)) == (None, TaskState.DEAD)
+        assert NOW < (ledger.tasks.next_due(KINDS) or NOW) <= MINUTE
+        ledger.tasks.fail(claim, reason="enough", retry_in=None)
+        assert (ledger.tasks.next_due(KINDS), state(ledger, task.id)) == (None, TaskState.DEAD)
 
     @pytest.mark.usefixtures("bank")
     def test_a_lease_ends(self, ledger: Ledger, passes: Passes) -> None:
@@ -145,11 +145,11 @@ class TestLeases:
         claim = leased(ledger).claim
         for _ in range(30):
             passes(MINUTE * 0.9)
-            assert ledger.renew_lease(claim, lasting=MINUTE)
+            assert ledger.tasks.renew(claim, lasting=MINUTE)
             assert idle(ledger)
         completed(ledger, claim)
         assert state(ledger, claim.task) is TaskState.DONE
-        assert not ledger.renew_lease(claim, lasting=MINUTE)
+        assert not ledger.tasks.renew(claim, lasting=MINUTE)
 
     def test_a_late_holder_changes_nothing(self, ledger: Ledger, bank: str, passes: Passes) -> None:
         """Whose lease was taken over can neither renew, nor fail, nor complete; whoever took over can."""
@@ -157,16 +157,16 @@ class TestLeases:
         late = leased(ledger).claim
         passes(2 * MINUTE)
         holder = leased(ledger).claim
-        before = ledger.tasks(bank)
-        assert not ledger.renew_lease(late, lasting=9 * MINUTE)
-        assert not ledger.fail_task(late, reason="late", retry_in=None)
+        before = ledger.tasks.of_bank(bank)
+        assert not ledger.tasks.renew(late, lasting=9 * MINUTE)
+        assert not ledger.tasks.fail(late, reason="late", retry_in=None)
         with pytest.raises(TaskClosed):
             completed(ledger, late, unit="twice")
-        assert (ledger.tasks(bank), ledger.count(bank), ledger.revision(bank)) == (before, 0, 1)
+        assert (ledger.tasks.of_bank(bank), ledger.units.count(bank), ledger.revision(bank)) == (before, 0, 1)
         completed(ledger, holder, unit="once")
         with pytest.raises(TaskClosed):
             completed(ledger, holder, unit="twice")
-        assert (ledger.count(bank), state(ledger, holder.task)) == (1, TaskState.DONE)
+        assert (ledger.units.count(bank), state(ledger, holder.task)) == (1, TaskState.DONE)
 
     def test_a_holder_nobody_replaced_is_not_late(self, ledger: Ledger, bank: str, passes: Passes) -> None:
         """A lease that ended unnoticed still completes its task: nobody else has it."""
@@ -174,7 +174,7 @@ class TestLeases:
         claim = leased(ledger).claim
         passes(9 * MINUTE)
         completed(ledger, claim, unit="u")
-        assert (ledger.count(bank), state(ledger, claim.task)) == (1, TaskState.DONE)
+        assert (ledger.units.count(bank), state(ledger, claim.task)) == (1, TaskState.DONE)
 
     def test_a_failed_task_rests_and_lets_others_pass(
         self, ledger: Ledger, bank: str, passes: Passes
@@ -182,9 +182,9 @@ class TestLeases:
         """A failure is put back until its time, with the reason, and the next task is served."""
         enqueued(ledger, work("poison"), work("sound"))
         poison = leased(ledger)
-        assert ledger.fail_task(poison.claim, reason="bitter", retry_in=MINUTE)
+        assert ledger.tasks.fail(poison.claim, reason="bitter", retry_in=MINUTE)
         assert (leased(ledger).payload, idle(ledger, early=True)) == ("sound", True)
-        task = ledger.tasks(bank)[0]
+        task = ledger.tasks.of_bank(bank)[0]
         assert (task.state, task.reason, task.attempts) == (TaskState.PENDING, "bitter", 1)
         passes(MINUTE)
         assert leased(ledger).payload == "poison"
@@ -193,20 +193,20 @@ class TestLeases:
         """A task put back for no fault of its own has as many attempts as before; how often that was, it tells."""
         enqueued(ledger, work("x"))
         for counted in (False, True, False):
-            ledger.fail_task(leased(ledger).claim, reason="", retry_in=NOW, counted=counted)
-        (task,) = ledger.tasks(bank)
+            ledger.tasks.fail(leased(ledger).claim, reason="", retry_in=NOW, counted=counted)
+        (task,) = ledger.tasks.of_bank(bank)
         assert (task.attempts, task.uncounted, task.lease) == (1, 2, 3)
 
     def test_a_dead_task_waits_until_it_is_made_due(self, ledger: Ledger, bank: str) -> None:
         """A task given up is not lost: it is listed, keeps its payload, and can be revived."""
         enqueued(ledger, work("x"))
-        ledger.fail_task(leased(ledger).claim, reason="enough", retry_in=None)
-        assert (ledger.tasks(bank)[0].state, idle(ledger)) == (TaskState.DEAD, True)
-        assert ledger.make_due(bank, (QUEUED,)) == 0
-        assert ledger.make_due(bank, KINDS) == 1
+        ledger.tasks.fail(leased(ledger).claim, reason="enough", retry_in=None)
+        assert (ledger.tasks.of_bank(bank)[0].state, idle(ledger)) == (TaskState.DEAD, True)
+        assert ledger.tasks.make_due(bank, (QUEUED,)) == 0
+        assert ledger.tasks.make_due(bank, KINDS) == 1
         task = leased(ledger)
         assert (task.attempts, task.payload) == (1, "x")
-        assert ledger.make_due(bank, KINDS) == 0
+        assert ledger.tasks.make_due(bank, KINDS) == 0
 
     def test_completing_is_one_commit_with_the_facts(self, ledger: Ledger, bank: str, passes: Passes) -> None:
         """What a task found and its end come together; a done task keeps no text and is never leased again."""
@@ -215,10 +215,10 @@ class TestLeases:
         with pytest.raises(RevisionConflict):
             commit(ledger, replace(make_write_set(7), completed_tasks=(claim,)))
         completed(ledger, claim, unit="u")
-        (done,) = ledger.tasks(bank)
+        (done,) = ledger.tasks.of_bank(bank)
         assert (done.state, done.payload, done.lease_until) == (TaskState.DONE, "", None)
         passes(60 * MINUTE)
-        assert (idle(ledger), ledger.make_due(bank, KINDS)) == (True, 0)
+        assert (idle(ledger), ledger.tasks.make_due(bank, KINDS)) == (True, 0)
 
     def test_only_what_is_leased_is_completed(self, ledger: Ledger, bank: str) -> None:
         """A task that nobody took, or that does not exist, has no holder who could end it."""
@@ -226,17 +226,17 @@ class TestLeases:
         for claim in (task.claim, TaskClaim(task.id, 1), TaskClaim(task.id + 99, 1)):
             with pytest.raises(TaskClosed):
                 completed(ledger, claim, unit="u")
-        assert (ledger.count(bank), state(ledger, task.id)) == (0, TaskState.PENDING)
+        assert (ledger.units.count(bank), state(ledger, task.id)) == (0, TaskState.PENDING)
 
     def test_an_erasure_takes_tasks_back(self, ledger: Ledger, bank: str) -> None:
         """What a holder read before an erasure cannot be committed after it; the task is done again, at no attempt's cost."""
         commit(ledger, make_write_set(units=make_units("u1")))
         enqueued(ledger, work("{}"))
         claim = leased(ledger).claim
-        ledger.erase(bank, Erasure(unit="unknown"))
-        assert ledger.renew_lease(claim, lasting=MINUTE)
-        ledger.erase(bank, Erasure(unit="u1"))
-        assert not ledger.renew_lease(claim, lasting=MINUTE)
+        ledger.erasure.erase(bank, Erasure(unit="unknown"))
+        assert ledger.tasks.renew(claim, lasting=MINUTE)
+        ledger.erasure.erase(bank, Erasure(unit="u1"))
+        assert not ledger.tasks.renew(claim, lasting=MINUTE)
         with pytest.raises(TaskClosed):
             completed(ledger, claim)
         assert leased(ledger).attempts == 1
@@ -247,12 +247,12 @@ class TestLeases:
         completed(ledger, leased(ledger).claim)
         held = leased(ledger)
         ledger.create_bank("copy")
-        ledger.restore_rows("copy", iter(list(ledger.archive_rows(bank))))
-        found = {task.payload: task for task in ledger.tasks("copy")}
-        assert [task.payload for task in ledger.tasks("copy")] == ["1", "", "3", "4"]
+        ledger.archive.restore("copy", iter(list(ledger.archive.rows(bank))))
+        found = {task.payload: task for task in ledger.tasks.of_bank("copy")}
+        assert [task.payload for task in ledger.tasks.of_bank("copy")] == ["1", "", "3", "4"]
         assert (found["1"].kind, found["1"].key, found["1"].reason) == (OBSERVE, "a", "because of 1")
         assert (found["4"].state, found["4"].attempts) == (TaskState.PENDING, 1)
-        assert ledger.tasks(bank)[3] == held
+        assert ledger.tasks.of_bank(bank)[3] == held
         assert leased(ledger, bank="copy").payload == "4"
         with pytest.raises(TaskClosed):
             commit(
@@ -260,7 +260,7 @@ class TestLeases:
                 replace(make_write_set(ledger.revision("copy"), bank="copy"), completed_tasks=(held.claim,)),
             )
         assert len(enqueued(ledger, work("5", kind=OBSERVE, key="a"), bank="copy")) == 1
-        assert len(ledger.tasks("copy")) == 4
+        assert len(ledger.tasks.of_bank("copy")) == 4
 
     def test_the_tasks_of_an_entity_go_with_it(self, ledger: Ledger, bank: str) -> None:
         """What is kept under the id of somebody who is erased is no trace of them."""
@@ -271,8 +271,8 @@ class TestLeases:
         )
         commit(ledger, writes)
         enqueued(ledger, work("{}", kind=OBSERVE, key="e1"), work("{}", kind=OBSERVE, key="e2"))
-        ledger.erase(bank, Erasure(entity="e1"))
-        assert [task.key for task in ledger.tasks(bank)] == ["e2"]
+        ledger.erasure.erase(bank, Erasure(entity="e1"))
+        assert [task.key for task in ledger.tasks.of_bank(bank)] == ["e2"]
 
 
 class TestSharedQueue:
@@ -287,8 +287,8 @@ class TestSharedQueue:
         def work_off() -> list[str]:
             done = []
             start.wait(60)
-            while (task := ledger.lease_due(KINDS, lasting=MINUTE)) is not None:
-                assert ledger.renew_lease(task.claim, lasting=MINUTE)
+            while (task := ledger.tasks.lease(KINDS, lasting=MINUTE)) is not None:
+                assert ledger.tasks.renew(task.claim, lasting=MINUTE)
                 with ends:  # a revision is decided on by one at a time
                     completed(ledger, task.claim, unit=task.payload)
                 done.append(task.payload)
@@ -297,8 +297,8 @@ class TestSharedQueue:
         with ThreadPoolExecutor(3) as holders:
             results = [future.result() for future in [holders.submit(work_off) for _ in range(3)]]
         assert sorted(_all(results)) == sorted(f"u{number}" for number in range(count))
-        assert ledger.count(bank) == count
-        assert {task.state for task in ledger.tasks(bank)} == {TaskState.DONE}
+        assert ledger.units.count(bank) == count
+        assert {task.state for task in ledger.tasks.of_bank(bank)} == {TaskState.DONE}
 
     def test_of_many_who_end_one_task_one_does(self, ledger: Ledger, bank: str) -> None:
         """Of holders that all believe to have the task, as processes that slept do, one commits its effect."""
@@ -319,4 +319,4 @@ class TestSharedQueue:
 
         with ThreadPoolExecutor(3) as holders:
             ended = list(holders.map(end, ["u1", "u2", "u3"]))
-        assert (sum(ended), ledger.count(bank)) == (1, 1)
+        assert (sum(ended), ledger.units.count(bank)) == (1, 1)

@@ -26,18 +26,22 @@ class TestThreads:
 
     def test_a_thread_never_followed_is_empty(self, ledger: Ledger, bank: str) -> None:
         """Its mark is that of an empty list."""
-        assert ledger.thread_mark(bank, THREAD, "") == ThreadMark()
-        assert ledger.thread(bank, THREAD, "") == Thread()
-        assert ledger.dropped_messages(bank, [(THREAD, "m1")]) == frozenset()
+        assert ledger.turns.thread_mark(bank, THREAD, "") == ThreadMark()
+        assert ledger.turns.thread(bank, THREAD, "") == Thread()
+        assert ledger.turns.dropped(bank, [(THREAD, "m1")]) == frozenset()
 
     def test_a_log_is_kept_without_a_revision(self, ledger: Ledger, bank: str) -> None:
         """No index serves it, so that following a conversation that did not change asks nothing of any."""
         entries = ThreadEntry("m1", "h1"), ThreadEntry("m2", "h2", "m1")
         assert commit(ledger, followed(0, *entries)).revision == 0
-        assert ledger.thread_mark(bank, THREAD, "") == FIRST
-        log = ledger.thread(bank, THREAD, "")
+        assert ledger.turns.thread_mark(bank, THREAD, "") == FIRST
+        log = ledger.turns.thread(bank, THREAD, "")
         assert list(log.entries.values()) == list(entries)
-        assert ledger.thread(bank, THREAD, "part of it") == ledger.thread(bank, "another", "") == Thread()
+        assert (
+            ledger.turns.thread(bank, THREAD, "part of it")
+            == ledger.turns.thread(bank, "another", "")
+            == Thread()
+        )
 
     def test_an_entry_takes_the_place_of_the_one_of_its_id(self, ledger: Ledger, bank: str) -> None:
         """Order and parent stay as they were when it was first seen."""
@@ -47,7 +51,7 @@ class TestThreads:
             ledger,
             followed(0, ThreadEntry("m1", "anew", gone=True), ThreadEntry("m3", "h3", "m2"), mark=later),
         )
-        log = ledger.thread(bank, THREAD, "")
+        log = ledger.turns.thread(bank, THREAD, "")
         assert log.mark == later
         assert [(each.message_id, each.content_hash, each.gone) for each in log.entries.values()] == [
             ("m1", "anew", True),
@@ -61,20 +65,20 @@ class TestThreads:
         commit(ledger, followed(0, gone, ThreadEntry("m2", "h2", gone=True)))
         commit(ledger, followed(0, replace(gone, gone=False), namespace="part"))
         places = [(THREAD, "m1"), (THREAD, "m2"), (THREAD, "m3"), ("another", "m2")]
-        assert ledger.dropped_messages(bank, places) == {(THREAD, "m2")}
+        assert ledger.turns.dropped(bank, places) == {(THREAD, "m2")}
 
     def test_closed_memories_of_messages_are_found_if_asked_for(self, ledger: Ledger, bank: str) -> None:
         """A fork back restores them."""
         commit(ledger, replace(conversation(), units=(make_fact("u1", "m1"), make_fact("u2", "m1", "m2"))))
-        rows = ledger.row_ids(bank, ["u1", "u2"])
-        assert ledger.units_of_messages(bank, [(THREAD, "m1")]).tolist() == sorted(rows.values())
-        assert ledger.units_of_messages(bank, [(THREAD, "m1")], closed=True).tolist() == []
+        rows = ledger.units.row_ids(bank, ["u1", "u2"])
+        assert ledger.units.of_messages(bank, [(THREAD, "m1")]).tolist() == sorted(rows.values())
+        assert ledger.units.of_messages(bank, [(THREAD, "m1")], closed=True).tolist() == []
 
     def test_forgetting_everything_forgets_what_was_seen(self, ledger: Ledger, bank: str) -> None:
         """The same conversation is then new; forgetting one message is not forgetting that it was seen."""
         commit(ledger, conversation())
         commit(ledger, followed(ledger.revision(bank), ThreadEntry("m1", "h1")))
-        ledger.erase(bank, Erasure(thread=THREAD))
-        assert ledger.thread_mark(bank, THREAD, "") == FIRST
-        ledger.erase(bank, Erasure(everything=True))
-        assert ledger.thread(bank, THREAD, "") == Thread()
+        ledger.erasure.erase(bank, Erasure(thread=THREAD))
+        assert ledger.turns.thread_mark(bank, THREAD, "") == FIRST
+        ledger.erasure.erase(bank, Erasure(everything=True))
+        assert ledger.turns.thread(bank, THREAD, "") == Thread()

@@ -31,16 +31,16 @@ class TestTurnReads:
     def test_turns_come_back_as_they_were_said(self, ledger: Ledger, bank: str) -> None:
         """Text, speaker, role, time, thread, tags, and the memories made from it."""
         commit(ledger, conversation())
-        rows = ledger.row_ids(bank, ["f1", "f2"])
+        rows = ledger.units.row_ids(bank, ["f1", "f2"])
         first = SourceTurn(
             THREAD, "m1", "I bought a kayak.", "Alice", Role.USER, at(0), ("tag",), (rows["f1"], rows["f2"])
         )
-        assert ledger.turns(bank, [(THREAD, "m1"), (THREAD, "none"), ("other", "m1")]) == {
+        assert ledger.turns.get(bank, [(THREAD, "m1"), (THREAD, "none"), ("other", "m1")]) == {
             (THREAD, "m1"): first
         }
-        assert [turn.message_id for turn in ledger.thread_turns(bank, THREAD)] == ["m1", "m2"]
-        assert ledger.thread_turns(bank, "other") == []
-        by_unit = ledger.turns_of_units(bank, np.array([rows["f2"], rows["f1"], 999]))
+        assert [turn.message_id for turn in ledger.turns.of_thread(bank, THREAD)] == ["m1", "m2"]
+        assert ledger.turns.of_thread(bank, "other") == []
+        by_unit = ledger.turns.of_units(bank, np.array([rows["f2"], rows["f1"], 999]))
         assert {row: [turn.message_id for turn in turns] for row, turns in by_unit.items()} == {
             rows["f1"]: ["m1"],
             rows["f2"]: ["m1", "m2"],
@@ -60,7 +60,7 @@ class TestTurnReads:
             turns=(make_turn("m1", "Hello.", unit_id="v"),),
         )
         commit(ledger, writes)
-        (turn,) = ledger.thread_turns(bank, THREAD)
+        (turn,) = ledger.turns.of_thread(bank, THREAD)
         assert (turn.text, turn.speaker, turn.said_at, turn.tags) == ("Hello.", "Alice", at(2), ("own",))
         assert commit(ledger, replace(writes, expected_revision=1)).revision == 1
 
@@ -83,7 +83,7 @@ class TestTurnReads:
             ),
         )
         found = {
-            words: [message for _, message in ledger.turns_saying(bank, words)]
+            words: [message for _, message in ledger.turns.saying(bank, words)]
             for words in ("KAYAK", "Cafe in Brunn", "sold my kayak", "a", "kayak boat", "Alice")
         }
         assert found == {
@@ -100,7 +100,7 @@ class TestTurnReads:
         commit(ledger, conversation())
         edit = replace(make_write_set(1), messages=(make_key("m1", "h2"), make_key("m2", "h2")))
         commit(ledger, replace(edit, turns=(make_turn("m1", "I bought a canoe."),)))
-        assert {turn.message_id: turn.text for turn in ledger.thread_turns(bank, THREAD)} == {
+        assert {turn.message_id: turn.text for turn in ledger.turns.of_thread(bank, THREAD)} == {
             "m1": "I bought a canoe."
         }
 
@@ -115,9 +115,9 @@ class TestTurnReads:
                 turns=(*writes.turns, make_turn("m3", "Fine.", hours=2)),
             ),
         )
-        assert [turn.history for turn in ledger.thread_turns(bank, THREAD)] == [False, False, False]
+        assert [turn.history for turn in ledger.turns.of_thread(bank, THREAD)] == [False, False, False]
         commit(ledger, make_write_set(1, events=[make_event("f2", CLOSED, 6)]))
-        assert [turn.history for turn in ledger.thread_turns(bank, THREAD)] == [True, True, False]
+        assert [turn.history for turn in ledger.turns.of_thread(bank, THREAD)] == [True, True, False]
 
 
 class TestWaiting:
@@ -133,12 +133,12 @@ class TestWaiting:
             ),
         )
         assert receipt.created == ("f", "w")
-        rows, new = ledger.row_ids(bank, ["f", "w"]), changes(ledger, bank)
-        assert (ledger.count(bank), new.count, new.vector_count) == (1, 2, 2)
+        rows, new = ledger.units.row_ids(bank, ["f", "w"]), changes(ledger, bank)
+        assert (ledger.units.count(bank), new.count, new.vector_count) == (1, 2, 2)
         assert new.columns.types.tolist() == [0, WAITING + list(FactType).index(FactType.EXPERIENCE)]
         assert new.graph[0].tolist() == [rows["f"]]
-        assert ledger.units_of_messages(bank, [(THREAD, "m1"), (THREAD, "m2")]).tolist() == [rows["f"]]
-        assert ledger.units(bank, np.array([rows["w"]]))[rows["w"]].kind is UnitKind.TURN
+        assert ledger.units.of_messages(bank, [(THREAD, "m1"), (THREAD, "m2")]).tolist() == [rows["f"]]
+        assert ledger.units.get(bank, np.array([rows["w"]]))[rows["w"]].kind is UnitKind.TURN
 
     def test_one_without_a_vector_is_in_texts_alone(self, ledger: Ledger, bank: str) -> None:
         """An embedder that failed costs the vector; another one can supply it."""
@@ -151,8 +151,8 @@ class TestWaiting:
         waiting = make_waiting("w", "m1", "I bought a kayak.")
         turn = make_turn("m1", "I bought a kayak.", unit_id="w")
         commit(ledger, replace(make_write_set(units=[waiting]), messages=(make_key("m1"),), turns=(turn,)))
-        assert ledger.thread_turns(bank, THREAD)[0].text == "I bought a kayak."
-        row = ledger.row_ids(bank, ["w"])["w"]
+        assert ledger.turns.of_thread(bank, THREAD)[0].text == "I bought a kayak."
+        row = ledger.units.row_ids(bank, ["w"])["w"]
         kept = replace(turn, unit_id=None)
         commit(
             ledger,
@@ -160,8 +160,8 @@ class TestWaiting:
                 make_write_set(1, units=[make_fact("f", "m1")]), turns=(kept,), extracted=("w", "f", "x")
             ),
         )
-        assert ledger.row_ids(bank, ["w", "f"]).keys() == {"f"}
-        assert ledger.thread_turns(bank, THREAD)[0].text == "I bought a kayak."
+        assert ledger.units.row_ids(bank, ["w", "f"]).keys() == {"f"}
+        assert ledger.turns.of_thread(bank, THREAD)[0].text == "I bought a kayak."
         new = changes(ledger, bank, 1)
         assert (new.removed.tolist(), new.erased, new.texts[1]) == ([row], False, ["fact f"])
 
@@ -170,7 +170,7 @@ class TestWaiting:
         commit(ledger, replace(make_write_set(units=[make_waiting("w1", "m1")]), messages=(make_key("m1"),)))
         again = replace(make_write_set(1, units=[make_waiting("w2", "m1")]), messages=(make_key("m1", "h2"),))
         assert commit(ledger, again).revision == 2
-        assert ledger.row_ids(bank, ["w1", "w2"]).keys() == {"w2"}
+        assert ledger.units.row_ids(bank, ["w1", "w2"]).keys() == {"w2"}
         assert commit(ledger, replace(again, expected_revision=2)).revision == 2
 
 
@@ -180,9 +180,9 @@ class TestTurnErasure:
     def test_a_turn_goes_with_any_of_its_memories(self, ledger: Ledger, bank: str) -> None:
         """Of two memories of a message one is erased: the text goes, the other memory stays, and the feed tells."""
         commit(ledger, conversation())
-        receipt = ledger.erase(bank, Erasure(unit="f1"))
+        receipt = ledger.erasure.erase(bank, Erasure(unit="f1"))
         assert (receipt.unit_ids, receipt.counts["turns"]) == (("f1",), 1)
-        assert [turn.message_id for turn in ledger.thread_turns(bank, THREAD)] == ["m2"]
+        assert [turn.message_id for turn in ledger.turns.of_thread(bank, THREAD)] == ["m2"]
         assert changes(ledger, bank, 1).erased
 
     def test_turns_without_memories_are_reached(self, ledger: Ledger) -> None:
@@ -205,11 +205,11 @@ class TestTurnErasure:
             name = ledger.create_bank(f"bank {place}").name
             writes = make_write_set(bank=name, entities=[make_entity("e", "anna berg")])
             commit(ledger, replace(writes, messages=tuple(map(make_key, texts)), turns=turns))
-            receipt = ledger.erase(name, selector)
-            assert [turn.message_id for turn in ledger.thread_turns(name, THREAD)] == left
+            receipt = ledger.erasure.erase(name, selector)
+            assert [turn.message_id for turn in ledger.turns.of_thread(name, THREAD)] == left
             assert (receipt.counts["turns"], receipt.unit_ids) == (len(texts) - len(left), ())
             assert changes(ledger, name, 1).erased
-            repeated = ledger.erase(name, Erasure(thread="none")).counts
+            repeated = ledger.erasure.erase(name, Erasure(thread="none")).counts
             assert repeated == {}
 
     def test_conversations_and_messages_go_with_their_memories(self, ledger: Ledger, bank: str) -> None:
@@ -217,10 +217,10 @@ class TestTurnErasure:
         document = with_vector(replace(make_unit("d"), thread=THREAD, document_id="doc"))
         commit(ledger, conversation())
         commit(ledger, make_write_set(1, units=[document]))
-        assert ledger.erase(bank, Erasure(thread=THREAD, message="m2")).unit_ids == ("f2",)
-        assert ledger.erase(bank, Erasure(thread=THREAD)).unit_ids == ("f1",)
-        assert ledger.row_ids(bank, ["d"])
-        assert ledger.thread_turns(bank, THREAD) == []
+        assert ledger.erasure.erase(bank, Erasure(thread=THREAD, message="m2")).unit_ids == ("f2",)
+        assert ledger.erasure.erase(bank, Erasure(thread=THREAD)).unit_ids == ("f1",)
+        assert ledger.units.row_ids(bank, ["d"])
+        assert ledger.turns.of_thread(bank, THREAD) == []
 
     def test_what_waits_is_erased_as_its_message_is(self, ledger: Ledger, bank: str) -> None:
         """A waiting turn goes with its message, by its name, and is counted as a turn."""
@@ -228,7 +228,7 @@ class TestTurnErasure:
         writes = make_write_set(units=waiting, entities=[make_entity("e", "anna")])
         commit(ledger, replace(writes, messages=tuple(map(make_key, ("m1", "m2", "m3")))))
         for selector in (Erasure(entity="e"), Erasure(thread=THREAD, message="m2"), Erasure(unit="w3")):
-            receipt = ledger.erase(bank, selector)
+            receipt = ledger.erasure.erase(bank, selector)
             assert (receipt.unit_ids, receipt.counts["turns"]) == ((), 1)
         assert changes(ledger, bank).count == 0
 
@@ -254,12 +254,12 @@ class TestTurns:
             ),
         )
         copy = ledger.create_bank("copy").name
-        assert ledger.restore_rows(copy, iter(list(ledger.archive_rows(bank)))) == 2
+        assert ledger.archive.restore(copy, iter(list(ledger.archive.rows(bank)))) == 2
         ours, theirs = (
-            [replace(turn, memories=()) for turn in ledger.thread_turns(name, THREAD)]
+            [replace(turn, memories=()) for turn in ledger.turns.of_thread(name, THREAD)]
             for name in (bank, copy)
         )
         assert ours == theirs
         assert [turn.text for turn in theirs] == ["I bought a kayak.", "w1", "w2", "And a boat."]
         new = changes(ledger, copy)
-        assert (ledger.count(copy), new.count, new.vector_count) == (2, 4, 3)
+        assert (ledger.units.count(copy), new.count, new.vector_count) == (2, 4, 3)

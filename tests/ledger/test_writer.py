@@ -64,22 +64,22 @@ class TestCommit:
         plain = replace(make_unit("v"), records=(Record(RecordKind.TASK, "3.41"),))
         receipt = commit(ledger, make_write_set(units=[with_vector(unit), with_vector(plain)]))
         assert (receipt.revision, receipt.created) == (1, ("u", "v"))
-        rows = ledger.row_ids(bank, ["u", "v", "unknown"])
-        found = ledger.units(bank, np.array([rows["v"], rows["u"], 10**9], np.int64))
+        rows = ledger.units.row_ids(bank, ["u", "v", "unknown"])
+        found = ledger.units.get(bank, np.array([rows["v"], rows["u"], 10**9], np.int64))
         assert found == {rows["u"]: unit, rows["v"]: plain}
         assert str(found[rows["u"]].records) == str(unit.records)
         wanted = np.array([rows["v"], 10**9, rows["u"]], np.int64)
-        assert ledger.unit_ids(bank, wanted) == {rows["v"]: "v", rows["u"]: "u"}
+        assert ledger.units.unit_ids(bank, wanted) == {rows["v"]: "v", rows["u"]: "u"}
 
     def test_the_same_write_set_twice_changes_nothing(self, ledger: Ledger, bank: str) -> None:
         """A retried retain leaves memory exactly as it was, down to counts and revision."""
         commit(ledger, rich_write_set())
-        before, entity = everything_of(ledger), ledger.entities_named(bank, ["alice"])["alice"]
+        before, entity = everything_of(ledger), ledger.entities.named(bank, ["alice"])["alice"]
         receipt = commit(ledger, rich_write_set(1))
         assert receipt.created == ()
         assert everything_of(ledger) == before
-        assert ledger.entities_named(bank, ["alice"])["alice"] == entity
-        assert len(ledger.validity(bank, "u1")) == 1
+        assert ledger.entities.named(bank, ["alice"])["alice"] == entity
+        assert len(ledger.units.validity(bank, "u1")) == 1
 
     def test_what_is_there_is_left_as_it_is(self, ledger: Ledger, bank: str) -> None:
         """A unit, link or entity that is written again with other content keeps its first content."""
@@ -95,7 +95,7 @@ class TestCommit:
         assert commit(ledger, again).created == ("u3",)
         assert "rewritten" not in changes(ledger, bank).texts[1]
         assert changes(ledger, bank).graph[1].weights.tolist() == [0.5]
-        assert ledger.entities_named(bank, ["alice"])["alice"].name == "Alice"
+        assert ledger.entities.named(bank, ["alice"])["alice"].name == "Alice"
 
     def test_a_write_decided_on_an_old_revision_is_refused(self, ledger: Ledger, bank: str) -> None:
         """Two writers cannot overwrite each other: the later one is refused, and nothing of its set is kept."""
@@ -103,7 +103,7 @@ class TestCommit:
         with pytest.raises(RevisionConflict) as caught:
             commit(ledger, make_write_set(units=make_units("u2")))
         assert (caught.value.expected, caught.value.actual) == (0, 1)
-        assert ledger.row_ids(bank, ["u1", "u2"]).keys() == {"u1"}
+        assert ledger.units.row_ids(bank, ["u1", "u2"]).keys() == {"u1"}
 
     def test_an_empty_write_set_is_no_commit(self, ledger: Ledger, bank: str) -> None:
         """Retaining nothing leaves the revision alone."""
@@ -135,7 +135,7 @@ class TestCommit:
         with pytest.raises(InvalidRequest):
             commit(ledger, replace(broken, expected_revision=1, units=good, messages=(message,)))
         assert everything_of(ledger) == before
-        assert ledger.known_messages(bank, [message]) == frozenset()
+        assert ledger.turns.known(bank, [message]) == frozenset()
 
     def test_row_ids_only_grow(self, ledger: Ledger, bank: str) -> None:
         """A row id, once given, is never given to another unit, refused write sets included."""
@@ -143,28 +143,28 @@ class TestCommit:
         with pytest.raises(InvalidRequest):
             commit(ledger, make_write_set(1, units=make_units("u3"), mentions=[("u3", "ghost")]))
         commit(ledger, make_write_set(1, units=make_units("u2", "u4")))
-        rows = ledger.row_ids(bank, ["u1", "u2", "u4"])
+        rows = ledger.units.row_ids(bank, ["u1", "u2", "u4"])
         assert rows["u1"] < rows["u2"] < rows["u4"]
 
     def test_a_closed_unit_can_be_restored(self, ledger: Ledger, bank: str) -> None:
         """Closing sets closed_at to the earliest statement, restoring clears it, and the log tells both."""
         commit(ledger, make_write_set(units=make_units("u", "by")))
-        row = ledger.row_ids(bank, ["u"])["u"]
+        row = ledger.units.row_ids(bank, ["u"])["u"]
 
         def closed_at(revision: int, kind: ValidityKind, hours: float) -> object:
             event = make_event("u", kind, hours, by_unit="by", reason="r")
             commit(ledger, make_write_set(revision, events=[event]))
-            return ledger.units(bank, np.array([row]))[row].closed_at
+            return ledger.units.get(bank, np.array([row]))[row].closed_at
 
         assert closed_at(1, CLOSED, 7) == at(7)
         assert closed_at(2, CLOSED, 5) == at(5)
         assert closed_at(3, CLOSED, 9) == at(5)
         assert closed_at(4, RESTORED, 10) is None
         assert closed_at(5, CLOSED, 12) == at(12)
-        kinds = [event.kind for event in ledger.validity(bank, "u")]
+        kinds = [event.kind for event in ledger.units.validity(bank, "u")]
         assert kinds == [CLOSED, CLOSED, CLOSED, RESTORED, CLOSED]
-        assert ledger.validity(bank, "u")[0] == make_event("u", CLOSED, 5, by_unit="by", reason="r")
-        assert ledger.validity(bank, "by") == ledger.validity(bank, "unknown") == []
+        assert ledger.units.validity(bank, "u")[0] == make_event("u", CLOSED, 5, by_unit="by", reason="r")
+        assert ledger.units.validity(bank, "by") == ledger.units.validity(bank, "unknown") == []
 
     def test_an_event_repeated_after_a_restore_does_not_close_again(self, ledger: Ledger, bank: str) -> None:
         """A retried retraction that was undone meanwhile stays undone."""
@@ -181,10 +181,10 @@ class TestDocument:
     def test_a_document_is_its_chunks(self, ledger: Ledger, bank: str) -> None:
         """The text read back is the text retained, and an unknown document is None."""
         commit(ledger, replace(make_write_set(), documents=(DOCUMENT,), chunks=(TWO, ONE)))
-        stored = ledger.document(bank, "d")
+        stored = ledger.units.document(bank, "d")
         assert stored is not None
         assert (stored.text, stored.content_hash, stored.next_ordinal) == ("one two", "h", 2)
-        assert ledger.document(bank, "other") is None
+        assert ledger.units.document(bank, "other") is None
 
     def test_a_changed_document_replaces_the_stored_one(self, ledger: Ledger, bank: str) -> None:
         """After a change the new chunks are read in their order, and no ordinal is ever given twice."""
@@ -193,7 +193,7 @@ class TestDocument:
         changes = (three, replace(TWO, position=NOWHERE), replace(ONE, position=1))
         later = replace(DOCUMENT, content_hash="h'", mentioned_at=at(9))
         commit(ledger, replace(make_write_set(1), documents=(later,), chunks=changes))
-        stored = ledger.document(bank, "d")
+        stored = ledger.units.document(bank, "d")
         assert stored is not None
         assert (stored.text, stored.content_hash, stored.next_ordinal) == ("three one ", "h'", 3)
 
@@ -209,7 +209,7 @@ class TestDocument:
         old, new, other = MessageKey("t", "m", "old"), MessageKey("t", "m", "new"), MessageKey("u", "m", "x")
         for revision, key in enumerate((old, new, old)):
             commit(ledger, replace(make_write_set(revision), messages=(key, other)))
-            assert ledger.known_messages(bank, [old, new, other]) == {key, other}
+            assert ledger.turns.known(bank, [old, new, other]) == {key, other}
         assert commit(ledger, replace(make_write_set(3), messages=(old, other))).revision == 3
 
 
@@ -220,14 +220,14 @@ class TestTransaction:
         """Reads and feed inside show the bank as it stands, and the commit follows from it."""
         commit(ledger, rich_write_set())
         with ledger.transaction(bank) as transaction:
-            known = transaction.known_messages(bank, [MessageKey("thread", "m1", "h1")])
+            known = transaction.turns.known(bank, [MessageKey("thread", "m1", "h1")])
             assert (len(known), transaction.feed.revision) == (1, 1)
-            assert transaction.entities_named(bank, ["alice"])["alice"].mentions == 2
-            rows = transaction.row_ids(bank, ["u1", "u2"])
+            assert transaction.entities.named(bank, ["alice"])["alice"].mentions == 2
+            rows = transaction.units.row_ids(bank, ["u1", "u2"])
             assert transaction.feed.columns(0).ids.tolist() == list(rows.values())
             writes = make_write_set(transaction.feed.revision, units=make_units("u3"))
             assert transaction.commit(writes).created == ("u3",)
-        assert (ledger.revision(bank), ledger.count(bank)) == (2, 3)
+        assert (ledger.revision(bank), ledger.units.count(bank)) == (2, 3)
 
     def test_a_transaction_left_without_a_commit_changes_nothing(self, ledger: Ledger, bank: str) -> None:
         """Deciding that there is nothing to do, or failing at it, leaves the bank and lets others write."""
@@ -246,7 +246,7 @@ class TestTransaction:
             transaction.commit(make_write_set(units=make_units("u1")))
             with pytest.raises(RuntimeError):
                 transaction.commit(make_write_set(1, units=make_units("u2")))
-        assert ledger.count(bank) == 1
+        assert ledger.units.count(bank) == 1
 
     def test_writers_wait_for_each_other(self, ledger: Ledger, bank: str) -> None:
         """While one decides another waits, and then decides on what the first has written: nobody is refused."""
@@ -262,16 +262,16 @@ class TestTransaction:
             each.start()
         for each in writers:
             each.join()
-        assert ledger.revision(bank) == ledger.count(bank) == 30
+        assert ledger.revision(bank) == ledger.units.count(bank) == 30
 
     def test_readers_do_not_wait_for_a_decision(self, ledger: Ledger, bank: str) -> None:
         """While a transaction is open, and takes its time, others read the state before it."""
         commit(ledger, make_write_set(units=make_units("u1")))
         counts: list[int] = []
         with ledger.transaction(bank) as transaction:
-            reader = threading.Thread(target=lambda: counts.append(ledger.count(bank)))
+            reader = threading.Thread(target=lambda: counts.append(ledger.units.count(bank)))
             reader.start()
             reader.join(10)
             assert counts == [1]
             transaction.commit(make_write_set(1, units=make_units("u2")))
-        assert ledger.count(bank) == 2
+        assert ledger.units.count(bank) == 2

@@ -377,7 +377,7 @@ def test_a_killed_process_task_is_taken_again_by_the_next(
     with opened([DOWN], path=tmp_path) as engine:
         engine.bank("alice").retain(TALK)
     with closing(Ledger.open(tmp_path, clock=clock)) as ledger:
-        assert ledger.lease_due(tuple(TaskKind), lasting=LEASE) is not None
+        assert ledger.tasks.lease(tuple(TaskKind), lasting=LEASE) is not None
     engine = opened([{"facts": [KAYAK]}], path=tmp_path)
     bank = engine.bank("alice")
     assert [(task.state, task.attempts) for task in bank.tasks.list()] == [(TaskState.PENDING, 1)]
@@ -393,7 +393,7 @@ def test_a_task_that_kills_its_process_each_time_is_given_up(
         engine.bank("alice").retain(TALK)
     for _ in range(MAX_ATTEMPTS):
         with closing(Ledger.open(tmp_path, clock=clock)) as ledger:
-            assert ledger.lease_due(tuple(TaskKind), lasting=LEASE) is not None
+            assert ledger.tasks.lease(tuple(TaskKind), lasting=LEASE) is not None
     engine = opened([], path=tmp_path)
     engine.bank("alice").tasks.settle()
     assert states(engine) == [TaskState.DEAD]

@@ -71,7 +71,7 @@ def test_the_graph_follows_a_merge(bank: MemoryBank) -> None:
 
     def degrees() -> list[int]:
         view = bank.asynchronous._context.projection.view()
-        rows = view.ledger.entity_rows("b", [entity.id for entity in bank.entities.list()])
+        rows = view.ledger.entities.row_ids("b", [entity.id for entity in bank.entities.list()])
         counts = {key: len(view.graph.units_of(np.array([row])).units) for key, row in rows.items()}
         return [counts[entity.id] for entity in bank.entities.list()]
 

@@ -167,14 +167,14 @@ def test_a_memory_erased_meanwhile_is_traced_without_its_text(
     light: Hindsight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A unit gone from the ledger while recall ran is traced as erased, and nothing of it is shown."""
-    from hindsight_integrations.ledger.ledger import LedgerReader
+    from hindsight_integrations.ledger.units import UnitReader
 
-    bank, real = fill(light.bank("street")), LedgerReader.units
+    bank, real = fill(light.bank("street")), UnitReader.get
 
-    def without_the_first(self: LedgerReader, name: str, ids: Any) -> Any:
+    def without_the_first(self: UnitReader, name: str, ids: Any) -> Any:
         return {row: unit for row, unit in real(self, name, ids).items() if unit.text != ROWS["a"]}
 
-    monkeypatch.setattr(LedgerReader, "units", without_the_first)
+    monkeypatch.setattr(UnitReader, "get", without_the_first)
     found = bank.recall(QUERY, trace=True)
     (erased,) = [unit for unit in found.trace.units if unit.fate is Fate.ERASED]
     assert (erased.unit_id, erased.text, erased.rank) == ("", "", None)

@@ -155,7 +155,9 @@ def test_other_facts_keep_their_causes_when_an_opinion_is_dropped(
     bank.retain(talk(1), thread="t1")
     missed, storm = bank.retain(talk(2), thread="t2").unit_ids
     context = bank.asynchronous._context
-    rows = context.ledger.row_ids("mira", [missed, storm])
+    rows = context.ledger.units.row_ids("mira", [missed, storm])
     places = np.array(sorted(rows.values()), np.int64)
-    counts = context.ledger.link_counts("mira", places, LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSED_BY])
+    counts = context.ledger.units.link_counts(
+        "mira", places, LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSED_BY]
+    )
     assert counts == dict.fromkeys(rows.values(), 1)

@@ -277,7 +277,7 @@ def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
         bank.retain(OTHERS)
         (secret,) = bank.retain([SECRET]).unit_ids
     ledger = Ledger.open(data)
-    ledger.erase("alice", Erasure(unit=secret))
+    ledger.erasure.erase("alice", Erasure(unit=secret))
     ledger.close()
     assert files_with(data, embedder.seen[0])
     with opener(data) as engine:

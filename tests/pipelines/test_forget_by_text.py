@@ -131,7 +131,7 @@ def test_a_kill_between_ledger_and_files_is_finished_on_open(
     with opener(tmp_path, config=HindsightConfig(storage=REAL)) as engine:
         filled(engine)
     ledger = Ledger.open(tmp_path)
-    ledger.erase("alice", erasure)
+    ledger.erasure.erase("alice", erasure)
     ledger.close()
     with opener(tmp_path, config=HindsightConfig(storage=REAL)) as engine:
         assert not {NUMBER, REACHED} & set(left(engine.bank("alice")))

@@ -211,16 +211,16 @@ def test_a_disk_that_fills_up_after_the_erasure_says_so_in_the_receipt(
 ) -> None:
     """The memories are gone though the files could not be rewritten: a receipt, not an error that claims the opposite."""
     from hindsight_integrations.errors import LedgerFailed
-    from hindsight_integrations.ledger.ledger import Ledger
+    from hindsight_integrations.ledger.erasure import Eraser
 
     engine = opener(tmp_path, config=light_config)
     bank = engine.bank("b")
     tell(bank, *BERG)
 
-    def full(_: Ledger) -> None:
+    def full(_: Eraser) -> None:
         raise LedgerFailed(tmp_path, "database or disk is full")
 
-    monkeypatch.setattr(Ledger, "scrub", full)
+    monkeypatch.setattr(Eraser, "scrub", full)
     receipt = bank.forget(entity="Anna Berg")
     assert (len(receipt.unit_ids), receipt.files_clean, bank.count()) == (2, False, 0)
     monkeypatch.undo()

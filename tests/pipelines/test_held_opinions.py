@@ -12,7 +12,8 @@ import pytest
 from builders import make_write_set
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.ledger.ledger import Ledger, LedgerReader
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.opinions import OpinionReader
 from hindsight_integrations.model.opinions import (
     Assessment,
     EvidenceStrength,
@@ -125,15 +126,15 @@ def test_memories_without_opinions_cost_no_read_of_evidence(
     """Evidence is read for opinions alone, once for all of a result."""
     (opinion, *_), _ = told
     reads: list[object] = []
-    read = LedgerReader.opinions
+    read = OpinionReader.get
 
     def counted(
-        ledger: LedgerReader, bank: str, opinion_ids: Sequence[str] | None = None
+        reader: OpinionReader, bank: str, opinion_ids: Sequence[str] | None = None
     ) -> list[OpinionLog]:
         reads.append(opinion_ids)
-        return read(ledger, bank, opinion_ids)
+        return read(reader, bank, opinion_ids)
 
-    monkeypatch.setattr(LedgerReader, "opinions", counted)
+    monkeypatch.setattr(OpinionReader, "get", counted)
     with served(engine_at) as bank:
         bank.recall("trams", types=["world", "experience"])
         assert reads == []

@@ -45,7 +45,7 @@ def tell(bank: MemoryBank, keys: Sequence[str], **options: Any) -> dict[str, str
 def make(bank: MemoryBank, ids: Mapping[str, str], made: Mapping[str, tuple[str, ...]] = MADE) -> None:
     """Write observations of Anna Berg, with the facts they stand on, as the handler of the task would."""
     context, embedder = bank._target._context, HashEmbedder()
-    (anna,) = context.ledger.find_entities(bank.name, normalise_name("Anna Berg"))
+    (anna,) = context.ledger.entities.find(bank.name, normalise_name("Anna Berg"))
     units, facts = [], {}
     for text, keys in made.items():
         grounds = [bank.get(ids[key]) for key in keys]

@@ -234,8 +234,8 @@ def test_an_erased_vector_is_in_no_mapped_file(filed: Callable[[Path], Hindsight
     bank = engine.bank("alice")
     units = bank.retain(TALK, thread="t").unit_ids
     ledger = bank.asynchronous._context.tools.ledger
-    rows = ledger.row_ids("alice", units)
-    vectors = ledger.vectors_of("alice", np.array(list(rows.values())))
+    rows = ledger.units.row_ids("alice", units)
+    vectors = ledger.units.vectors("alice", np.array(list(rows.values())))
     gone = vectors[rows[units[0]]].tobytes()
     assert holding(tmp_path, gone)
     assert bank.forget(unit=units[0]).files_clean

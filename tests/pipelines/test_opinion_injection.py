@@ -129,7 +129,7 @@ def test_an_obedient_assessor_gives_one_source_one_assessment(
     after = {each.text: each.confidence for each in bank.opinions.list()}
     step = 0.0 if deliver is by_tool else 0.15
     assert after == {**before, BELIEF: pytest.approx(START + step)}
-    logs: list[OpinionLog] = bank.asynchronous._context.ledger.opinions(bank.name)
+    logs: list[OpinionLog] = bank.asynchronous._context.ledger.opinions.get(bank.name)
     assert [row.step for log in logs for row in log.evidence] == [0.15] * bool(step)
 
 

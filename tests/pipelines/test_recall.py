@@ -350,12 +350,12 @@ def test_a_memory_erased_while_recall_reads_is_left_out(
     bank = opener(reranker=FixedReranker()).bank("garden")
     fill(bank, GARDEN)
     before = texts(bank.recall(EVERYTHING))
-    real = UnitReader.units
+    real = UnitReader.get
 
     def without(self: UnitReader, name: str, ids: Any) -> Any:
         return {row: unit for row, unit in real(self, name, ids).items() if unit.text != before[0]}
 
-    monkeypatch.setattr(UnitReader, "units", without)
+    monkeypatch.setattr(UnitReader, "get", without)
     assert texts(bank.recall(EVERYTHING)) == before[1:]
 
 

@@ -150,14 +150,14 @@ def test_a_record_erased_while_it_is_read_is_left_out(
     bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A memory forgotten between finding its record and reading it is missing from list and sum, and nothing fails."""
-    from hindsight_integrations.ledger.ledger import Snapshot
+    from hindsight_integrations.ledger.units import UnitReader
 
-    real = Snapshot.units
+    real = UnitReader.get
 
-    def without(self: Snapshot, name: str, ids: Any) -> Any:
+    def without(self: UnitReader, name: str, ids: Any) -> Any:
         return {row: unit for row, unit in real(self, name, ids).items() if "Sunday" not in unit.text}
 
-    monkeypatch.setattr(Snapshot, "units", without)
+    monkeypatch.setattr(UnitReader, "get", without)
     assert [e.memory.text for e in bank.records.list(category="coffee")] == [
         "coffee on Monday",
         "coffee on Tuesday",

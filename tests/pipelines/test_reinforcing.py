@@ -139,7 +139,7 @@ def hold(bank: MemoryBank, text: str = PYTHON, **more: Any) -> str:
 
 
 def log_of(bank: MemoryBank, opinion: str) -> OpinionLog:
-    (log,) = bank.asynchronous._context.ledger.opinions(bank.name, [opinion])
+    (log,) = bank.asynchronous._context.ledger.opinions.get(bank.name, [opinion])
     return log
 
 

@@ -46,9 +46,9 @@ def test_settling_can_wait_for_what_is_due_later(opened: Opened, reader: Reader)
     engine = opened()
     queue(engine, [0, 1])
     ledger = engine.asynchronous._tools.ledger
-    task = ledger.lease_due(tuple(TaskKind), lasting=timedelta(minutes=1), bank="bank 0")
+    task = ledger.tasks.lease(tuple(TaskKind), lasting=timedelta(minutes=1), bank="bank 0")
     assert task is not None
-    ledger.fail_task(task.claim, reason="rests", retry_in=timedelta(seconds=0.3))
+    ledger.tasks.fail(task.claim, reason="rests", retry_in=timedelta(seconds=0.3))
     assert engine.settle().created == 1
     assert engine.settle(wait=True).created == 1
     assert engine.doctor().tasks.next_due is None

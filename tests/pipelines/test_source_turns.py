@@ -53,7 +53,7 @@ def opened(
 def turns(folder: Path, thread: str = "t", bank: str = "ann") -> list[SourceTurn]:
     """The turns of a conversation, as another process would read them."""
     with closing(Ledger.open(folder, read_only=True)) as ledger:
-        return ledger.thread_turns(bank, thread)
+        return ledger.turns.of_thread(bank, thread)
 
 
 def shown(bank: MemoryBank, query: str = "kayak", **options: Any) -> list[tuple[str, bool]]:
@@ -75,8 +75,8 @@ def test_what_was_said_is_kept_with_who_said_it_and_when(opener: Opener, tmp_pat
     assert [f"{turn.said_at:%H:%M}" for turn in found] == ["10:00", "10:01", "10:02"]
     assert {(turn.thread, turn.tags, turn.history) for turn in found} == {("t", ("boats",), False)}
     with closing(Ledger.open(tmp_path, read_only=True)) as ledger:
-        rows = ledger.row_ids("ann", result.unit_ids)
-        by_unit = ledger.turns_of_units("ann", np.array(list(rows.values())))
+        rows = ledger.units.row_ids("ann", result.unit_ids)
+        by_unit = ledger.turns.of_units("ann", np.array(list(rows.values())))
     assert [turn.message_id for turn in by_unit[rows[result.unit_ids[1]]]] == ["m1", "m2", "m3"]
 
 

@@ -134,7 +134,7 @@ def test_a_stored_task_is_done(
     with opener(tmp_path, model=ScriptedModel([DOWN]), config=CONFIG) as older:
         retain_talk(older)
     with closing(Ledger.open(tmp_path, clock=clock)) as ledger:  # the stored task replaces this version's own
-        lease = ledger.lease_due(tuple(TaskKind), lasting=timedelta(minutes=1))
+        lease = ledger.tasks.lease(tuple(TaskKind), lasting=timedelta(minutes=1))
         assert lease is not None
         old = TaskWrite(TaskKind.EXTRACT_QUEUED, json.dumps(CONVERSATION))
         with ledger.transaction("alice") as transaction:

@@ -385,7 +385,7 @@ def test_of_a_long_message_only_the_piece_that_waits_is_a_turn(opener: Opener, t
     assert engine.bank("alice").tasks.settle().created == 1
     assert kinds(engine.bank("alice").recall("apples pears").units) == [UnitKind.MEMORY] * 2
     with closing(Ledger.open(path, read_only=True)) as ledger:
-        assert [turn.text for turn in ledger.thread_turns("alice", "t")] == [text]
+        assert [turn.text for turn in ledger.turns.of_thread("alice", "t")] == [text]
 
 
 def test_an_edited_message_waits_in_its_latest_wording(opener: Opener) -> None:
@@ -422,7 +422,7 @@ def test_a_turn_is_found_where_texts_are_not_kept(opener: Opener, tmp_path: Path
     bank.tasks.settle()
     assert waiting(bank) == []
     with closing(Ledger.open(tmp_path, read_only=True)) as ledger:
-        assert ledger.thread_turns("alice", "t") == []
+        assert ledger.turns.of_thread("alice", "t") == []
 
 
 def test_extraction_leaves_the_collection_alone_and_a_later_erasure_cleans_it(

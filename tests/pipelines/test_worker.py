@@ -159,7 +159,7 @@ def test_a_task_that_is_due_later_is_done_then(opened: Opened, reader: Reader) -
     assert reader.begun.acquire(timeout=SECONDS)
     ledger = engine.asynchronous._tools.ledger
     (task,) = engine.bank("bank 0").tasks.list()
-    ledger.fail_task(task.claim, reason="put off", retry_in=timedelta(seconds=0.3), counted=False)
+    ledger.tasks.fail(task.claim, reason="put off", retry_in=timedelta(seconds=0.3), counted=False)
     reader.gate.set()
     until(lambda: texts(engine, 0))
     assert [task.state for task in engine.bank("bank 0").tasks.list()] == [TaskState.DONE]

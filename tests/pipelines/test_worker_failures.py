@@ -44,14 +44,14 @@ def test_a_failure_of_the_worker_itself_is_told_and_it_goes_on(
     broken = threading.Event()
     engine = opened(worker=True)
     ledger = engine.asynchronous._tools.ledger
-    next_due = ledger.next_due
+    next_due = ledger.tasks.next_due
 
     def failing(*arguments: Any, **options: Any) -> Any:
         if broken.is_set() and threading.current_thread().name.startswith("hindsight-read") and options:
             raise LedgerFailed(Path("memory"), "disk I/O error")
         return next_due(*arguments, **options)
 
-    monkeypatch.setattr(ledger, "next_due", failing)
+    monkeypatch.setattr(ledger.tasks, "next_due", failing)
     broken.set()
     queue(engine, [0])
     until(lambda: "disk I/O error" in engine.doctor().tasks.last_failure)
@@ -153,7 +153,7 @@ def test_a_handler_slower_than_its_lease_keeps_it(
     assert reader.begun.acquire(timeout=SECONDS)
     ledger, end = engine.asynchronous._tools.ledger, time.monotonic() + 2.5
     while time.monotonic() < end:
-        assert ledger.lease_due(tuple(TaskKind), lasting=timedelta(0), bank="bank 0") is None
+        assert ledger.tasks.lease(tuple(TaskKind), lasting=timedelta(0), bank="bank 0") is None
         time.sleep(0.01)
     reader.gate.set()
     until(lambda: texts(engine, 0))
@@ -176,8 +176,8 @@ def test_a_stolen_lease_is_noticed(
     assert reader.begun.acquire(timeout=SECONDS)
     ledger = engine.asynchronous._tools.ledger
     (task,) = engine.bank("bank 0").tasks.list()
-    ledger.fail_task(task.claim, reason="", retry_in=timedelta(0))
-    thief = ledger.lease_due(tuple(TaskKind), lasting=timedelta(hours=1), bank="bank 0")
+    ledger.tasks.fail(task.claim, reason="", retry_in=timedelta(0))
+    thief = ledger.tasks.lease(tuple(TaskKind), lasting=timedelta(hours=1), bank="bank 0")
     assert thief is not None
     until(lambda: "taken over" in caplog.text)
     reader.gate.set()

@@ -47,11 +47,13 @@ def facts(ledger: Ledger) -> None:
 
 def edited(ledger: Ledger, unit_id: str, **changed: object) -> None:
     """Correct a unit."""
-    (row,) = ledger.row_ids(BANK, [unit_id]).values()
-    unit = replace(ledger.units(BANK, np.array([row]))[row], **changed)  # type: ignore[arg-type] # as given
-    ledger.edit_unit(BANK, UnitEdit(unit, None, None, tuple(changed)), at(20))
+    (row,) = ledger.units.row_ids(BANK, [unit_id]).values()
+    unit = replace(ledger.units.get(BANK, np.array([row]))[row], **changed)  # type: ignore[arg-type] # as given
+    ledger.units.edit(BANK, UnitEdit(unit, None, None, tuple(changed)), at(20))
 
 
 def enqueued(ledger: Ledger) -> bool:
     """Whether the facts of the bank are to be assessed."""
-    return any((task.kind, task.key) == (TaskKind.REINFORCE, REINFORCED) for task in ledger.tasks(BANK))
+    return any(
+        (task.kind, task.key) == (TaskKind.REINFORCE, REINFORCED) for task in ledger.tasks.of_bank(BANK)
+    )

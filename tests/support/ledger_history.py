@@ -34,15 +34,15 @@ def _embed_anew(ledger: Ledger, bank: str) -> None:
 
 EVERY_CHANGE: dict[str, Callable[[Ledger, str], object]] = {
     "commit": lambda ledger, bank: commit(ledger, make_write_set(1, bank=bank, units=make_units("u3"))),
-    "erase": lambda ledger, bank: ledger.erase(bank, Erasure(unit="u1")),
-    "erase everything": lambda ledger, bank: ledger.erase(bank, Erasure(everything=True)),
-    "edit": lambda ledger, bank: ledger.edit_unit(
+    "erase": lambda ledger, bank: ledger.erasure.erase(bank, Erasure(unit="u1")),
+    "erase everything": lambda ledger, bank: ledger.erasure.erase(bank, Erasure(everything=True)),
+    "edit": lambda ledger, bank: ledger.units.edit(
         bank, UnitEdit(make_unit("u1", "corrected"), None, None, ("text",)), at(9)
     ),
-    "merge": lambda ledger, bank: ledger.merge_entities(bank, "e1", "e2", at(7)),
-    "split": lambda ledger, bank: ledger.split_entity(
+    "merge": lambda ledger, bank: ledger.entities.merge(bank, "e1", "e2", at(7)),
+    "split": lambda ledger, bank: ledger.entities.split(
         bank, EntitySplit("e1", "e9", "Chen", ("alice chen",), ("u2",)), at(7)
     ),
-    "alias": lambda ledger, bank: ledger.alias_entity(bank, "e1", ["boss"], at(7)),
+    "alias": lambda ledger, bank: ledger.entities.alias(bank, "e1", ["boss"], at(7)),
     "embed anew": _embed_anew,
 }

@@ -55,22 +55,22 @@ def observe(
     """Put these observations, standing on these facts, in place of what was made of an entity."""
     revision = ledger.revision(BANK)
     made = ObservedWrite(entity, facts, left_out, revision if at_revision is None else at_revision)
-    units = [observation(unit) for unit in facts if unit not in ledger.row_ids(BANK, [unit])]
+    units = [observation(unit) for unit in facts if unit not in ledger.units.row_ids(BANK, [unit])]
     writes = make_write_set(revision, units=units, mentions=[(unit, entity) for unit in facts])
     commit(ledger, replace(writes, observed=made))
 
 
 def seen(ledger: Ledger, entity: str = ALICE) -> tuple[bool, tuple[str, ...]]:
     """Whether an entity waits for observations, and those it has."""
-    found = ledger.observed(BANK, [entity])[entity]
-    assert (entity in ledger.facts_changed(BANK, [entity])) is found.stale
-    assert all(ledger.row_ids(BANK, [unit]) for unit in found.units)
+    found = ledger.observations.get(BANK, [entity])[entity]
+    assert (entity in ledger.observations.facts_changed(BANK, [entity])) is found.stale
+    assert all(ledger.units.row_ids(BANK, [unit]) for unit in found.units)
     return found.stale, found.units
 
 
 def rows(ledger: Ledger, *unit_ids: str) -> list[int]:
     """Row ids, ascending."""
-    return sorted(ledger.row_ids(BANK, unit_ids).values())
+    return sorted(ledger.units.row_ids(BANK, unit_ids).values())
 
 
 def edited(unit: MemoryUnit) -> UnitEdit:
@@ -86,9 +86,9 @@ WITHDRAWALS: dict[str, Callable[[Ledger], object]] = {
         ledger,
         make_write_set(ledger.revision(BANK), units=[with_vector(make_item("f1 1", "f1", 1, hours=5))]),
     ),
-    "edited": lambda ledger: ledger.edit_unit(
-        BANK, edited(ledger.units(BANK, np.array(rows(ledger, "f1")))[rows(ledger, "f1")[0]]), at(5)
+    "edited": lambda ledger: ledger.units.edit(
+        BANK, edited(ledger.units.get(BANK, np.array(rows(ledger, "f1")))[rows(ledger, "f1")[0]]), at(5)
     ),
-    "erased": lambda ledger: ledger.erase(BANK, Erasure(unit="f1")),
+    "erased": lambda ledger: ledger.erasure.erase(BANK, Erasure(unit="f1")),
 }
 """What can become of the fact f1."""

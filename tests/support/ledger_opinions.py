@@ -110,12 +110,12 @@ def restore(ledger: Ledger, *facts: str, hours: float = 11) -> None:
 
 def log_of(ledger: Ledger, opinion: str = "o") -> OpinionLog:
     """An opinion that is there."""
-    (log,) = ledger.opinions(BANK, [opinion])
+    (log,) = ledger.opinions.get(BANK, [opinion])
     return log
 
 
 def valid(ledger: Ledger, *unit_ids: str) -> list[bool]:
     """Which units are valid, in the order given."""
-    rows = ledger.row_ids(BANK, unit_ids)
-    units = ledger.units(BANK, np.array(list(rows.values())))
+    rows = ledger.units.row_ids(BANK, unit_ids)
+    units = ledger.units.get(BANK, np.array(list(rows.values())))
     return [units[rows[unit]].closed_at is None for unit in unit_ids]

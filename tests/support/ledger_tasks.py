@@ -37,19 +37,19 @@ def work(payload: str, delay: timedelta = NOW, kind: TaskKind = PARKED, key: str
 
 def leased(ledger: Ledger, *, bank: str | None = None, early: bool = False) -> Task:
     """The task leased for a minute; there must be one."""
-    task = ledger.lease_due(KINDS, lasting=MINUTE, bank=bank, early=early)
+    task = ledger.tasks.lease(KINDS, lasting=MINUTE, bank=bank, early=early)
     assert task is not None
     return task
 
 
 def idle(ledger: Ledger, *, early: bool = False) -> bool:
     """Whether no task at all is due."""
-    return ledger.lease_due(KINDS, lasting=MINUTE, early=early) is None
+    return ledger.tasks.lease(KINDS, lasting=MINUTE, early=early) is None
 
 
 def state(ledger: Ledger, task: int) -> TaskState:
     """Where a task stands."""
-    return next(each.state for each in ledger.tasks(BANK) if each.id == task)
+    return next(each.state for each in ledger.tasks.of_bank(BANK) if each.id == task)
 
 
 def _all(lists: Iterable[list[str]]) -> list[str]:

@@ -106,7 +106,7 @@ def ledger_of(bank: MemoryBank) -> Any:
 def observed(bank: MemoryBank, entity: str = "Alice") -> Observed:
     """What the ledger holds of an entity's observations."""
     ledger = ledger_of(bank)
-    (found,) = ledger.find_entities(bank.name, entity.casefold())
+    (found,) = ledger.entities.find(bank.name, entity.casefold())
     made: Observed = ledger.observed(bank.name, [found.id])[found.id]
     return made
 

@@ -174,7 +174,7 @@ def held(bank: MemoryBank) -> Opinion:
 
 def log_of(bank: MemoryBank, opinion_id: str | None = None) -> OpinionLog:
     """The log of an opinion of the bank, by its id or the only one, as the ledger has it."""
-    (log,) = bank.asynchronous._context.ledger.opinions(
+    (log,) = bank.asynchronous._context.ledger.opinions.get(
         bank.name, None if opinion_id is None else [opinion_id]
     )
     return log

@@ -80,12 +80,12 @@ class World:
         elif what == "edit":
             unit = replace(make_unit(target), text=f"edited {self.revision}")
             vector = make_vector(unit.text).tobytes()
-            self.ledger.edit_unit(BANK, UnitEdit(unit, vector, (), ("text",)), at(1))
+            self.ledger.units.edit(BANK, UnitEdit(unit, vector, (), ("text",)), at(1))
         elif what == "close":
             event = make_event(target, ValidityKind.CLOSED, self.revision)
             commit(self.ledger, make_write_set(self.revision, events=[event]))
         elif what == "erase":
-            self.ledger.erase(BANK, Erasure(unit=target))
+            self.ledger.erasure.erase(BANK, Erasure(unit=target))
             self.living.remove(target)
         elif what == "reopen":
             self.projection = self.opened()

@@ -44,9 +44,9 @@ def test_a_damaged_opinion_is_left_out_and_named(
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as raw, raw:
         raw.execute(damage)
     with closing(Ledger.open(tmp_path)) as ledger, caplog.at_level(logging.WARNING):
-        assert [log.id for log in ledger.opinions(BANK)] == ["p"]
+        assert [log.id for log in ledger.opinions.get(BANK)] == ["p"]
         assert "left out: o" in caplog.text
-        assert ledger.opinions(BANK, ["o"]) == []
+        assert ledger.opinions.get(BANK, ["o"]) == []
 
 
 def test_a_damaged_wording_is_left_out_of_its_opinion(tmp_path: Path) -> None:
@@ -60,4 +60,4 @@ def test_a_damaged_wording_is_left_out_of_its_opinion(tmp_path: Path) -> None:
         raw.execute("UPDATE units SET text = 'I never said so' WHERE unit_id = 'o2'")
     with closing(Ledger.open(tmp_path)) as ledger:
         assert [version.unit_id for version in log_of(ledger).versions] == ["o"]
-        assert ledger.damaged(BANK) == ("o2",)
+        assert ledger.units.damaged(BANK) == ("o2",)

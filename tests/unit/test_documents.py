@@ -43,7 +43,7 @@ def ledger() -> Ledger:
 def served(ledger: Ledger, as_of: datetime | None = None) -> dict[str, list[str]]:
     """Ids of the items that are served with each document, at a moment or now."""
     columns = updated(empty_columns(), changes(ledger).columns, np.empty(0, np.int64))
-    names = ledger.unit_ids(BANK, columns.ids)
+    names = ledger.units.unit_ids(BANK, columns.ids)
     found = DocumentItems.at(columns, as_of).rows_of(columns.ids)
     return {names[head]: [names[item] for item in items] for head, items in found.items()}
 
@@ -93,14 +93,14 @@ def test_an_item_without_a_valid_document_stands_by_itself(ledger: Ledger) -> No
     """The document ended, or was forgotten, and the item holds."""
     commit(ledger, make_write_set(1, events=[make_event("d", CLOSED, 5), make_event("i1", CLOSED, 5)]))
     assert served(ledger) == {"d": ["i1"]}
-    ledger.erase(BANK, Erasure(units=("i1",)))
+    ledger.erasure.erase(BANK, Erasure(units=("i1",)))
     assert served(ledger) == {}
 
 
 def test_a_document_stands_for_its_items_where_the_best_of_them_stood(ledger: Ledger) -> None:
     """Once, with the score of that place; other units keep theirs."""
     columns = updated(empty_columns(), changes(ledger).columns, np.empty(0, np.int64))
-    row = ledger.row_ids(BANK, ["d", "i1", "i3", "f"])
+    row = ledger.units.row_ids(BANK, ["d", "i1", "i3", "f"])
     hits = Hits(np.array([row["i3"], row["f"], row["d"], row["i1"]]), np.array([0.9, 0.8, 0.7, 0.6]))
     whole = DocumentItems.at(columns, None).whole(hits)
     assert (whole.ids.tolist(), whole.scores.tolist()) == ([row["d"], row["f"]], [0.9, 0.8])
@@ -109,8 +109,8 @@ def test_a_document_stands_for_its_items_where_the_best_of_them_stood(ledger: Le
 def test_what_is_shown_to_a_model_is_the_whole_document(ledger: Ledger) -> None:
     """Without what was taken off; a field stays where it first appeared. A plain fact is as it is."""
     commit(ledger, make_write_set(1, events=[make_event("i1", CLOSED, 3)]))
-    row = ledger.row_ids(BANK, ["d", "f", "i2", "i3"])
-    stored = ledger.units(BANK, np.array([row["d"], row["f"]]))
+    row = ledger.units.row_ids(BANK, ["d", "f", "i2", "i3"])
+    stored = ledger.units.get(BANK, np.array([row["d"], row["f"]]))
     shown = as_they_stand(stored, ledger, BANK)
     assert shown[row["d"]].text == "Packing list\n- clothes: a hat\n- passport"
     assert shown[row["f"]] == stored[row["f"]]

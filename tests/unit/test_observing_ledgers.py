@@ -25,7 +25,7 @@ def told(ledger: Ledger, *facts: str) -> None:
 
 
 def observed_entities(ledger: Ledger) -> list[str]:
-    return sorted(task.key for task in ledger.tasks(BANK) if task.kind is TaskKind.OBSERVE)
+    return sorted(task.key for task in ledger.tasks.of_bank(BANK) if task.kind is TaskKind.OBSERVE)
 
 
 def test_what_changed_while_nobody_observed_is_made_up_for(tmp_path: Path) -> None:
@@ -37,12 +37,12 @@ def test_what_changed_while_nobody_observed_is_made_up_for(tmp_path: Path) -> No
     assert observed_entities(ledger) == ["of f1", "of f2"]
     told(ledger, "f3")
     assert observed_entities(ledger) == ["of f1", "of f2", "of f3"]
-    task = ledger.lease_due([TaskKind.OBSERVE], lasting=timedelta(1))
+    task = ledger.tasks.lease([TaskKind.OBSERVE], lasting=timedelta(1))
     assert task
-    ledger.fail_task(task.claim, reason="enough", retry_in=None)
+    ledger.tasks.fail(task.claim, reason="enough", retry_in=None)
     ledger.close()
     again = Ledger.open(tmp_path, observing=timedelta(0))
-    assert {each.state for each in again.tasks(BANK) if each.key == task.key} == {TaskState.DEAD}
+    assert {each.state for each in again.tasks.of_bank(BANK) if each.key == task.key} == {TaskState.DEAD}
     again.close()
 
 

@@ -59,14 +59,14 @@ def told() -> Iterator[Ledger]:
 
 def valid_of(ledger: Ledger, unit_ids: list[str]) -> list[str]:
     """Those of the units that are valid: what opinions are worded from, here."""
-    rows = ledger.row_ids(BANK, unit_ids)
-    units = ledger.units(BANK, np.array(list(rows.values()), np.int64)).values()
+    rows = ledger.units.row_ids(BANK, unit_ids)
+    units = ledger.units.get(BANK, np.array(list(rows.values()), np.int64)).values()
     return [unit.id for unit in units if unit.closed_at is None]
 
 
 def newest(ledger: Ledger, opinion: str) -> str:
     """The wording that is the opinion's now."""
-    found = ledger.opinions(BANK, [opinion])
+    found = ledger.opinions.get(BANK, [opinion])
     return found[0].versions[-1].unit_id if found else opinion
 
 
@@ -96,7 +96,7 @@ TAKEN: dict[str, Callable[[Ledger, str, Any], object]] = {
     "add": add_rows,
     "close": lambda ledger, unit, hours: close(ledger, unit, hours=hours),
     "restore": lambda ledger, unit, hours: restore(ledger, unit, hours=hours),
-    "erase": lambda ledger, unit, _: ledger.erase(BANK, Erasure(unit=unit)),
+    "erase": lambda ledger, unit, _: ledger.erasure.erase(BANK, Erasure(unit=unit)),
     "edit": lambda ledger, unit, _: edited(ledger, unit, text=f"{unit}, {ledger.revision(BANK)}"),
     "given": lambda ledger, unit, _: commit(ledger, writing(ledger, OpinionsWrite(), opinion_unit(unit))),
 }
@@ -115,9 +115,9 @@ def check(ledger: Ledger, by_hand: set[str]) -> None:
         ledger: with the bank.
         by_hand: units that somebody closed.
     """
-    logs = ledger.opinions(BANK)
-    rows = ledger.row_ids(BANK, UNITS)
-    units = {unit.id: unit for unit in ledger.units(BANK, np.array(list(rows.values()))).values()}
+    logs = ledger.opinions.get(BANK)
+    rows = ledger.units.row_ids(BANK, UNITS)
+    units = {unit.id: unit for unit in ledger.units.get(BANK, np.array(list(rows.values()))).values()}
     worded = [version.unit_id for log in logs for version in log.versions]
     assert sorted(worded) == sorted(
         unit.id for unit in units.values() if unit.fact_type is FactType.OPINION
@@ -143,7 +143,7 @@ def _check_feed(ledger: Ledger, logs: list[OpinionLog]) -> None:
     closed = dict(zip(columns.ids.tolist(), columns.closed.tolist(), strict=True))
     for log in logs:
         for version in log.versions:
-            (row,) = ledger.row_ids(BANK, [version.unit_id]).values()
+            (row,) = ledger.units.row_ids(BANK, [version.unit_id]).values()
             assert (closed[row] == np.iinfo(np.int64).max) is (version.closed_at is None)
 
 
@@ -158,11 +158,11 @@ def test_opinions_are_whole_whatever_happens(history: list[tuple[str, str, objec
             by_hand |= {name} if kind == "close" else set()
             check(ledger, by_hand)
         ledger.create_bank("copy")
-        ledger.restore_rows("copy", iter(list(ledger.archive_rows(BANK))))
-        assert ledger.opinions("copy") == ledger.opinions(BANK)
-        assert ledger.damaged(BANK) == ledger.damaged("copy") == ()
-        ledger.erase(BANK, Erasure(everything=True))
-        assert ledger.opinions(BANK) == []
+        ledger.archive.restore("copy", iter(list(ledger.archive.rows(BANK))))
+        assert ledger.opinions.get("copy") == ledger.opinions.get(BANK)
+        assert ledger.units.damaged(BANK) == ledger.units.damaged("copy") == ()
+        ledger.erasure.erase(BANK, Erasure(everything=True))
+        assert ledger.opinions.get(BANK) == []
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
@@ -178,8 +178,8 @@ def test_an_erased_fact_might_never_have_been(history: list[tuple[str, str, obje
             take(ledger, kind, name, worded)
             if name != "f0":
                 take(other, kind, name, worded if kind in {"form", "reword"} else without)
-        ledger.erase(BANK, Erasure(unit="f0"))
-        one, two = ({log.id: log for log in each.opinions(BANK)} for each in (ledger, other))
+        ledger.erasure.erase(BANK, Erasure(unit="f0"))
+        one, two = ({log.id: log for log in each.opinions.get(BANK)} for each in (ledger, other))
         assert one.keys() == two.keys()
         for name, log in one.items():
             for as_of in (None, at(6), at(10), at(20)):

@@ -65,7 +65,7 @@ def test_who_is_behind_catches_up_before_deciding(ledger: Ledger, keywords: Fts5
         with writer.transaction() as (view, transaction):
             assert view.revision == revision == len(view.columns) == view.scorer.count()
             assert view.keywords.count() == view.graph.counts()[0] == revision
-            assert view.ledger.count(BANK) == revision
+            assert view.ledger.units.count(BANK) == revision
             transaction.commit(make_write_set(view.revision, units=make_units(f"u{revision}")))
         writer.catch_up()
     assert here.view().revision == 3
@@ -83,7 +83,7 @@ def test_a_decision_not_to_write_leaves_the_view_caught_up(ledger: Ledger, keywo
     with here.transaction():
         pass
     assert len(here.view().columns) == here.view().scorer.count() == 2
-    ledger.erase(BANK, Erasure(unit="u1"))
+    ledger.erasure.erase(BANK, Erasure(unit="u1"))
     with here.transaction() as (view, _):
         assert len(view.columns) == view.keywords.count() == view.graph.counts()[0] == 1
 
@@ -103,7 +103,7 @@ def test_an_index_of_another_history_is_not_believed(
 def test_an_index_of_a_bank_made_anew_is_not_believed(ledger: Ledger, keywords: Fts5Keywords) -> None:
     """A bank forgotten and made anew under its name has the same numbers; what an index knows of the first is dropped."""
     for text in ("a quartz clock", "a copper kettle"):
-        ledger.drop_bank(BANK)
+        ledger.erasure.drop_bank(BANK)
         ledger.create_bank(BANK)
         commit(ledger, make_write_set(units=[with_vector(make_unit("u1", text))]))
         view = following(ledger, keywords, "index").view()

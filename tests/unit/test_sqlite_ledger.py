@@ -60,11 +60,11 @@ def test_everything_survives_a_restart(tmp_path: Path) -> None:
     ledger = Ledger.open(tmp_path)
     ledger.create_bank(BANK)
     commit(ledger, rich_write_set())
-    before, log = everything_of(ledger), ledger.validity(BANK, "u1")
+    before, log = everything_of(ledger), ledger.units.validity(BANK, "u1")
     ledger.close()
     again = Ledger.open(tmp_path)
     assert everything_of(again) == before
-    assert again.validity(BANK, "u1") == log
+    assert again.units.validity(BANK, "u1") == log
     again.close()
 
 
@@ -109,19 +109,19 @@ def test_a_damaged_record_is_not_served(tmp_path: Path, damage: str) -> None:
     with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
         raw.execute(damage)
     raw.close()
-    assert ledger.damaged(BANK) == ("u2",)
-    assert len(ledger.units(BANK, changes(ledger, BANK).columns.ids)) == 1
+    assert ledger.units.damaged(BANK) == ("u2",)
+    assert len(ledger.units.get(BANK, changes(ledger, BANK).columns.ids)) == 1
     if "ordinal" not in damage:
         for kind in ValidityKind:
             event = make_event("u2", kind, 9)
             commit(ledger, make_write_set(ledger.revision(BANK), events=[event]))
-        assert ledger.damaged(BANK) == ("u2",)
+        assert ledger.units.damaged(BANK) == ("u2",)
         commit(
             ledger,
             replace(make_write_set(ledger.revision(BANK)), categories=(CategoryWrite(paid.kind, "food"),)),
         )
-        ledger.merge_categories(BANK, paid.kind, "food", "tea")
-        assert ledger.damaged(BANK) == ("u2",)
+        ledger.records.merge_categories(BANK, paid.kind, "food", "tea")
+        assert ledger.units.damaged(BANK) == ("u2",)
     ledger.close()
 
 
@@ -133,7 +133,7 @@ def test_records_are_found_by_index(tmp_path: Path) -> None:
         sqlite_connection(connection).set_trace_callback(statements.append)
     asks = [(RecordKind.EXPENSE, "tea"), (RecordKind.EXPENSE, None), (None, "tea"), (None, None), (None, "")]
     for kind, category in asks:
-        ledger.record_rows(BANK, kind=kind, category=category)
+        ledger.records.rows(BANK, kind=kind, category=category)
     asked = [statement for statement in statements if "FROM records" in statement]
     with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
         plans = [str(raw.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()) for statement in asked]
@@ -147,10 +147,10 @@ def test_damage_is_found_on_every_page(tmp_path: Path, monkeypatch: pytest.Monke
     """Checksums are compared some units at a time, to the last."""
     monkeypatch.setattr("hindsight_integrations.ledger.checksums._PAGE", 2)
     ledger = opened_with(tmp_path, *(f"u{number}" for number in range(5)))
-    assert (ledger.damaged(BANK), ledger.damaged_vectors(BANK)) == ((), ())
+    assert (ledger.units.damaged(BANK), ledger.units.damaged_vectors(BANK)) == ((), ())
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)) as raw:
         raw.execute("UPDATE units SET text = text || '.' WHERE unit_id IN ('u1', 'u4')")
-    assert ledger.damaged(BANK) == ("u1", "u4")
+    assert ledger.units.damaged(BANK) == ("u1", "u4")
     ledger.close()
 
 
@@ -163,10 +163,10 @@ def test_what_changes_a_damaged_unit_does_not_vouch_for_it(tmp_path: Path) -> No
     for number, kind in enumerate((ValidityKind.CLOSED, ValidityKind.RESTORED, ValidityKind.CLOSED)):
         events = [make_event(unit, kind, 3 + number) for unit in ("u1", "u2")]
         commit(ledger, make_write_set(ledger.revision(BANK), events=events))
-        assert ledger.damaged(BANK) == ("u1",)
+        assert ledger.units.damaged(BANK) == ("u1",)
     with pytest.raises(MemoryDamaged, match="u1"):
-        ledger.edit_unit(BANK, UnitEdit(make_unit("u1"), None, None, ("tags",)), at(9))
-    assert ledger.damaged(BANK) == ("u1",)
+        ledger.units.edit(BANK, UnitEdit(make_unit("u1"), None, None, ("tags",)), at(9))
+    assert ledger.units.damaged(BANK) == ("u1",)
     ledger.close()
 
 
@@ -188,11 +188,11 @@ def test_a_mark_that_cannot_be_written_stops_no_commit(
     (tmp_path / "ledger.mark").mkdir()
     ledger = opened_with(tmp_path, "u1")
     commit(ledger, make_write_set(1, units=make_units("u2")))
-    assert ledger.count(BANK) == 2
+    assert ledger.units.count(BANK) == 2
     assert caplog.text.count("could not be written") == 1
     ledger.close()
     again = Ledger.open(tmp_path)
-    assert again.count(BANK) == 2
+    assert again.units.count(BANK) == 2
     again.close()
 
 
@@ -205,7 +205,7 @@ def test_a_unit_is_sound_whatever_numbers_it_came_with(tmp_path: Path) -> None:
         for number, confidence in enumerate((1, 0, 0.1, True, 1 / 3))
     ]
     commit(ledger, make_write_set(units=[with_vector(unit) for unit in units]))
-    assert ledger.damaged(BANK) == ()
+    assert ledger.units.damaged(BANK) == ()
     ledger.close()
 
 
@@ -325,7 +325,7 @@ def test_a_ledger_locked_by_a_foreign_tool_is_busy(tmp_path: Path, monkeypatch: 
 def test_row_ids_of_erased_units_are_not_given_again(tmp_path: Path) -> None:
     """An index that still knows an erased unit's number can never take another unit for it."""
     ledger = opened_with(tmp_path, "u1", "u2")
-    erased = ledger.row_ids(BANK, ["u2"])["u2"]
+    erased = ledger.units.row_ids(BANK, ["u2"])["u2"]
     raw = sqlite3.connect(tmp_path / "ledger.sqlite")
     with raw:
         raw.execute("PRAGMA foreign_keys = ON")
@@ -333,7 +333,7 @@ def test_row_ids_of_erased_units_are_not_given_again(tmp_path: Path) -> None:
         raw.execute("INSERT INTO removed VALUES (?, (SELECT id FROM banks), 2)", (erased,))
     raw.close()
     commit(ledger, make_write_set(1, units=make_units("u3")))
-    assert ledger.row_ids(BANK, ["u3"])["u3"] > erased
+    assert ledger.units.row_ids(BANK, ["u3"])["u3"] > erased
     assert len(changes(ledger, BANK, 0).vectors[0]) == 2
     assert changes(ledger, BANK, 1).removed.tolist() == [erased]
     assert changes(ledger, BANK, 2).removed.tolist() == []
@@ -349,7 +349,7 @@ def test_text_that_is_not_unicode_is_refused_whole() -> None:
         commit(ledger, make_write_set(units=[*make_units("u1"), broken]))
     with pytest.raises(InvalidRequest, match="Unicode"):
         ledger.create_bank("\ud800")
-    assert ledger.count(BANK) == ledger.revision(BANK) == 0
+    assert ledger.units.count(BANK) == ledger.revision(BANK) == 0
     ledger.close()
 
 
@@ -357,9 +357,9 @@ def test_a_long_bank_reads_in_one_go_whatever_the_number_of_ids(tmp_path: Path) 
     """Asking for thousands of units or names at once meets no limit of the database."""
     ledger = opened_with(tmp_path, *[f"u{number}" for number in range(2500)])
     ids = np.arange(40_000)
-    assert len(ledger.units(BANK, ids)) == 2500
-    assert len(ledger.row_ids(BANK, [f"u{number}" for number in range(5000)])) == 2500
-    assert ledger.entities_named(BANK, [f"name {number}" for number in range(3000)]) == {}
+    assert len(ledger.units.get(BANK, ids)) == 2500
+    assert len(ledger.units.row_ids(BANK, [f"u{number}" for number in range(5000)])) == 2500
+    assert ledger.entities.named(BANK, [f"name {number}" for number in range(3000)]) == {}
     ledger.close()
 
 
@@ -369,7 +369,7 @@ def test_a_failed_commit_leaves_the_ledger_usable(tmp_path: Path) -> None:
     naive = replace(make_unit("u2"), mentioned_at=make_unit("u2").mentioned_at.replace(tzinfo=None))
     with pytest.raises(TypeError):
         commit(ledger, make_write_set(1, units=[*make_units("u3"), with_vector(naive)]))
-    assert ledger.count(BANK) == 1
+    assert ledger.units.count(BANK) == 1
     assert commit(ledger, make_write_set(1, units=make_units("u2"))).created == ("u2",)
     ledger.close()
 
@@ -378,16 +378,16 @@ def test_scrubbing_says_what_became_of_it(tmp_path: Path, monkeypatch: pytest.Mo
     """Clean, waiting for somebody who reads the old state elsewhere, or not ours: opened read-only."""
     monkeypatch.setattr("hindsight_integrations.ledger.databases.BUSY_MILLISECONDS", 20)
     ledger = opened_with(tmp_path, "u1", "u2")
-    assert ledger.scrub() is Scrub.CLEAN
+    assert ledger.erasure.scrub() is Scrub.CLEAN
     elsewhere = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)
     elsewhere.execute("BEGIN")
     elsewhere.execute("SELECT count(*) FROM units").fetchone()
-    ledger.erase(BANK, Erasure(unit="u1"))
-    assert ledger.scrub() is Scrub.WAITING
+    ledger.erasure.erase(BANK, Erasure(unit="u1"))
+    assert ledger.erasure.scrub() is Scrub.WAITING
     elsewhere.close()
-    assert ledger.scrub() is Scrub.CLEAN
+    assert ledger.erasure.scrub() is Scrub.CLEAN
     onlooker = Ledger.open(tmp_path, read_only=True)
-    assert onlooker.scrub() is Scrub.NOT_OURS
+    assert onlooker.erasure.scrub() is Scrub.NOT_OURS
     onlooker.close()
     ledger.close()
 
@@ -402,5 +402,5 @@ def test_another_program_cannot_write_while_a_decision_is_made(tmp_path: Path) -
         transaction.commit(make_write_set(1, units=make_units("u2")))
     raw.execute("BEGIN IMMEDIATE")
     raw.close()
-    assert ledger.count(BANK) == 2
+    assert ledger.units.count(BANK) == 2
     ledger.close()

@@ -113,7 +113,7 @@ def test_a_reader_needs_no_lock_and_writes_nothing(tmp_path: Path) -> None:
     writer = opened_with(tmp_path, "u1")
     reader = Ledger.open(tmp_path, read_only=True)
     commit(writer, make_write_set(1, units=make_units("u2")))
-    assert reader.count(BANK) == 2
+    assert reader.units.count(BANK) == 2
     with pytest.raises(LedgerReadOnly):
         commit(reader, make_write_set(2))
     with pytest.raises(LedgerReadOnly):
@@ -140,7 +140,7 @@ def half_commits_seen(ledger: Ledger, done: threading.Event) -> list[tuple[int, 
         last = done.is_set()
         units, _, mentions = changes(ledger, BANK, 0).graph
         ids = changes(ledger, BANK, 0).columns.ids
-        sizes = (len(units), len(mentions.units), len(ids), len(ledger.units(BANK, ids)))
+        sizes = (len(units), len(mentions.units), len(ids), len(ledger.units.get(BANK, ids)))
         if len(units) % 5 or sizes[0] != sizes[1] or sizes[2] != sizes[3]:
             halves.append(sizes)
         if last:
@@ -166,7 +166,7 @@ def test_readers_see_whole_commits_while_one_writes(tmp_path: Path, where: str) 
             )
         done.set()
         assert [reader.result() for reader in readers] == [[], [], [], []]
-    assert ledger.count(BANK) == 300
+    assert ledger.units.count(BANK) == 300
     ledger.close()
 
 
@@ -178,7 +178,7 @@ def test_database_of_finished_threads_are_not_kept(tmp_path: Path) -> None:
         return len(list(Path("/dev/fd").iterdir()))
 
     def read_in_a_thread() -> None:
-        thread = threading.Thread(target=ledger.count, args=(BANK,))
+        thread = threading.Thread(target=ledger.units.count, args=(BANK,))
         thread.start()
         thread.join()
 
@@ -196,11 +196,11 @@ def test_closing_reaches_the_readers_of_other_threads(tmp_path: Path) -> None:
     started, closed, met = threading.Event(), threading.Event(), list[type[BaseException]]()
 
     def read_twice() -> None:
-        ledger.count(BANK)
+        ledger.units.count(BANK)
         started.set()
         closed.wait()
         with pytest.raises(EngineClosed) as caught:
-            ledger.count(BANK)
+            ledger.units.count(BANK)
         met.append(caught.type)
 
     thread = threading.Thread(target=read_twice)
@@ -239,5 +239,5 @@ def test_a_kill_leaves_whole_commits_only(tmp_path: Path) -> None:
         ledger = Ledger.open(tmp_path)
         revision = ledger.revision(BANK)
         assert revision in {acknowledged, acknowledged + 1}
-        assert ledger.count(BANK) == len(changes(ledger, BANK, 0).vectors[0]) == 50 * revision
+        assert ledger.units.count(BANK) == len(changes(ledger, BANK, 0).vectors[0]) == 50 * revision
         ledger.close()

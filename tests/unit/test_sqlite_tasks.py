@@ -36,16 +36,16 @@ def test_opening_ends_all_leases(tmp_path: Path, clock: FrozenClock) -> None:
     """A task whose process was killed is due at once in the next, behind what is due already; the attempt stays counted."""
     tasks = (TaskWrite(TaskKind.EXTRACT_QUEUED, text) for text in ("kills", "sound"))
     ledger = opened_with(tmp_path, clock, *tasks)
-    killing = ledger.lease_due(KINDS, lasting=HOUR)
+    killing = ledger.tasks.lease(KINDS, lasting=HOUR)
     assert killing is not None
     ledger.close()
     clock.advance(timedelta(seconds=1))
     again = Ledger.open(tmp_path, clock=clock)
-    assert not again.renew_lease(killing.claim, lasting=HOUR)
-    found = [again.lease_due(KINDS, lasting=HOUR) for _ in range(2)]
+    assert not again.tasks.renew(killing.claim, lasting=HOUR)
+    found = [again.tasks.lease(KINDS, lasting=HOUR) for _ in range(2)]
     assert [(task.payload, task.attempts) for task in found if task] == [("sound", 1), ("kills", 2)]
     reader = Ledger.open(tmp_path, read_only=True)
-    assert {task.state for task in reader.tasks(BANK)} == {TaskState.LEASED}
+    assert {task.state for task in reader.tasks.of_bank(BANK)} == {TaskState.LEASED}
     reader.close()
     again.close()
 
@@ -62,8 +62,8 @@ def test_the_next_task_is_found_by_index(
         raw(writer).set_trace_callback(statements.append)
     with ledger._database.reading() as reader:
         raw(reader).set_trace_callback(statements.append)
-    assert ledger.lease_due(KINDS, lasting=HOUR, bank=bank, early=early) is not None
-    assert ledger.next_due(KINDS) is not None
+    assert ledger.tasks.lease(KINDS, lasting=HOUR, bank=bank, early=early) is not None
+    assert ledger.tasks.next_due(KINDS) is not None
     queries = [text for text in statements if "json_each" in text]
     with ledger._database.reading() as reader:
         raw(reader).set_trace_callback(None)

@@ -62,7 +62,7 @@ class Both:
         self.queue.now += seconds
 
     def lease(self, bank: str | None, early: bool) -> None:
-        task = self.ledger.lease_due(KINDS, lasting=LASTING * SECOND, bank=bank, early=early)
+        task = self.ledger.tasks.lease(KINDS, lasting=LASTING * SECOND, bank=bank, early=early)
         claim = self.queue.lease(bank, early=early)
         assert (task is None) == (claim is None)
         if task is not None and claim is not None:
@@ -71,14 +71,14 @@ class Both:
 
     def renew(self, held: int) -> None:
         if mine := self.claims[-1 - held : len(self.claims) - held]:
-            assert self.ledger.renew_lease(mine[0][0], lasting=LASTING * SECOND) == self.queue.renew(
+            assert self.ledger.tasks.renew(mine[0][0], lasting=LASTING * SECOND) == self.queue.renew(
                 mine[0][1]
             )
 
     def fail(self, held: int, rest: int | None, counted: bool) -> None:
         if mine := self.claims[-1 - held : len(self.claims) - held]:
             retry_in = None if rest is None else rest * SECOND
-            failed = self.ledger.fail_task(mine[0][0], reason="", retry_in=retry_in, counted=counted)
+            failed = self.ledger.tasks.fail(mine[0][0], reason="", retry_in=retry_in, counted=counted)
             assert failed == self.queue.fail(mine[0][1], rest, counted=counted)
 
     def complete(self, held: int) -> None:
@@ -93,21 +93,21 @@ class Both:
                 assert self.queue.complete(expected)
 
     def make_due(self, bank: str) -> None:
-        assert self.ledger.make_due(bank, KINDS) == self.queue.make_due(bank)
+        assert self.ledger.tasks.make_due(bank, KINDS) == self.queue.make_due(bank)
 
     def check(self) -> None:
         """Both say the same of every task, and of when the next is due."""
         for bank in BANKS:
             found = [
                 (task.key, task.payload, task.state, task.attempts, task.uncounted, task.lease)
-                for task in self.ledger.tasks(bank)
+                for task in self.ledger.tasks.of_bank(bank)
             ]
             assert found == [
                 (task.key, task.payload, task.state, task.attempts, task.uncounted, task.lease)
                 for task in self.queue.tasks
                 if task.bank == bank
             ]
-        due, expected = self.ledger.next_due(KINDS), self.queue.next_due()
+        due, expected = self.ledger.tasks.next_due(KINDS), self.queue.next_due()
         assert due == (None if expected is None else expected * SECOND)
 
 

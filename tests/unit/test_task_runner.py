@@ -66,7 +66,7 @@ class Engine:
         commit(self.ledger, replace(writes, tasks=tasks))
 
     def lease(self) -> Task:
-        task = self.ledger.lease_due(KINDS, lasting=LEASE)
+        task = self.ledger.tasks.lease(KINDS, lasting=LEASE)
         assert task is not None
         return task
 
@@ -86,7 +86,7 @@ class Engine:
     @property
     def task(self) -> Task:
         """The first task there is."""
-        return self.ledger.tasks(BANK)[0]
+        return self.ledger.tasks.of_bank(BANK)[0]
 
 
 @asynccontextmanager
@@ -129,7 +129,7 @@ async def test_a_handler_that_takes_ten_minutes_keeps_its_lease() -> None:
         async def slow(task: Task) -> Settled:
             began = engine.clock.now()
             while engine.clock.now() < began + 10 * MINUTE:
-                taken.append(await engine.workers.write(engine.ledger.lease_due, KINDS, lasting=LEASE))
+                taken.append(await engine.workers.write(engine.ledger.tasks.lease, KINDS, lasting=LEASE))
             return await engine.effect(task)
 
         run = await engine.run(engine.lease(), slow)
@@ -148,7 +148,7 @@ async def test_a_stolen_lease_is_noticed(how: str, caplog: pytest.LogCaptureFixt
 
         async def steal() -> None:
             engine.clock.advance(2 * LEASE)
-            other = await engine.workers.write(engine.ledger.lease_due, KINDS, lasting=LEASE)
+            other = await engine.workers.write(engine.ledger.tasks.lease, KINDS, lasting=LEASE)
             assert other is not None
             assert other.claim == TaskClaim(task.id, 2)
 
@@ -156,7 +156,7 @@ async def test_a_stolen_lease_is_noticed(how: str, caplog: pytest.LogCaptureFixt
             if how == "taken over":
                 await steal()
             else:
-                await engine.workers.write(engine.ledger.drop_bank, BANK)
+                await engine.workers.write(engine.ledger.erasure.drop_bank, BANK)
             try:
                 await asyncio.Event().wait()
             finally:
@@ -182,9 +182,9 @@ async def test_a_late_holder_changes_nothing() -> None:
             run = await run_task(late, handler, engine)
             assert run.failure is not None
             assert engine.task == holder
-            assert engine.ledger.count(BANK) == 0
+            assert engine.ledger.units.count(BANK) == 0
         assert (await run_task(holder, engine.effect, engine)).settled.done == (holder.id,)
-        assert engine.ledger.count(BANK) == 1
+        assert engine.ledger.units.count(BANK) == 1
 
 
 @on_a_loop
@@ -199,14 +199,14 @@ async def test_poison_is_dead_after_twelve_attempts_and_the_others_are_done() ->
 
         order, began = [], engine.clock.now()
         while engine.task.state is not TaskState.DEAD:
-            task = engine.ledger.lease_due(KINDS, lasting=LEASE)
+            task = engine.ledger.tasks.lease(KINDS, lasting=LEASE)
             if task is None:
                 engine.clock.advance(MINUTE)
                 continue
             order.append(task.payload)
             await engine.run(task, handle)
         assert order == ["poison", *(f"u{number}" for number in range(9)), *["poison"] * (MAX_ATTEMPTS - 1)]
-        assert engine.ledger.count(BANK) == 9
+        assert engine.ledger.units.count(BANK) == 9
         rests = sum((retry_delay(attempt) for attempt in range(1, MAX_ATTEMPTS)), timedelta(0))
         assert rests <= engine.clock.now() - began <= rests + MAX_ATTEMPTS * MINUTE
 
@@ -268,7 +268,7 @@ async def test_what_is_being_committed_at_a_stop_stays_committed() -> None:
         running.cancel()
         with suppress(asyncio.CancelledError):
             await running
-        assert (engine.task.state, engine.ledger.count(BANK)) == (TaskState.DONE, 1)
+        assert (engine.task.state, engine.ledger.units.count(BANK)) == (TaskState.DONE, 1)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ async def test_a_ledger_that_is_busy_for_once_costs_no_lease(
 ) -> None:
     """A renewal that fails is made again well before the lease ends."""
     async with opened("u") as engine:
-        renew, calls = engine.ledger.renew_lease, []
+        renew, calls = engine.ledger.tasks.renew, []
         enough, loop = asyncio.Event(), asyncio.get_running_loop()
 
         def busy_at_first(claim: TaskClaim, *, lasting: timedelta) -> bool:
@@ -314,7 +314,7 @@ async def test_a_ledger_that_is_busy_for_once_costs_no_lease(
                 raise LedgerBusy(Path(), None)
             return renew(claim, lasting=lasting)
 
-        monkeypatch.setattr(engine.ledger, "renew_lease", busy_at_first)
+        monkeypatch.setattr(engine.ledger.tasks, "renew", busy_at_first)
 
         async def slow(task: Task) -> Settled:
             await enough.wait()

@@ -65,14 +65,14 @@ class AsyncArchive(BankVerbs):
         return await self._context.tools.workers.write(self._load, checked_file(source, "source", "read"))
 
     def _export(self, target: Path | IO[str]) -> int:
-        rows = self._context.tools.ledger.archive_rows(self._context.name)
+        rows = self._context.tools.ledger.archive.rows(self._context.name)
         with _writing(target) as file, closing(rows):
             return write_archive(file, rows)
 
     def _load(self, source: Path | IO[str]) -> int:
         bank = self._context
         with _reading(source) as file:
-            count = bank.tools.ledger.restore_rows(bank.name, self._matching(read_archive(file)))
+            count = bank.tools.ledger.archive.restore(bank.name, self._matching(read_archive(file)))
         bank.projection.catch_up()
         return count
 

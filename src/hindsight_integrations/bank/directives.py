@@ -47,13 +47,13 @@ class AsyncDirectives(BankVerbs):
             created_at=as_utc(bank.tools.clock.now()),
         )
         return await bank.tools.workers.write(
-            bank.ledger.add_directive, bank.name, given, most=MAX_DIRECTIVES
+            bank.ledger.mental_models.add_directive, bank.name, given, most=MAX_DIRECTIVES
         )
 
     async def list(self) -> Directives:
         """All directives, in the order they were given."""
         bank = self._context
-        return tuple(await bank.tools.workers.read(bank.ledger.directives, bank.name))
+        return tuple(await bank.tools.workers.read(bank.ledger.mental_models.directives, bank.name))
 
     @writes
     async def remove(self, directive_id: str) -> None:
@@ -66,6 +66,6 @@ class AsyncDirectives(BankVerbs):
             InvalidRequest: there is none of that id, or the engine was opened read-only.
         """
         bank, wanted = self._context, checked_id(directive_id, "directive_id") or ""
-        if not await bank.tools.workers.write(bank.ledger.remove_directive, bank.name, wanted):
+        if not await bank.tools.workers.write(bank.ledger.mental_models.remove_directive, bank.name, wanted):
             reason = f"there is no directive {shown(directive_id)}"
             raise InvalidRequest("directive_id", reason, "Pass an id that directives.list() gives.")

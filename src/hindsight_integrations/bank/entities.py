@@ -48,7 +48,7 @@ class AsyncEntities(BankVerbs):
         start = " ".join(checked_words("" if prefix is None else prefix, "prefix").casefold().split())
         most = checked_count(limit, "limit")
         tools = self._context.tools
-        return await tools.workers.read(tools.ledger.list_entities, self._context.name, start, most)
+        return await tools.workers.read(tools.ledger.entities.listed, self._context.name, start, most)
 
     async def observations(self, name: str) -> EntitySummary:
         """What was made of all that the bank knows of an entity: its observations, and the facts each of them stands on.
@@ -121,20 +121,20 @@ class AsyncEntities(BankVerbs):
         """
         ledger, bank = self._context.tools.ledger, self._context.name
         number = checked_count(change_id, "change_id", least=0, most=2**63 - 1)
-        return await self._change(lambda: ledger.undo_entity_change(bank, number))
+        return await self._change(lambda: ledger.entities.undo(bank, number))
 
     async def changes(self) -> Changes:
         """Every merge, split and alias made by hand, oldest first, undone ones included."""
         tools = self._context.tools
-        return await tools.workers.read(tools.ledger.entity_changes, self._context.name)
+        return await tools.workers.read(tools.ledger.entities.changes, self._context.name)
 
     def _observations(self, name: str) -> EntitySummary:
         bank, ledger = self._context.name, self._context.tools.ledger
         with ledger.snapshot(bank) as snapshot:
             entity = entity_named(snapshot, bank, name)
-            observed = snapshot.observed(bank, [entity.id])[entity.id]
-            rows = np.array(sorted(snapshot.row_ids(bank, observed.units).values()), np.int64)
-            units, grounds = snapshot.units(bank, rows), snapshot.grounds_of(bank, rows)
+            observed = snapshot.observations.get(bank, [entity.id])[entity.id]
+            rows = np.array(sorted(snapshot.units.row_ids(bank, observed.units).values()), np.int64)
+            units, grounds = snapshot.units.get(bank, rows), snapshot.observations.grounds_of(bank, rows)
         return EntitySummary(
             entity=entity,
             observations=tuple(units.values()),
@@ -158,7 +158,7 @@ class AsyncEntities(BankVerbs):
             raise InvalidRequest(
                 "merge", f"{shown(keep)} and {shown(merge)} are one already", "Name two entities."
             )
-        return tools.ledger.merge_entities(bank.name, kept, merged, tools.clock.now())
+        return tools.ledger.entities.merge(bank.name, kept, merged, tools.clock.now())
 
     def _split(self, name: str, names: Sequence[str]) -> EntityChange:
         bank, tools = self._context, self._context.tools
@@ -170,24 +170,24 @@ class AsyncEntities(BankVerbs):
                 f"{[*wanted]} are not some of its names {[*entity.names]}",
                 "Name some, not all.",
             )
-        texts = tools.ledger.mention_texts(bank.name, entity.id)
+        texts = tools.ledger.entities.mention_texts(bank.name, entity.id)
         units = tuple(unit for unit, text in texts if normalise_name(text) in wanted)
         # Another id than the name would give, in case an entity of that name and type exists beside this one.
         seed = "\x1e".join(("split", bank.name, entity.id, *wanted))
         split = EntitySplit(entity.id, str(uuid.uuid5(NAMESPACE, seed)), names[0].strip(), wanted, units)
-        return tools.ledger.split_entity(bank.name, split, tools.clock.now())
+        return tools.ledger.entities.split(bank.name, split, tools.clock.now())
 
     def _alias(self, name: str, alias: str) -> EntityChange:
         bank, tools = self._context, self._context.tools
         entity, wanted = entity_named(tools.ledger, bank.name, name), _normalised(alias)
-        others = [found for found in tools.ledger.find_entities(bank.name, wanted) if found.id != entity.id]
+        others = [found for found in tools.ledger.entities.find(bank.name, wanted) if found.id != entity.id]
         if others:
             raise InvalidRequest(
                 "alias",
                 f"{shown(alias)} is the entity {others[0].id}",
                 "Use entities.merge to make them one.",
             )
-        return tools.ledger.alias_entity(bank.name, entity.id, [wanted], tools.clock.now())
+        return tools.ledger.entities.alias(bank.name, entity.id, [wanted], tools.clock.now())
 
 
 def entities_named(ledger: LedgerReader, bank: str, name: str) -> list[Entity]:
@@ -198,7 +198,7 @@ def entities_named(ledger: LedgerReader, bank: str, name: str) -> list[Entity]:
     """
     checked_text(name, "entity", MAX_NAME)
     checked_id(name, "entity")
-    return ledger.find_entities(bank, name) or ledger.find_entities(bank, normalise_name(name))
+    return ledger.entities.find(bank, name) or ledger.entities.find(bank, normalise_name(name))
 
 
 def entity_named(ledger: LedgerReader, bank: str, name: str) -> Entity:

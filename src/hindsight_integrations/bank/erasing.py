@@ -26,14 +26,14 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
         InvalidRequest: the bank holds nothing of that id, or the entity holds names that may be others'.
     """
     ledger = bank.tools.ledger
-    receipt = ledger.erase(bank.name, _decided(bank, erasure))
+    receipt = ledger.erasure.erase(bank.name, _decided(bank, erasure))
     if not receipt.counts:
         _check_found(bank, erasure)
         return receipt
     bank.projection.catch_up()
     healthy = not bank.projection.problems()
     try:
-        scrubbed = ledger.scrub() is Scrub.CLEAN
+        scrubbed = ledger.erasure.scrub() is Scrub.CLEAN
     except LedgerFailed:
         scrubbed = (
             False  # a full disk: the memories are gone, their bytes go at the next erasure or the next open
@@ -47,7 +47,7 @@ def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     Raises:
         InvalidRequest: what the erasure would raise.
     """
-    receipt = bank.tools.ledger.erase(bank.name, _decided(bank, erasure), dry_run=True)
+    receipt = bank.tools.ledger.erasure.erase(bank.name, _decided(bank, erasure), dry_run=True)
     if not receipt.counts:
         _check_found(bank, erasure)
     return replace(receipt, names=(*receipt.names, *erasure.identifiers))
@@ -81,13 +81,13 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
         return replace(erasure, entity=NOBODY, names=(name,), told=told)
     entity = entity_named(ledger, bank.name, erasure.entity)
     if erasure.told:
-        erasure = replace(erasure, told=(*erasure.told, *ledger.exact_names(bank.name, entity.id)))
-    written = Counter(normalise_name(text) for _, text in ledger.mention_texts(bank.name, entity.id))
+        erasure = replace(erasure, told=(*erasure.told, *ledger.entities.exact_names(bank.name, entity.id)))
+    written = Counter(normalise_name(text) for _, text in ledger.entities.mention_texts(bank.name, entity.id))
     if erasure.names:
         wanted = _known(erasure.names, {*entity.names, *written})
         meant = () if {*entity.names, *written} <= set(wanted) else wanted
         return replace(erasure, entity=entity.id, names=meant)
-    exact = ledger.exact_names(bank.name, entity.id)
+    exact = ledger.entities.exact_names(bank.name, entity.id)
     if alike := {name: count for name, count in written.items() if name not in exact}:
         own = {name: written[name] for name in entity.names if name in exact}
         _refuse(entity, own, alike)

@@ -58,7 +58,7 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
             ids, _ = hybrid_search(view, Selection(mask, int(mask.sum())), text, vector, limit=LOOKED_AT)
             return [
                 unit
-                for unit in view.ledger.units(view.bank, np.sort(ids)).values()
+                for unit in view.ledger.units.get(view.bank, np.sort(ids)).values()
                 if unit.kind is not UnitKind.ITEM
             ]
 

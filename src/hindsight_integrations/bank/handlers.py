@@ -84,7 +84,7 @@ async def _expire(context: BankContext, task: Task) -> Settled:
 
     def expire() -> None:
         now = tools.clock.now()
-        tools.ledger.expire_items(context.name, now, [task.claim])
+        tools.ledger.items.expire(context.name, now, [task.claim])
         context.catch_up()
         scrub_many(context)
 

@@ -72,7 +72,7 @@ def _prepared(
 ) -> list[ItemWrite | ItemDelete]:
     """What is to be written; texts that are there already are not embedded again."""
     tools, now = bank.tools, bank.tools.clock.now()
-    known = tools.ledger.item_unit_ids(bank.name, list(last))
+    known = tools.ledger.items.unit_ids(bank.name, list(last))
     units = {
         key: units_of(write, bank.name, now) for key, write in last.items() if isinstance(write, ItemPut)
     }
@@ -102,7 +102,7 @@ def _embedded(units: Sequence[MemoryUnit], bank: BankContext) -> dict[str, UnitW
 
 
 def _commit(bank: BankContext, writes: Sequence[ItemWrite | ItemDelete]) -> None:
-    bank.tools.ledger.write_items(bank.name, writes, bank.tools.clock.now())
+    bank.tools.ledger.items.write(bank.name, writes, bank.tools.clock.now())
     bank.catch_up()
     scrub_many(bank)
 
@@ -110,7 +110,7 @@ def _commit(bank: BankContext, writes: Sequence[ItemWrite | ItemDelete]) -> None
 def expire_items(bank: BankContext) -> int:
     """Erase what has expired, in the ledger and in every index; the files are scrubbed of it in batches. Writer thread only."""
     ledger = bank.tools.ledger
-    expired = ledger.expire_items(bank.name, bank.tools.clock.now())
+    expired = ledger.items.expire(bank.name, bank.tools.clock.now())
     if expired:
         bank.catch_up()
     return expired
@@ -118,19 +118,19 @@ def expire_items(bank: BankContext) -> int:
 
 def scrub_many(bank: BankContext) -> None:
     """Rewrite the files if enough was replaced or deleted. Writer thread only."""
-    if bank.tools.ledger.item_residue(bank.name) >= SCRUB_AFTER:
+    if bank.tools.ledger.items.residue(bank.name) >= SCRUB_AFTER:
         scrub_items(bank)
 
 
 def scrub_items(bank: BankContext) -> None:
     """Rewrite the files, if values or texts were replaced or deleted since the last time. Writer thread only."""
-    if bank.tools.ledger.begin_item_scrub(bank.name):
+    if bank.tools.ledger.items.begin_scrub(bank.name):
         finish_scrub(bank)
 
 
 def forget_items(bank: BankContext, namespace: Namespace, key: str | None) -> int:
     """Erase an item, or with no key all under a prefix, in the ledger, every index and the files. Writer thread only."""
-    forgotten = bank.tools.ledger.forget_items(bank.name, namespace, key)
+    forgotten = bank.tools.ledger.items.forget(bank.name, namespace, key)
     if forgotten:
         finish_scrub(bank)
     return forgotten
@@ -140,6 +140,6 @@ def finish_scrub(bank: BankContext) -> bool:
     """Every index writes what was removed, then the ledger's files are rewritten; whether nothing of it is left."""
     bank.catch_up()
     try:
-        return bank.tools.ledger.scrub() is Scrub.CLEAN and not bank.problems()
+        return bank.tools.ledger.erasure.scrub() is Scrub.CLEAN and not bank.problems()
     except LedgerFailed:
         return False  # a full disk: it is gone from every answer, its bytes go at the next scrub or the next open

@@ -45,7 +45,7 @@ class AsyncItems(BankVerbs):
         """
         wanted = [checked_item_key(key) for key in checked_list(keys, "keys")]
         context, tools = self._context, self._context.tools
-        found = await tools.workers.read(tools.ledger.items, context.name, wanted, tools.clock.now())
+        found = await tools.workers.read(tools.ledger.items.get, context.name, wanted, tools.clock.now())
         if refresh:
             await self._refresh([item for item in found if item])
         return found
@@ -120,7 +120,7 @@ class AsyncItems(BankVerbs):
         """
         labels, tools = checked_namespace(prefix, prefix=True), self._context.tools
         return await tools.workers.read(
-            tools.ledger.item_namespaces, self._context.name, labels, tools.clock.now()
+            tools.ledger.items.namespaces, self._context.name, labels, tools.clock.now()
         )
 
     @writes
@@ -161,7 +161,7 @@ class AsyncItems(BankVerbs):
         tools = self._context.tools
         if mortal and not tools.read_only:
             await tools.workers.write(
-                tools.ledger.refresh_items, self._context.name, mortal, tools.clock.now()
+                tools.ledger.items.refresh, self._context.name, mortal, tools.clock.now()
             )
 
     async def _found(
@@ -181,7 +181,7 @@ class AsyncItems(BankVerbs):
         tools, offset, now = self._context.tools, 0, self._context.tools.clock.now()
         while True:
             rows = await tools.workers.read(
-                tools.ledger.listed_items,
+                tools.ledger.items.listed,
                 self._context.name,
                 prefix,
                 now,
@@ -219,7 +219,7 @@ class AsyncItems(BankVerbs):
         for start in range(0, len(ranking), size):
             page = ranking[start : start + size]
             items = await tools.workers.read(
-                tools.ledger.items_at, self._context.name, [row for row, _ in page], tools.clock.now()
+                tools.ledger.items.at_rows, self._context.name, [row for row, _ in page], tools.clock.now()
             )
             for row, score in page:
                 if row in items:

@@ -48,7 +48,7 @@ def visible(models: Sequence[MentalModel], query: RecallQuery, view: BankView) -
     A text tells of all it stands on, so it may be seen only where all of that may.
     """
     own = [model for model in models if model.text and _passes(frozenset(model.tags), query)]
-    rows = view.ledger.row_ids(view.bank, sorted({unit for model in own for unit in model.based_on}))
+    rows = view.ledger.units.row_ids(view.bank, sorted({unit for model in own for unit in model.based_on}))
     columns = view.columns
     mask = tagged(columns, query.tags, query.tags_match) & in_groups(columns, query.tag_groups)
     seen = dict(zip(rows, columns.allowed(np.array(list(rows.values()), np.int64), mask), strict=True))
@@ -93,7 +93,7 @@ async def mental_model_tools(bank: BankContext) -> MentalModelTools:
 
 async def directives_for(bank: BankContext, query: RecallQuery) -> Sequence[str]:
     """The directives that hold for a question, in the order they were given."""
-    known = await bank.tools.workers.read(bank.ledger.directives, bank.name)
+    known = await bank.tools.workers.read(bank.ledger.mental_models.directives, bank.name)
     return tuple(each.text for each in in_force(known, query.tags))
 
 
@@ -102,7 +102,7 @@ async def mental_models_near(bank: BankContext, query: RecallQuery) -> Sequence[
 
     None of a time that is past: they say what is known now. Where they cannot be compared with the question there are none.
     """
-    known = await bank.tools.workers.read(bank.ledger.mental_models, bank.name)
+    known = await bank.tools.workers.read(bank.ledger.mental_models.all, bank.name)
     if query.as_of is not None or not any(model.text for model in known):
         return ()
     tools = await mental_model_tools(bank)

@@ -135,5 +135,7 @@ class ListingVerbs(BankVerbs):
         bank = self._context.name
         with self._context.tools.ledger.snapshot(bank) as ledger:
             entity = entity_named(ledger, bank, name)
-            rows = ledger.row_ids(bank, [unit for unit, _ in ledger.mention_texts(bank, entity.id)])
+            rows = ledger.units.row_ids(
+                bank, [unit for unit, _ in ledger.entities.mention_texts(bank, entity.id)]
+            )
         return entity.id, np.fromiter(rows.values(), np.int64, len(rows))

@@ -42,15 +42,15 @@ class AsyncMaintenance(BankVerbs):
         context, tools = self._context, self._context.tools
         known = checked_unit_id(unit_id)
         await tools.workers.read(stored_unit, context, known)
-        return list(await tools.workers.read(tools.ledger.unit_edits, context.name, known))
+        return list(await tools.workers.read(tools.ledger.units.edits, context.name, known))
 
     def _reembed(self) -> int:
         context, tools = self._context, self._context.tools
         context.projection.catch_up()
         ids = context.projection.view().columns.ids
-        stored = tools.ledger.units(context.name, ids)
+        stored = tools.ledger.units.get(context.name, ids)
         if len(stored) < len(ids):
-            raise MemoryDamaged(context.name, tools.ledger.damaged(context.name, ids))
+            raise MemoryDamaged(context.name, tools.ledger.units.damaged(context.name, ids))
         units = [stored[int(row)] for row in ids]
         vectors = embed_units(units, tools.embedder)
         tools.ledger.set_embedder(context.name, tools.embedder.identity, ids, vectors)

@@ -67,7 +67,7 @@ class AsyncMentalModels(BankVerbs):
             max_tokens=checked_count(max_tokens, "max_tokens", most=MAX_MODEL_TOKENS),
             created_at=as_utc(bank.tools.clock.now()),
         )
-        create = bank.ledger.create_mental_model
+        create = bank.ledger.mental_models.create
         await bank.tools.workers.write(create, bank.name, made, most=MAX_MENTAL_MODELS)
         return made
 
@@ -92,7 +92,7 @@ class AsyncMentalModels(BankVerbs):
             EmbedderMismatch: another embedder made the bank's vectors.
         """
         bank = self._context
-        known = await bank.tools.workers.read(bank.ledger.mental_models, bank.name)
+        known = await bank.tools.workers.read(bank.ledger.mental_models.all, bank.name)
         if not any(model.refreshed_at for model in known):
             return tuple(known)
         tools = await mental_model_tools(bank)
@@ -136,12 +136,12 @@ class AsyncMentalModels(BankVerbs):
             InvalidRequest: there is none of that name, or the engine was opened read-only.
         """
         bank, model = self._context, await self._named(name)
-        await bank.tools.workers.write(bank.ledger.delete_mental_model, bank.name, model.id)
+        await bank.tools.workers.write(bank.ledger.mental_models.delete, bank.name, model.id)
 
     async def _named(self, name: object) -> MentalModel:
         """The model of a name as the ledger has it, without looking whether it is out of date."""
         bank, wanted = self._context, checked_name(name, "name")
-        for model in await bank.tools.workers.read(bank.ledger.mental_models, bank.name):
+        for model in await bank.tools.workers.read(bank.ledger.mental_models.all, bank.name):
             if wanted in (model.name, model.id):
                 return model
         raise InvalidRequest(

@@ -62,7 +62,7 @@ class AsyncOpinions(BankVerbs):
 
         def listed() -> Opinions:
             with tools.ledger.snapshot(bank) as ledger:
-                logs = ledger.opinions(bank)
+                logs = ledger.opinions.get(bank)
                 name = None if named is None else entity_named(ledger, bank, named).name
             found = (opinion_of(log, as_of=moment, as_of_revision=revision) for log in logs)
             return [
@@ -168,9 +168,9 @@ def _stored(bank: BankContext, opinion_id: str) -> OpinionLog:
         InvalidRequest: there is none.
     """
     with bank.tools.ledger.snapshot(bank.name) as ledger:
-        rows = ledger.row_ids(bank.name, [opinion_id])
-        named = ledger.opinions_of(bank.name, np.fromiter(rows.values(), np.int64, len(rows)))
-        logs = ledger.opinions(bank.name, list(named.values()))
+        rows = ledger.units.row_ids(bank.name, [opinion_id])
+        named = ledger.opinions.of_units(bank.name, np.fromiter(rows.values(), np.int64, len(rows)))
+        logs = ledger.opinions.get(bank.name, list(named.values()))
     if not logs:
         raise InvalidRequest(
             "opinion_id",

@@ -87,7 +87,7 @@ class AsyncProfile(BankVerbs):
     async def history(self) -> Changes:
         """Every change of the profile with the time from which it holds, oldest first; none if it was never set."""
         tools = self._context.tools
-        return tuple(await tools.workers.read(tools.ledger.profile_changes, self._context.name))
+        return tuple(await tools.workers.read(tools.ledger.profiles.changes, self._context.name))
 
     @writes
     async def restore(self, number: int) -> None:
@@ -135,14 +135,14 @@ async def profile_of(bank: BankContext, as_of: object = None) -> BankProfile:
     moment = checked_instant(as_of, "as_of", tools.dates)
     if moment is None:
         return (await tools.workers.read(tools.ledger.bank, bank.name)).profile
-    return await tools.workers.read(tools.ledger.profile_at, bank.name, moment)
+    return await tools.workers.read(tools.ledger.profiles.at, bank.name, moment)
 
 
 def _given(bank: BankContext, profile: BankProfile, since: datetime | None, reason: str) -> None:
     """Make a profile the bank's, unless it is. Writer thread only."""
     now = as_utc(bank.tools.clock.now())
     with bank.tools.ledger.transaction(bank.name) as transaction:
-        newest = transaction.profile_change(bank.name)
+        newest = transaction.profiles.change(bank.name)
         if since is not None:
             _check_since(since, now, newest)
         if profile == (newest.profile if newest else BankProfile()):
@@ -161,7 +161,7 @@ def _check_since(since: datetime, now: datetime, newest: ProfileChange | None) -
 
 def _restored(bank: BankContext, number: int) -> None:
     ledger = bank.tools.ledger
-    change = ledger.profile_change(bank.name, number)
+    change = ledger.profiles.change(bank.name, number)
     if change is None:
         raise InvalidRequest(
             "number", f"there is no change {number}", "Pass one that profile.history() gives."
@@ -171,12 +171,12 @@ def _restored(bank: BankContext, number: int) -> None:
 
 def _history_forgotten(bank: BankContext) -> ForgetReceipt:
     ledger = bank.tools.ledger
-    erased = ledger.forget_profile_history(bank.name)
+    erased = ledger.profiles.forget_history(bank.name)
     counts = {"profile_changes": erased} if erased else {}
     receipt = ForgetReceipt((), (), counts, ledger.revision(bank.name))
     if not erased:
         return receipt
     try:
-        return replace(receipt, files_clean=ledger.scrub() is Scrub.CLEAN)
+        return replace(receipt, files_clean=ledger.erasure.scrub() is Scrub.CLEAN)
     except LedgerFailed:  # a full disk: the bytes go at the next erasure or the next open
         return replace(receipt, files_clean=False)

@@ -203,18 +203,20 @@ class ReadingVerbs(BankVerbs):
         """
         tools = self._context.tools
         return tuple(
-            await tools.workers.read(tools.ledger.validity, self._context.name, checked_unit_id(unit_id))
+            await tools.workers.read(
+                tools.ledger.units.validity, self._context.name, checked_unit_id(unit_id)
+            )
         )
 
     async def count(self) -> int:
         """How many memories the bank holds, those no longer valid included."""
         tools = self._context.tools
-        return await tools.workers.read(tools.ledger.count, self._context.name)
+        return await tools.workers.read(tools.ledger.units.count, self._context.name)
 
 
 def items_at(view: BankView, unit_id: str, moment: datetime | None) -> tuple[MemoryUnit, ...]:
     """The items served with a document at a moment."""
-    rows = np.array(list(view.ledger.row_ids(view.bank, [unit_id]).values()), np.int64)
+    rows = np.array(list(view.ledger.units.row_ids(view.bank, [unit_id]).values()), np.int64)
     served = DocumentItems.at(view.columns, moment).rows_of(rows)
     return tuple(item for items in read_items(served, view.ledger, view.bank).values() for item in items)
 

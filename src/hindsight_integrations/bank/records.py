@@ -133,8 +133,8 @@ class AsyncRecords(BankVerbs):
 
         def listed() -> Categories:
             with tools.ledger.snapshot(bank) as ledger:
-                units = ledger.category_units(bank, known)
-                found = ledger.categories(bank, known)
+                units = ledger.records.category_units(bank, known)
+                found = ledger.records.categories(bank, known)
             return [replace(each, units=units.get((each.kind, each.name), ())) for each in found]
 
         return await tools.workers.read(listed)
@@ -160,7 +160,7 @@ class AsyncRecords(BankVerbs):
             if names[0] == names[1]:
                 reason = f"{shown(keep)} and {shown(merge)} are one already"
                 raise InvalidRequest("merge", reason, "Name two categories.")
-            return ledger.merge_categories(bank, known, *names)
+            return ledger.records.merge_categories(bank, known, *names)
 
         return await self._change(merged)
 
@@ -183,7 +183,7 @@ class AsyncRecords(BankVerbs):
         wanted = [checked_text(each, "spellings", MAX_NAME) for each in checked_list(spellings, "spellings")]
 
         def parted(ledger: Ledger, bank: str) -> RecordCategory:
-            return ledger.split_category(bank, known, _category(ledger, bank, known, name), wanted)
+            return ledger.records.split_category(bank, known, _category(ledger, bank, known, name), wanted)
 
         return await self._change(parted)
 
@@ -235,7 +235,7 @@ def _category(ledger: LedgerReader, bank: str, kind: RecordKind, stated: str) ->
         InvalidRequest: there is none, or several are like it.
     """
     checked_text(stated, "category", MAX_NAME)
-    found = KnownCategories(ledger.categories(bank, kind)).named(stated, kind)
+    found = KnownCategories(ledger.records.categories(bank, kind)).named(stated, kind)
     if len(found) != 1:
         reason = (
             f"{shown(stated)} stands for {', '.join(found)}" if found else f"{shown(stated)} is not known"

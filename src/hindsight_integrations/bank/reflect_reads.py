@@ -82,14 +82,14 @@ def mentioned(view: BankView, name: str, usable: BoolArray) -> Mentioned:
 
 def _names_like(view: BankView, name: str, usable: BoolArray) -> list[str]:
     normal = normalise_name(name)
-    near = view.ledger.entity_candidates(view.bank, [normal], CANDIDATES).get(normal, [])
+    near = view.ledger.entities.candidates(view.bank, [normal], CANDIDATES).get(normal, [])
     return [entity.name for entity in near if _usable_mentions(view, entity, usable)][:MOST_NAMED]
 
 
 def _usable_mentions(view: BankView, entity: Entity, usable: BoolArray) -> frozenset[str]:
     """Ids of the memories that may be used and mention an entity."""
-    written = view.ledger.mention_texts(view.bank, entity.id)
-    rows: Mapping[str, int] = view.ledger.row_ids(view.bank, [unit for unit, _ in written])
+    written = view.ledger.entities.mention_texts(view.bank, entity.id)
+    rows: Mapping[str, int] = view.ledger.units.row_ids(view.bank, [unit for unit, _ in written])
     ids: IntArray = np.fromiter(rows.values(), np.int64, len(rows))
     allowed = view.columns.allowed(ids, usable).tolist()
     return frozenset(unit for unit, may in zip(rows, allowed, strict=True) if may)
@@ -263,12 +263,12 @@ class LimitedReads:
             return await self._context.tools.workers.read(self._served, view, units)
 
     def _served(self, view: BankView, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
-        rows_of = view.ledger.row_ids(view.bank, [unit.id for unit in units])
+        rows_of = view.ledger.units.row_ids(view.bank, [unit.id for unit in units])
         rows = np.array(sorted(rows_of.values()), np.int64)
         standing = set(rows[stood(view, rows, self._query.as_of)].tolist())
         items = DocumentItems.at(view.columns, self._query.as_of)
         documents = documents_among(rows, items, view, self._context.recall_tools().tokens)
-        entities = view.ledger.entities_of(view.bank, rows)
+        entities = view.ledger.entities.of_units(view.bank, rows)
         return tuple(
             RecalledUnit(
                 unit,
@@ -286,10 +286,10 @@ class LimitedReads:
         """The first turns with these words that may be shown, and the valid memories of each."""
         ledger, bank, query = view.ledger, view.bank, self._query
         kept: list[SourceTurn] = []
-        said = ledger.turns_saying(bank, words)
+        said = ledger.turns.saying(bank, words)
         for start in range(0, len(said), TURNS_A_READ):
             places = said[start : start + TURNS_A_READ]
-            turns = ledger.turns(bank, places)
+            turns = ledger.turns.get(bank, places)
             kept += [
                 turns[place]
                 for place in places
@@ -301,11 +301,11 @@ class LimitedReads:
         selected = selection(view.columns, replace(query, types=tuple(FactType)))
         turns_kept = [with_history(turn, view.columns, valid) for turn in kept[:limit]]
         rows = np.array(sorted({row for turn in turns_kept for row in turn.memories}), np.int64)
-        units = ledger.units(bank, rows[view.columns.allowed(rows, selected)])
+        units = ledger.units.get(bank, rows[view.columns.allowed(rows, selected)])
         return [(turn, [units[row] for row in turn.memories if row in units]) for turn in turns_kept]
 
     def _sources(self, view: BankView, unit: MemoryUnit) -> Sources:
-        row = view.ledger.row_ids(view.bank, [unit.id]).get(unit.id)
+        row = view.ledger.units.row_ids(view.bank, [unit.id]).get(unit.id)
         if row is None:
             return Sources()
         rows: IntArray = np.array([row], np.int64)
@@ -314,7 +314,7 @@ class LimitedReads:
         valid = valid_at(view.columns, self._query.as_of)
         turns = {
             (turn.thread, turn.message_id): with_history(turn, view.columns, valid)
-            for made_from in view.ledger.turns_of_units(view.bank, rows).values()
+            for made_from in view.ledger.turns.of_units(view.bank, rows).values()
             for turn in made_from
             if may_show(turn, self._query)
         }
@@ -325,8 +325,8 @@ class LimitedReads:
 
 
 def _units_of(view: BankView, unit_ids: Sequence[str]) -> list[MemoryUnit]:
-    rows = view.ledger.row_ids(view.bank, unit_ids)
-    stored = view.ledger.units(view.bank, np.array(sorted(rows.values()), np.int64))
+    rows = view.ledger.units.row_ids(view.bank, unit_ids)
+    stored = view.ledger.units.get(view.bank, np.array(sorted(rows.values()), np.int64))
     return sorted(stored.values(), key=lambda unit: (unit.began, unit.mentioned_at, unit.id))
 
 
@@ -336,7 +336,7 @@ def _within(turn: SourceTurn, window: Interval | None) -> bool:
 
 def _passage(view: BankView, unit: MemoryUnit) -> str:
     """The passage of a document that a unit was made from; empty for one of a conversation, or if it is damaged."""
-    document = view.ledger.document(view.bank, unit.document_id) if unit.document_id else None
+    document = view.ledger.units.document(view.bank, unit.document_id) if unit.document_id else None
     chunks = document.chunks if document else ()
     return next(
         (

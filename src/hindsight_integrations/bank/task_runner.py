@@ -22,6 +22,7 @@ from hindsight_integrations.errors import (
     StorageError,
     TaskClosed,
 )
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.tasks import TaskQueue
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskKind
@@ -50,7 +51,7 @@ class TaskTools(Protocol):
     """What the runner needs of an engine."""
 
     @property
-    def ledger(self) -> TaskQueue:
+    def ledger(self) -> Ledger:
         """Where the tasks are."""
         ...
 
@@ -96,17 +97,17 @@ async def lease_task(
     besides: Collection[str] = (),
     early: bool = False,
 ) -> Task | None:
-    """Lease the task due longest, or None; see `TaskQueue.lease_due`. Cancelled meanwhile, it gives the lease back."""
+    """Lease the task due longest, or None; see `TaskQueue.lease`. Cancelled meanwhile, it gives the lease back."""
     leasing = asyncio.ensure_future(
         tools.workers.write(
-            tools.ledger.lease_due, tuple(kinds), lasting=lasting, bank=bank, besides=besides, early=early
+            tools.ledger.tasks.lease, tuple(kinds), lasting=lasting, bank=bank, besides=besides, early=early
         )
     )
     try:
         return await asyncio.shield(leasing)
     except asyncio.CancelledError:
         if task := await leasing:  # leased to one who is not there any more
-            await tools.workers.write(give_back, task, tools.ledger)
+            await tools.workers.write(give_back, task, tools.ledger.tasks)
         raise
 
 
@@ -135,7 +136,7 @@ async def run_task(
     """
     if task.attempts > MAX_ATTEMPTS:  # its process was killed each time, so nobody counted it out
         reason = "it was begun too often without an end"
-        await tools.workers.write(tools.ledger.fail_task, task.claim, reason=reason, retry_in=None)
+        await tools.workers.write(tools.ledger.tasks.fail, task.claim, reason=reason, retry_in=None)
         return TaskRun(Settled(failed={task.id: reason}), TaskClosed(task.id))
     work = asyncio.ensure_future(handler(task))
     keeping = asyncio.ensure_future(_keep(task, work, tools, lasting, sleep))
@@ -148,10 +149,10 @@ async def run_task(
             work.cancel()
             await asyncio.wait({work})
             with suppress(EngineClosed, BankNotFound):
-                await tools.workers.write(give_back, task, tools.ledger)
+                await tools.workers.write(give_back, task, tools.ledger.tasks)
     lost = work.cancelled() and not keeping.cancelled() and keeping.exception() is None
     if work.cancelled() and not lost:
-        await tools.workers.write(give_back, task, tools.ledger)
+        await tools.workers.write(give_back, task, tools.ledger.tasks)
         raise asyncio.CancelledError
     error = TaskClosed(task.id) if lost else work.exception()
     if error is None:
@@ -161,9 +162,9 @@ async def run_task(
     return await _failed(task, error, tools)
 
 
-def give_back(task: Task, ledger: TaskQueue) -> None:
+def give_back(task: Task, tasks: TaskQueue) -> None:
     """End a lease as if it had not been: the task is due at once, and has as many attempts as before. Writer thread only."""
-    ledger.fail_task(task.claim, reason=task.reason, retry_in=timedelta(0), counted=False)
+    tasks.fail(task.claim, reason=task.reason, retry_in=timedelta(0), counted=False)
 
 
 async def _keep(
@@ -178,7 +179,7 @@ async def _keep(
     while held:
         await sleep(lasting.total_seconds() / RENEWALS)
         try:
-            held = await tools.workers.write(tools.ledger.renew_lease, task.claim, lasting=lasting)
+            held = await tools.workers.write(tools.ledger.tasks.renew, task.claim, lasting=lasting)
         except StorageError as error:
             logger.warning("the lease of task %d could not be renewed: %s", task.id, type(error).__name__)
     logger.warning(
@@ -206,7 +207,7 @@ async def _failed(task: Task, error: Exception, tools: TaskTools) -> TaskRun:
             asked = min(error.retry_after, LONGEST_DELAY.total_seconds())
             rest = max(rest, timedelta(seconds=asked))
     await tools.workers.write(
-        tools.ledger.fail_task, task.claim, reason=reason, retry_in=rest, counted=counted
+        tools.ledger.tasks.fail, task.claim, reason=reason, retry_in=rest, counted=counted
     )
     if isinstance(error, MalformedOutput):
         settled = replace(settled, tokens_in=error.tokens_in, tokens_out=error.tokens_out)

@@ -23,7 +23,7 @@ class AsyncTasks(BankVerbs):
     async def list(self) -> Tasks:
         """All tasks of the bank with their state, oldest first, those done and dead included."""
         context = self._context
-        return await context.tools.workers.read(context.tools.ledger.tasks, context.name)
+        return await context.tools.workers.read(context.tools.ledger.tasks.of_bank, context.name)
 
     @writes
     async def settle(self) -> Settled:
@@ -66,4 +66,4 @@ class AsyncTasks(BankVerbs):
             InvalidRequest: the engine was opened read-only.
         """
         tools = self._context.tools
-        return await tools.workers.write(tools.ledger.make_due, self._context.name, tuple(TaskKind))
+        return await tools.workers.write(tools.ledger.tasks.make_due, self._context.name, tuple(TaskKind))

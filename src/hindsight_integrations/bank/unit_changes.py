@@ -33,8 +33,8 @@ def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
         MemoryDamaged: it is not what was written.
     """
     ledger = bank.tools.ledger
-    rows = ledger.row_ids(bank.name, [unit_id])
-    stored = ledger.units(bank.name, np.array(list(rows.values()), np.int64))
+    rows = ledger.units.row_ids(bank.name, [unit_id])
+    stored = ledger.units.get(bank.name, np.array(list(rows.values()), np.int64))
     for unit in as_held(stored, ledger, bank.name).values():
         return unit
     if rows:
@@ -82,7 +82,7 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
     edit = UnitEdit(unit, None, None, tuple(changes), records=unit.kind is UnitKind.DOCUMENT_ITEM)
     if changes.keys() & {"text", "occurred"}:
         edit = _with_vector_and_links(bank, edit)
-    bank.tools.ledger.edit_unit(bank.name, edit, bank.tools.clock.now())
+    bank.tools.ledger.units.edit(bank.name, edit, bank.tools.clock.now())
     bank.projection.catch_up()
     return stored_unit(bank, unit_id)
 
@@ -107,8 +107,8 @@ def _as_an_item(unit: MemoryUnit, changes: Mapping[str, Any]) -> MemoryUnit:
 def _grounds(bank: BankContext, unit_id: str) -> tuple[str, ...]:
     """Ids of the facts that an observation was made from; none for any other memory."""
     ledger = bank.tools.ledger
-    rows = np.array(list(ledger.row_ids(bank.name, [unit_id]).values()), np.int64)
-    return next(iter(ledger.grounds_of(bank.name, rows).values()), ())
+    rows = np.array(list(ledger.units.row_ids(bank.name, [unit_id]).values()), np.int64)
+    return next(iter(ledger.observations.grounds_of(bank.name, rows).values()), ())
 
 
 def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
@@ -139,10 +139,10 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
         _check_stands_alone(bank, unit)
         if unit.closed_at is not None:
             return False
-        log = transaction.validity(bank.name, unit_id)
+        log = transaction.units.validity(bank.name, unit_id)
         # A clock behind the conversation must not put the closing before what was said, or restored.
         moments = [unit.mentioned_at, *(next_instant(event.effective_at) for event in log)]
-        (row,) = transaction.row_ids(bank.name, [unit_id]).values()
+        (row,) = transaction.units.row_ids(bank.name, [unit_id]).values()
         items = _items_of(transaction, bank.name, row)
         # Nor before what ended in the same instant: a document comes back with what ended with it alone.
         moments += [next_instant(item.closed_at) for item in items if item.closed_at is not None]
@@ -191,8 +191,8 @@ def restored(bank: BankContext, unit_id: str) -> bool:
         InvalidRequest: the bank has no such memory, or it is an opinion that was reworded.
     """
     with bank.tools.ledger.transaction(bank.name) as transaction:
-        log = transaction.validity(bank.name, unit_id)
-        rows = transaction.row_ids(bank.name, [unit_id])
+        log = transaction.units.validity(bank.name, unit_id)
+        rows = transaction.units.row_ids(bank.name, [unit_id])
         if unit_id not in rows:
             raise InvalidRequest(
                 "unit_id", f"there is no memory {shown(unit_id)}", "Use an id that recall returned."
@@ -213,14 +213,14 @@ def restored(bank: BankContext, unit_id: str) -> bool:
 
 def _items_of(ledger: LedgerReader, bank: str, document: int) -> list[MemoryUnit]:
     """All items of a document (by row id); none for any other memory."""
-    rows = [row for some in ledger.items_of(bank, np.array([document])).values() for row in some]
-    return list(ledger.units(bank, np.array(rows, np.int64)).values()) if rows else []
+    rows = [row for some in ledger.units.items_of(bank, np.array([document])).values() for row in some]
+    return list(ledger.units.get(bank, np.array(rows, np.int64)).values()) if rows else []
 
 
 def _ended_with(ledger: LedgerReader, bank: str, document: int, closing: ValidityEvent) -> list[str]:
     """Ids of the items of a document that the statement ended which ended the document; those removed before are not."""
     items = _items_of(ledger, bank, document)
-    last = {item.id: ledger.validity(bank, item.id)[-1] for item in items if item.closed_at is not None}
+    last = {item.id: ledger.units.validity(bank, item.id)[-1] for item in items if item.closed_at is not None}
     return [
         item
         for item, event in last.items()
@@ -231,8 +231,8 @@ def _ended_with(ledger: LedgerReader, bank: str, document: int, closing: Validit
 
 def _check_newest(ledger: LedgerReader, bank: str, row: int, unit_id: str) -> None:
     """Refuse to restore an opinion's earlier wording beside the one that took its place."""
-    opinions = ledger.opinions_of(bank, np.array([row], np.int64))
-    for log in ledger.opinions(bank, list(opinions.values())):
+    opinions = ledger.opinions.of_units(bank, np.array([row], np.int64))
+    for log in ledger.opinions.get(bank, list(opinions.values())):
         if (newest := log.versions[-1].unit_id) != unit_id:
             raise InvalidRequest(
                 "unit_id",

@@ -285,7 +285,7 @@ async def merge_snippet(
     spent = Merged("")
     for attempt in range(ATTEMPTS):
         ledger, bank = tools.projector.ledger, tools.projector.name
-        changes = await tools.workers.read(ledger.profile_changes, bank)
+        changes = await tools.workers.read(ledger.profiles.changes, bank)
         made = await _merged_into(changes, text, said_at, tools)
         spent = Merged(made.background, spent.tokens_in + made.tokens_in, spent.tokens_out + made.tokens_out)
         try:

@@ -157,7 +157,7 @@ class Draining:
     async def _due(self, kinds: Collection[TaskKind], busy: Collection[str]) -> float | None:
         """Seconds until the next task; None if none waits. A read: who wakes to nothing keeps no writer waiting."""
         tools = self._tools
-        due = await tools.workers.read(tools.ledger.next_due, kinds, besides=busy)
+        due = await tools.workers.read(tools.ledger.tasks.next_due, kinds, besides=busy)
         return None if due is None else due.total_seconds()
 
     def _sleep(self, due: float | None) -> float | None:

@@ -172,7 +172,7 @@ class Engine:
     async def _settle_items(self) -> None:
         """Erase the items of all banks whose time has run out, and scrub the files of what was deleted."""
         tools = self._tools
-        for name in await tools.workers.read(tools.ledger.expired_banks, tools.clock.now()):
+        for name in await tools.workers.read(tools.ledger.items.expired_banks, tools.clock.now()):
             with suppress(BankNotFound):  # forgotten meanwhile
                 header = await tools.workers.read(tools.ledger.bank, name)
                 await settle_items(BankContext(header, self._banks, tools))
@@ -208,8 +208,8 @@ class Engine:
         ledger = self._tools.ledger
         # Indexes first: killed in between, the ledger still knows the bank, and this can be done again.
         with self._banks.forgetting(ledger.bank(name)):
-            held = ledger.drop_bank(name)
-        ledger.scrub()
+            held = ledger.erasure.drop_bank(name)
+        ledger.erasure.scrub()
         self._storage.erase_chats(name)
         return held
 

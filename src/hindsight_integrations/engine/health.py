@@ -110,11 +110,11 @@ def bank_health(tools: Tools, names: Mapping[str, str], banks: OpenBanks, tasks:
             "model": tools.model.name if tools.model else "none",
             "tokens": tools.tokens.name,
         },
-        banks={header.name: (ledger.count(header.name), header.revision) for header in headers},
+        banks={header.name: (ledger.units.count(header.name), header.revision) for header in headers},
         failures=_told({name: projection.problems() for name, projection in opened.items()}),
         rebuilt=_told({name: projection.rebuilt for name, projection in opened.items()}),
         tasks=tasks,
-        latest={header.name: ledger.latest_mention(header.name) for header in headers},
+        latest={header.name: ledger.units.latest_mention(header.name) for header in headers},
     )
 
 
@@ -126,13 +126,13 @@ def task_health(tools: Tools, *, working: bool, last_failure: str) -> TaskHealth
         working: whether its own worker is at it.
         last_failure: what that says of itself.
     """
-    counts = tools.ledger.task_counts()
+    counts = tools.ledger.tasks.counts()
     return TaskHealth(
         worker=tools.worker,
         working=working,
         waiting=counts[TaskState.PENDING] + counts[TaskState.LEASED],
         dead=counts[TaskState.DEAD],
-        next_due=tools.ledger.next_due(able_kinds(tools)),
+        next_due=tools.ledger.tasks.next_due(able_kinds(tools)),
         last_failure=last_failure,
     )
 
@@ -143,7 +143,11 @@ def checked_against_what_was_written(health: Health, tools: Tools) -> Health:
     damaged, failures = {}, dict(health.failures)
     for name in health.banks:
         try:
-            everything = *ledger.damaged(name), *ledger.damaged_vectors(name), *ledger.damaged_items(name)
+            everything = (
+                *ledger.units.damaged(name),
+                *ledger.units.damaged_vectors(name),
+                *ledger.items.damaged(name),
+            )
             found = dict.fromkeys(everything)
         except StorageError as error:  # pages that cannot be read at all
             failures[name] = "; ".join(filter(None, (failures.get(name), str(error))))

@@ -80,6 +80,7 @@ from hindsight_integrations.ledger.tables import (
     units,
     vectors,
 )
+from hindsight_integrations.ledger.tasks import Schedule
 from hindsight_integrations.ledger.units import count_units
 from hindsight_integrations.ledger.values import ArchiveRow, Json
 from hindsight_integrations.model.profile import BankProfile
@@ -209,9 +210,10 @@ _MEMORIES = frozenset(MEMORIES)
 class Archivist:
     """Hands out a whole bank as rows, and takes one in."""
 
-    _database: Database
+    def __init__(self, database: Database, schedule: Schedule) -> None:
+        self._database, self._schedule = database, schedule
 
-    def archive_rows(self, bank: str) -> Generator[ArchiveRow, None, None]:
+    def rows(self, bank: str) -> Generator[ArchiveRow, None, None]:
         """Everything the bank holds, in an order it can be restored in; one consistent snapshot, never all in memory.
 
         To be consumed, or closed, on the thread that began it.
@@ -230,7 +232,7 @@ class Archivist:
                             fields[column] = _leaving(info["holds"], value)
                     yield ArchiveRow(name, fields)
 
-    def restore_rows(self, bank: str, rows: Iterator[ArchiveRow]) -> int:
+    def restore(self, bank: str, rows: Iterator[ArchiveRow]) -> int:
         """Fill an empty bank; returns how many memories. What `rows` raises undoes everything.
 
         Raises:
@@ -254,7 +256,7 @@ class Archivist:
         for kind, batch in _batches(rows):
             load.take(kind, batch)
         load.finish()
-        observe_bank(self._database, connection, bank.id)
+        observe_bank(self._schedule, connection, bank.id)
         return load.memories
 
 

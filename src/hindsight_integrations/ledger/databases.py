@@ -10,7 +10,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext
-from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -117,9 +116,6 @@ class Database:
         read_only: whether `writing` refuses.
         accept_loss: whether the user goes on without what may be found to be missing.
         clock: the ledger's.
-        observing: how long changes of an entity's facts are collected until observations are made of them; None makes none.
-        refreshing: the same until mental models are refreshed by themselves.
-        reinforcing: the same until new facts are assessed as evidence of opinions.
     """
 
     def __init__(
@@ -130,12 +126,8 @@ class Database:
         clock: Clock,
         read_only: bool = False,
         accept_loss: bool = False,
-        observing: timedelta | None = None,
-        refreshing: timedelta = timedelta(0),
-        reinforcing: timedelta = timedelta(0),
     ) -> None:
         self.path, self.read_only, self.accept_loss, self.clock = path, read_only, accept_loss, clock
-        self.observing, self.refreshing, self.reinforcing = observing, refreshing, reinforcing
         self._engine = engine
         self._readers: dict[threading.Thread, Connection] = {}
         self._opening, self._one_writer, self._gate = threading.Lock(), threading.Lock(), Gate()
@@ -292,9 +284,6 @@ class SqliteDatabase(Database):
         read_only: bool = False,
         shared: bool = False,
         accept_loss: bool = False,
-        observing: timedelta | None = None,
-        refreshing: timedelta = timedelta(0),
-        reinforcing: timedelta = timedelta(0),
     ) -> None:
         self._uri, self._lock, self._shared_cache = uri, lock, shared
         self._high_water = HighWaterFile(path) if lock else None
@@ -304,9 +293,6 @@ class SqliteDatabase(Database):
             clock=clock,
             read_only=read_only,
             accept_loss=accept_loss,
-            observing=observing,
-            refreshing=refreshing,
-            reinforcing=reinforcing,
         )
 
     @contextmanager
@@ -427,9 +413,6 @@ class PostgresDatabase(Database):
         url: str,
         *,
         clock: Clock,
-        observing: timedelta | None = None,
-        refreshing: timedelta = timedelta(0),
-        reinforcing: timedelta = timedelta(0),
     ) -> None:
         engine = create_engine(url, poolclass=NullPool, execution_options=_OPTIONS)
         event.listen(engine, "after_cursor_execute", _count_changes)
@@ -437,9 +420,6 @@ class PostgresDatabase(Database):
             Path(engine.url.render_as_string(hide_password=True)),
             engine,
             clock=clock,
-            observing=observing,
-            refreshing=refreshing,
-            reinforcing=reinforcing,
         )
 
     def scrub(self) -> Scrub:

@@ -23,6 +23,7 @@ from hindsight_integrations.ledger.observations import change_facts, move_docume
 from hindsight_integrations.ledger.opinions import enqueue_reinforcement, judge_corrected
 from hindsight_integrations.ledger.records import rewrite_values
 from hindsight_integrations.ledger.rows import (
+    At,
     Target,
     compact_row,
     find_bank,
@@ -32,6 +33,8 @@ from hindsight_integrations.ledger.rows import (
 from hindsight_integrations.ledger.rules import check_known, check_shape
 from hindsight_integrations.ledger.sql import among, insert
 from hindsight_integrations.ledger.tables import links, unit_edits, units, vectors
+from hindsight_integrations.ledger.tasks import Schedule
+from hindsight_integrations.ledger.units import UnitReader
 from hindsight_integrations.ledger.values import UnitEdit
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import to_micros
@@ -51,12 +54,14 @@ _ITEMS = select(units.c.id).where(units.c.head == bindparam("document"))
 _ADD_EDIT = insert(unit_edits)
 
 
-class UnitEditor:
+class UnitEditor(UnitReader):
     """Corrections of units in place."""
 
-    _database: Database
+    def __init__(self, at: At, database: Database, schedule: Schedule) -> None:
+        super().__init__(at)
+        self._database, self._schedule = database, schedule
 
-    def edit_unit(self, bank: str, edit: UnitEdit, made_at: datetime) -> int:
+    def edit(self, bank: str, edit: UnitEdit, made_at: datetime) -> int:
         """Correct a unit in place; returns the new revision. The feed reports its columns, vector and text again.
 
         The old text is not kept; the audit says when and which fields.
@@ -98,9 +103,9 @@ class UnitEditor:
             }
             connection.execute(_ADD_EDIT, entry)
             advance(connection, stored.id, revision)
-            observe_changed(self._database, connection, stored.id, revision)
-            enqueue_refreshes(self._database, connection, stored.id)
-            enqueue_reinforcement(self._database, connection, stored.id)
+            observe_changed(self._schedule, connection, stored.id, revision)
+            enqueue_refreshes(self._schedule, connection, stored.id)
+            enqueue_reinforcement(self._schedule, connection, stored.id)
         return revision
 
 

@@ -20,7 +20,8 @@ from hindsight_integrations.ledger.observations import (
     remove_units,
 )
 from hindsight_integrations.ledger.rows import (
-    BankReads,
+    At,
+    Reader,
     Target,
     entity_from,
     entity_rows,
@@ -50,6 +51,7 @@ from hindsight_integrations.ledger.tables import (
     tasks,
     units,
 )
+from hindsight_integrations.ledger.tasks import Schedule
 from hindsight_integrations.ledger.values import EntitySplit
 from hindsight_integrations.model.entities import Entity, EntityChange, EntityChangeKind, EntityRole
 from hindsight_integrations.model.names import normalise_name
@@ -367,10 +369,10 @@ _OF_UNITS = (
 )
 
 
-class EntityReader(BankReads):
+class EntityReader(Reader):
     """Reads of entities."""
 
-    def entities_named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
+    def named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
         """Entity by normalised name or alias, for those of `names` the bank knows.
 
         Where a name stands for several entities (same name, other type) the key's value is the most mentioned one;
@@ -383,20 +385,20 @@ class EntityReader(BankReads):
                     best[entity[0]] = entity_from(entity[2:])
         return best
 
-    def find_entities(self, bank: str, name: str) -> list[Entity]:
+    def find(self, bank: str, name: str) -> list[Entity]:
         """All entities of that id or exact normalised name, by falling mentions, then id."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "name": name}
             return [entity_from(entity[1:]) for entity in connection.execute(_BY_NAME_OR_ID, values)]
 
-    def list_entities(self, bank: str, prefix: str, limit: int) -> list[Entity]:
+    def listed(self, bank: str, prefix: str, limit: int) -> list[Entity]:
         """Entities having a normalised name that starts with `prefix`, the most mentioned first, then by name."""
         statement = _LIST_OF_PREFIX if prefix else _LIST_OF_BANK
         with self._at(bank) as (connection, row):
             values = {"bank": row, "prefix": prefix, "limit": limit}
             return [entity_from(entity[1:]) for entity in connection.execute(statement, values)]
 
-    def entity_candidates(self, bank: str, names: Sequence[str], limit: int) -> dict[str, list[Entity]]:
+    def candidates(self, bank: str, names: Sequence[str], limit: int) -> dict[str, list[Entity]]:
         """For each normalised name, known entities of that name, sharing a whole token with it, or one edit away.
 
         At most `limit` per name, exact names first, then by shared blocks, then by mentions, then by id. A token that
@@ -423,7 +425,7 @@ class EntityReader(BankReads):
             candidates[name] = [entity_from(rows[row][1:]) for *_, row in ranked[: max(limit, 0)]]
         return candidates
 
-    def entity_neighbours(self, bank: str, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
+    def neighbours(self, bank: str, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
         """For each entity the normalised names it was lately mentioned with, at most 50 (paper eq. 2, co-occurrence).
 
         Entities never mentioned with another are left out, unknown ones too.
@@ -437,7 +439,7 @@ class EntityReader(BankReads):
                     others += json.loads(names)[:1]
         return {entity_id: frozenset(others) for entity_id, others in met.items() if others}
 
-    def entities_of(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
+    def of_units(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
         """The entities each unit (by row id) mentions, by name; units without any are left out."""
         by_unit: dict[int, list[Entity]] = defaultdict(list)
         read: dict[int, Entity] = {}  # an entity that many units mention is read once
@@ -450,7 +452,7 @@ class EntityReader(BankReads):
                 by_unit[unit].append(read[entity])
         return dict(by_unit)
 
-    def entity_rows(self, bank: str, entity_ids: Sequence[str]) -> dict[str, int]:
+    def row_ids(self, bank: str, entity_ids: Sequence[str]) -> dict[str, int]:
         """Row ids of entities, as the graph names them."""
         with self._at(bank) as (connection, row):
             return entity_rows(connection, row, entity_ids)
@@ -469,7 +471,7 @@ class EntityReader(BankReads):
             (entity,) = connection.execute(_BY_IDS, {"bank": row, "ids": [entity_id]})
             return exact_names(entity_id, entity.name, logged_changes(connection, row))
 
-    def entity_changes(self, bank: str) -> list[EntityChange]:
+    def changes(self, bank: str) -> list[EntityChange]:
         """Every merge, split and alias made by hand, oldest first, undone ones included."""
         with self._at(bank) as (connection, row):
             return [change.public() for change in logged_changes(connection, row)]
@@ -616,12 +618,14 @@ class _Editor:
 _MARK_UNDONE = update(entity_changes).values(undone=1).where(entity_changes.c.id == bindparam("change"))
 
 
-class EntityEditor:
+class EntityEditor(EntityReader):
     """Merges, splits and aliases of entities, each with a log row from which it can be undone."""
 
-    _database: Database
+    def __init__(self, at: At, database: Database, schedule: Schedule) -> None:
+        super().__init__(at)
+        self._database, self._schedule = database, schedule
 
-    def merge_entities(self, bank: str, keep: str, merged: str, made_at: datetime) -> EntityChange:
+    def merge(self, bank: str, keep: str, merged: str, made_at: datetime) -> EntityChange:
         """Move all names and mentions of one entity (by id) to another; the merged one is removed.
 
         What was made of the facts of either goes; so it does when an entity is split, or either is undone.
@@ -651,7 +655,7 @@ class EntityEditor:
             editor.recount(target)
             return self._logged(editor, EntityChangeKind.MERGE, moved, made_at)
 
-    def split_entity(self, bank: str, split: EntitySplit, made_at: datetime) -> EntityChange:
+    def split(self, bank: str, split: EntitySplit, made_at: datetime) -> EntityChange:
         """Make a new entity, of the same type, of some names and mentions of another."""
         with self._database.writing() as connection:
             editor = _Editor(connection, bank)
@@ -667,9 +671,7 @@ class EntityEditor:
             )
             return self._logged(editor, EntityChangeKind.SPLIT, moved, made_at)
 
-    def alias_entity(
-        self, bank: str, entity_id: str, names: Sequence[str], made_at: datetime
-    ) -> EntityChange:
+    def alias(self, bank: str, entity_id: str, names: Sequence[str], made_at: datetime) -> EntityChange:
         """Give an entity further normalised names."""
         with self._database.writing() as connection:
             editor = _Editor(connection, bank)
@@ -680,7 +682,7 @@ class EntityEditor:
             moved = Moved(entity_id, names=new, other_names=tuple(names))
             return editor.log(EntityChangeKind.ALIAS, moved, made_at)
 
-    def undo_entity_change(self, bank: str, change_id: int) -> EntityChange:
+    def undo(self, bank: str, change_id: int) -> EntityChange:
         """Put back what a change did; mentions retained since stay where they are.
 
         Raises:
@@ -702,7 +704,7 @@ class EntityEditor:
             connection.execute(_MARK_UNDONE, {"change": change_id})
             set_graph_epoch(connection, editor.bank, editor.revision)
             advance(connection, editor.bank, editor.revision)
-            observe_changed(self._database, connection, editor.bank, editor.revision)
+            observe_changed(self._schedule, connection, editor.bank, editor.revision)
             return change.as_undone().public()
 
     def _logged(
@@ -710,7 +712,7 @@ class EntityEditor:
     ) -> EntityChange:
         """The change, logged, and a task for each entity whose facts it changed."""
         change = editor.log(kind, moved, made_at)
-        observe_changed(self._database, editor.connection, editor.bank, editor.revision)
+        observe_changed(self._schedule, editor.connection, editor.bank, editor.revision)
         return change
 
 

@@ -77,7 +77,7 @@ from hindsight_integrations.ledger.tables import (
     validity_events,
     vectors,
 )
-from hindsight_integrations.ledger.tasks import take_back
+from hindsight_integrations.ledger.tasks import Schedule, take_back
 from hindsight_integrations.ledger.units import count_memories
 from hindsight_integrations.ledger.values import Json, Scrub
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
@@ -630,7 +630,8 @@ class _Foreseen(Exception):
 class Eraser:
     """Erasure for good."""
 
-    _database: Database
+    def __init__(self, database: Database, schedule: Schedule) -> None:
+        self._database, self._schedule = database, schedule
 
     def erase(self, bank: str, erasure: Erasure, *, dry_run: bool = False) -> ForgetReceipt:
         """Erase the chosen units with all that derives from them.
@@ -663,9 +664,9 @@ class Eraser:
             row = find_bank(connection, bank)
             receipt = _erased(connection, row, erasure, self._database.clock.now())
             if receipt.revision > row.revision:
-                observe_changed(self._database, connection, row.id, receipt.revision)
-                enqueue_refreshes(self._database, connection, row.id)
-                enqueue_reinforcement(self._database, connection, row.id)
+                observe_changed(self._schedule, connection, row.id, receipt.revision)
+                enqueue_refreshes(self._schedule, connection, row.id)
+                enqueue_reinforcement(self._schedule, connection, row.id)
             if dry_run:
                 raise _Foreseen
         if dry_run:

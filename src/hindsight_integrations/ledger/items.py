@@ -15,7 +15,7 @@ from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.records import digest
-from hindsight_integrations.ledger.rows import BankReads, Row, Target, fetched, find_bank, unit_rows
+from hindsight_integrations.ledger.rows import At, Reader, Row, Target, fetched, find_bank, unit_rows
 from hindsight_integrations.ledger.rules import check_shape
 from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
@@ -135,10 +135,10 @@ _DELETE_DONE = delete(tasks).where(*_expiry_tasks, tasks.c.state == TaskState.DO
 SOONEST = timedelta(seconds=1)  # items that expire together go together; what has expired is hidden anyway
 
 
-class ItemReader(BankReads):
+class ItemReader(Reader):
     """Reads of items."""
 
-    def items(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> list[Item | None]:
+    def get(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> list[Item | None]:
         """The item of each key, or None."""
         with self._at(bank) as (connection, row):
             rows = [
@@ -149,13 +149,13 @@ class ItemReader(BankReads):
         by_key = {(item.namespace, item.key): item for _, item in _sound(bank, rows)}
         return [by_key.get((tuple(namespace), key)) for namespace, key in keys]
 
-    def items_at(self, bank: str, rows: Sequence[int], now: datetime) -> dict[int, Item]:
+    def at_rows(self, bank: str, rows: Sequence[int], now: datetime) -> dict[int, Item]:
         """Items by row id; unknown ones are left out."""
         with self._at(bank) as (connection, row):
             values = {"rows": rows, "of": row, "now": to_micros(now)}
             return dict(_sound(bank, fetched(connection, _BY_ROWS, values)))
 
-    def listed_items(
+    def listed(
         self,
         bank: str,
         prefix: Namespace,
@@ -179,18 +179,18 @@ class ItemReader(BankReads):
             values = {**_under(prefix, row), "now": to_micros(now), "limit": limit, "offset": offset}
             return _sound(bank, fetched(connection, _LISTINGS[searchable], values))
 
-    def damaged_items(self, bank: str) -> tuple[str, ...]:
+    def damaged(self, bank: str) -> tuple[str, ...]:
         """Key and namespace of the items that are not what was written, expired ones included. Reads all of them."""
         with self._at(bank) as (connection, row):
             return damaged_items(connection, row)
 
-    def item_namespaces(self, bank: str, prefix: Namespace, now: datetime) -> list[Namespace]:
+    def namespaces(self, bank: str, prefix: Namespace, now: datetime) -> list[Namespace]:
         """Namespaces with at least one item that begin with these labels, in order."""
         with self._at(bank) as (connection, row):
             texts = connection.execute(_NAMESPACES, {**_under(prefix, row), "now": to_micros(now)}).scalars()
             return sorted(map(namespace_from, texts))
 
-    def item_unit_ids(self, bank: str, keys: Sequence[ItemKey]) -> frozenset[str]:
+    def unit_ids(self, bank: str, keys: Sequence[ItemKey]) -> frozenset[str]:
         """Ids of the units that are texts of these items, expired ones included."""
         with self._at(bank) as (connection, row):
             return frozenset(
@@ -293,12 +293,14 @@ def enqueue_expiry(connection: Connection, bank: int, clock: datetime, now: date
     enqueue(connection, bank, [TaskWrite(TaskKind.EXPIRE_ITEMS, "{}", delay)], clock)
 
 
-class ItemWriter:
+class ItemWriter(ItemReader):
     """What changes items, each call a transaction. The revision rises where units come or go."""
 
-    _database: Database
+    def __init__(self, at: At, database: Database) -> None:
+        super().__init__(at)
+        self._database = database
 
-    def write_items(self, bank: str, writes: Sequence[ItemWrite | ItemDelete], now: datetime) -> int:
+    def write(self, bank: str, writes: Sequence[ItemWrite | ItemDelete], now: datetime) -> int:
         """Put and delete, each key at most once, all or nothing; returns the bank's revision.
 
         A put keeps `created_at` of the item it takes the place of, unless that has expired. Units that are its texts no
@@ -329,13 +331,13 @@ class ItemWriter:
             )
             return target.revision
 
-    def refresh_items(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> int:
+    def refresh(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> int:
         """Restart the time to live of these items; how many have one."""
         with self._database.writing() as connection:
             named = _by_namespace(find_bank(connection, bank).id, keys)
             return run_many(connection, _REFRESH, [{**values, "now": to_micros(now)} for values in named])
 
-    def expire_items(self, bank: str, now: datetime, claims: Collection[TaskClaim] = ()) -> int:
+    def expire(self, bank: str, now: datetime, claims: Collection[TaskClaim] = ()) -> int:
         """Delete what has expired, complete these tasks, and enqueue the next; returns how many were deleted.
 
         Raises:
@@ -351,7 +353,7 @@ class ItemWriter:
             enqueue_expiry(connection, row.id, clock, now)
             return len(expired)
 
-    def forget_items(self, bank: str, namespace: Namespace, key: str | None) -> int:
+    def forget(self, bank: str, namespace: Namespace, key: str | None) -> int:
         """Delete an item, or with no key all under a prefix, as an erasure: the files are to be scrubbed; returns how many."""
         with self._database.writing() as connection:
             row = find_bank(connection, bank)
@@ -366,12 +368,12 @@ class ItemWriter:
                 _begin_scrub(target)
             return len(rows)
 
-    def item_residue(self, bank: str) -> int:
+    def residue(self, bank: str) -> int:
         """How many values and texts were deleted or replaced since the files were last scrubbed of them."""
         with self._database.reading() as connection:
             return _residue(connection, find_bank(connection, bank).id)
 
-    def begin_item_scrub(self, bank: str) -> bool:
+    def begin_scrub(self, bank: str) -> bool:
         """Make the indexes write what was removed, and have `scrub` made up for after a kill; False if there is no residue."""
         with self._database.writing() as connection:
             row = find_bank(connection, bank)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -31,7 +30,7 @@ from hindsight_integrations.ledger.mental_models import (
     changes_facts,
     enqueue_refreshes,
 )
-from hindsight_integrations.ledger.observations import ObservationReader, observe_changed
+from hindsight_integrations.ledger.observations import ObservationReader, observe_changed, observe_unobserved
 from hindsight_integrations.ledger.opening import (
     IndexMarks,
     no_index_marks,
@@ -44,7 +43,7 @@ from hindsight_integrations.ledger.opinions import (
     enqueue_reinforcement,
 )
 from hindsight_integrations.ledger.profile_changes import ProfileReader, ProfileWriter
-from hindsight_integrations.ledger.records import CategoryEditor, RecordReader
+from hindsight_integrations.ledger.records import RecordEditor, RecordReader
 from hindsight_integrations.ledger.rows import (
     BankRow,
     fields_text,
@@ -55,8 +54,8 @@ from hindsight_integrations.ledger.rows import (
 from hindsight_integrations.ledger.rules import bank_key, check_vectors
 from hindsight_integrations.ledger.sql import insert, run_many
 from hindsight_integrations.ledger.tables import banks, units
-from hindsight_integrations.ledger.tasks import TaskQueue
-from hindsight_integrations.ledger.turns import ThreadReader, TurnReader
+from hindsight_integrations.ledger.tasks import Schedule, TaskQueue
+from hindsight_integrations.ledger.turns import TurnReader
 from hindsight_integrations.ledger.units import UnitReader
 from hindsight_integrations.ledger.values import BankHeader, Receipt
 from hindsight_integrations.model.embedder import EmbedderIdentity
@@ -68,23 +67,22 @@ from hindsight_integrations.ports.clock import Clock, SystemClock
 IN_MEMORY: Literal[":memory:"] = ":memory:"
 
 
-class LedgerReader(
-    UnitReader,
-    RecordReader,
-    EntityReader,
-    ObservationReader,
-    OpinionReader,
-    ProfileReader,
-    MentalModelReader,
-    ThreadReader,
-    ItemReader,
-    TurnReader,
-):
-    """Reads of one bank, bounded by their arguments. Row ids are int64 and never reused, forgotten ones included.
+class LedgerReader:
+    """Reads of one bank, by noun, bounded by their arguments. Row ids are int64 and never reused, forgotten ones included.
 
     Raises:
         BankNotFound: by every method, where there is no such bank.
     """
+
+    units: UnitReader
+    entities: EntityReader
+    records: RecordReader
+    observations: ObservationReader
+    opinions: OpinionReader
+    mental_models: MentalModelReader
+    profiles: ProfileReader
+    turns: TurnReader
+    items: ItemReader
 
     def snapshot(self, bank: str) -> AbstractContextManager[LedgerReader]:
         """Several reads of one state of the bank; within a snapshot or a transaction, of its state."""
@@ -96,9 +94,14 @@ class Snapshot(LedgerReader):
 
     def __init__(self, connection: Connection, row: BankRow, bank: str) -> None:
         self._connection, self._rows = connection, {bank: row.id}
+        at = self._at
+        self.units, self.entities, self.records = UnitReader(at), EntityReader(at), RecordReader(at)
+        self.observations, self.opinions = ObservationReader(at), OpinionReader(at)
+        self.mental_models, self.profiles = MentalModelReader(at), ProfileReader(at)
+        self.turns, self.items = TurnReader(at), ItemReader(at)
 
     def snapshot(self, bank: str) -> AbstractContextManager[Snapshot]:  # noqa: ARG002 - of any reader
-        """Several reads of one state of the bank; within a snapshot or a transaction, of its state."""
+        """This snapshot: it stands at one state already."""
         return nullcontext(self)
 
     def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
@@ -113,10 +116,10 @@ class Transaction(Snapshot):
     All reads of the bank and `feed` show the same state. Left without a commit, or by an exception, it changes nothing.
     """
 
-    def __init__(self, database: Database, connection: Connection, bank: str) -> None:
+    def __init__(self, database: Database, schedule: Schedule, connection: Connection, bank: str) -> None:
         self._feed = Feed(connection, bank, database)
         super().__init__(connection, self._feed.bank, bank)
-        self._database, self._bank, self._done = database, bank, False
+        self._database, self._schedule, self._bank, self._done = database, schedule, bank, False
 
     @property
     def feed(self) -> Feed:
@@ -153,27 +156,16 @@ class Transaction(Snapshot):
             receipt = commit(connection, self._feed.bank, writes, self._database.clock.now())
             if receipt.revision > writes.expected_revision:
                 bank = self._feed.bank.id
-                observe_changed(self._database, connection, bank, receipt.revision)
+                observe_changed(self._schedule, connection, bank, receipt.revision)
                 if changes_facts(writes):
-                    enqueue_refreshes(self._database, connection, bank)
+                    enqueue_refreshes(self._schedule, connection, bank)
                 if brings_evidence(writes):
-                    enqueue_reinforcement(self._database, connection, bank)
+                    enqueue_reinforcement(self._schedule, connection, bank)
         self._done = True
         return receipt
 
 
-class Ledger(
-    LedgerReader,
-    Eraser,
-    ItemWriter,
-    UnitEditor,
-    EntityEditor,
-    CategoryEditor,
-    Archivist,
-    ProfileWriter,
-    MentalModelWriter,
-    TaskQueue,
-):
+class Ledger(LedgerReader):
     """The durable record: its banks, and how to read, follow and write one. Everything else can be rebuilt from it.
 
     In `<data directory>/ledger.sqlite`, or in memory. Reads are safe from any thread and never wait for a writer's decision.
@@ -188,8 +180,28 @@ class Ledger(
         EngineClosed: by every method, after `close`.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    units: UnitEditor
+    entities: EntityEditor
+    records: RecordEditor
+    mental_models: MentalModelWriter
+    profiles: ProfileWriter
+    items: ItemWriter
+
+    def __init__(self, database: Database, schedule: Schedule | None = None) -> None:
+        self._database, self._schedule = database, schedule or Schedule(database.clock)
+        at, schedule = self._at, self._schedule
+        self.units = UnitEditor(at, database, schedule)
+        self.entities = EntityEditor(at, database, schedule)
+        self.records = RecordEditor(at, database)
+        self.observations = ObservationReader(at)
+        self.opinions = OpinionReader(at)
+        self.mental_models = MentalModelWriter(at, database, schedule)
+        self.profiles = ProfileWriter(at, database)
+        self.turns = TurnReader(at)
+        self.items = ItemWriter(at, database)
+        self.tasks = TaskQueue(database)
+        self.erasure = Eraser(database, schedule)
+        self.archive = Archivist(database, schedule)
 
     @classmethod
     def open(
@@ -226,32 +238,22 @@ class Ledger(
             LedgerFailed: the file is damaged or not a ledger.
             InvalidRequest: a read-only ledger in memory.
         """
-        if path != IN_MEMORY:
-            open_it = (
-                open_for_reading
-                if read_only
-                else partial(
-                    open_for_writing, observing=observing, refreshing=refreshing, reinforcing=reinforcing
-                )
-            )
-            time = clock or SystemClock()
-            return cls(open_it(Path(path), accept_loss=accept_loss, index_marks=index_marks, clock=time))
-        if read_only:
-            raise InvalidRequest("read_only", "a ledger in memory starts empty", "Open it for writing.")
-        # A database of its own that no other engine can see; it ends with `close`.
-        uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
-        time = clock or SystemClock()
-        return cls(
-            SqliteDatabase(
-                Path(IN_MEMORY),
-                uri,
-                clock=time,
-                shared=True,
-                observing=observing,
-                refreshing=refreshing,
-                reinforcing=reinforcing,
-            )
-        )
+        clock = clock or SystemClock()
+        schedule = Schedule(clock, observing, refreshing, reinforcing)
+        if path == IN_MEMORY:
+            if read_only:
+                raise InvalidRequest("read_only", "a ledger in memory starts empty", "Open it for writing.")
+            # A database of its own that no other engine can see; it ends with `close`.
+            uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
+            return cls(SqliteDatabase(Path(IN_MEMORY), uri, clock=clock, shared=True), schedule)
+        open_it = open_for_reading if read_only else open_for_writing
+        database = open_it(Path(path), accept_loss=accept_loss, index_marks=index_marks, clock=clock)
+        if not read_only:
+            with ExitStack() as undo:
+                undo.callback(database.close)
+                observe_unobserved(schedule, database)
+                undo.pop_all()
+        return cls(database, schedule)
 
     def close(self) -> None:
         """Release the storage and its lock. Idempotent."""
@@ -349,7 +351,7 @@ class Ledger(
     def transaction(self, bank: str) -> Iterator[Transaction]:
         """Hold a bank against other writers, to decide on it and commit. No model is called inside."""
         with self._database.deciding() as connection:
-            yield Transaction(self._database, connection, bank)
+            yield Transaction(self._database, self._schedule, connection, bank)
 
     @contextmanager
     def _at(self, bank: str) -> Iterator[tuple[Connection, int]]:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, func, o
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.databases import Database
-from hindsight_integrations.ledger.rows import BankReads, find_bank, is_fact
+from hindsight_integrations.ledger.rows import At, Reader, find_bank, is_fact
 from hindsight_integrations.ledger.sql import among, insert, run_many
 from hindsight_integrations.ledger.tables import (
     banks,
@@ -22,7 +22,7 @@ from hindsight_integrations.ledger.tables import (
     units,
     validity_events,
 )
-from hindsight_integrations.ledger.tasks import KEYED, enqueue_keys
+from hindsight_integrations.ledger.tasks import KEYED, Schedule, enqueue_keys
 from hindsight_integrations.model.directives import Directive
 from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
 from hindsight_integrations.model.tasks import TaskKind, TaskWrite
@@ -141,27 +141,27 @@ def changes_facts(writes: WriteSet) -> bool:
     return bool(writes.events) or any(write.unit.fact_type in OBSERVED_NETWORKS for write in writes.units)
 
 
-def enqueue_refreshes(database: Database, connection: Connection, bank: int) -> None:
+def enqueue_refreshes(schedule: Schedule, connection: Connection, bank: int) -> None:
     """Enqueue the models of a bank that refresh automatically.
 
     Args:
-        database: the ledger's, with its clock and how long changes are collected.
+        schedule: when the tasks fall due.
         connection: the writer, inside the transaction that changes facts.
         bank: row id of the bank.
     """
-    _enqueue(database, connection, bank, connection.execute(_AUTOMATIC, {"of": bank}).scalars())
+    _enqueue(schedule, connection, bank, connection.execute(_AUTOMATIC, {"of": bank}).scalars())
 
 
-def _enqueue(database: Database, connection: Connection, bank: int, models: Iterable[str]) -> None:
-    delay = database.refreshing
+def _enqueue(schedule: Schedule, connection: Connection, bank: int, models: Iterable[str]) -> None:
+    delay = schedule.refreshing
     writes = [TaskWrite(TaskKind.REFRESH_MODEL, NO_PAYLOAD, delay, key=model) for model in models]
-    enqueue_keys(connection, bank, writes, database.clock.now())
+    enqueue_keys(connection, bank, writes, schedule.clock.now())
 
 
-class MentalModelReader(BankReads):
+class MentalModelReader(Reader):
     """Reads of mental models and directives."""
 
-    def mental_models(self, bank: str) -> list[MentalModel]:
+    def all(self, bank: str) -> list[MentalModel]:
         """All of them, by name. One that is `withdrawn` has no text; `stale` is false: that is not the ledger's to judge."""
         with self._at(bank) as (connection, row):
             models = connection.execute(_MODELS, {"of": row}).all()
@@ -187,12 +187,14 @@ class MentalModelReader(BankReads):
             return np.array(connection.execute(_CHANGED_FACTS, values).scalars().all(), np.int64)
 
 
-class MentalModelWriter:
+class MentalModelWriter(MentalModelReader):
     """Creates and deletes mental models and directives; a transaction each, none raises the revision."""
 
-    _database: Database
+    def __init__(self, at: At, database: Database, schedule: Schedule) -> None:
+        super().__init__(at)
+        self._database, self._schedule = database, schedule
 
-    def create_mental_model(self, bank: str, model: MentalModel, *, most: int) -> None:
+    def create(self, bank: str, model: MentalModel, *, most: int) -> None:
         """Keep a standing question, without an answer; one that is refreshed by itself is enqueued.
 
         Args:
@@ -225,9 +227,9 @@ class MentalModelWriter:
             }
             connection.execute(_NEW_MODEL, values)
             if model.trigger is RefreshTrigger.AUTO:
-                _enqueue(self._database, connection, row, [model.id])
+                _enqueue(self._schedule, connection, row, [model.id])
 
-    def delete_mental_model(self, bank: str, model_id: str) -> bool:
+    def delete(self, bank: str, model_id: str) -> bool:
         """Delete a mental model with its text and its task; False if there is none."""
         with self._database.writing() as connection:
             values = {"of": find_bank(connection, bank).id, "model": model_id}

@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.databases import Database
-from hindsight_integrations.ledger.rows import BankReads, Target, entity_rows, is_fact, unit_rows
+from hindsight_integrations.ledger.rows import Reader, Target, entity_rows, is_fact, unit_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
@@ -43,7 +43,7 @@ from hindsight_integrations.ledger.tables import (
     unobserved,
     validity_events,
 )
-from hindsight_integrations.ledger.tasks import enqueue_keys
+from hindsight_integrations.ledger.tasks import Schedule, enqueue_keys
 from hindsight_integrations.ledger.values import Observed
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.units import FactType
@@ -69,27 +69,27 @@ _WITHOUT_TASK = _WAITING.where(
 )
 
 
-def observe_changed(database: Database, connection: Connection, bank: int, revision: int) -> None:
+def observe_changed(schedule: Schedule, connection: Connection, bank: int, revision: int) -> None:
     """Enqueue the entities whose facts this revision changes; a ledger that enqueues none notes that they wait.
 
     Args:
-        database: the ledger's, with its clock and how long changes are collected.
+        schedule: when the tasks fall due.
         connection: the writer, inside the transaction that makes the revision.
         bank: row id of the bank.
         revision: the one being made.
     """
     keys = connection.scalars(_CHANGED, {"bank": bank, "revision": revision}).all()
-    _enqueue(database, connection, bank, keys)
+    _enqueue(schedule, connection, bank, keys)
 
 
-def observe_bank(database: Database, connection: Connection, bank: int) -> None:
+def observe_bank(schedule: Schedule, connection: Connection, bank: int) -> None:
     """Enqueue the entities of a bank that wait and have no task, as after an archive came in."""
-    _enqueue(database, connection, bank, connection.scalars(_WITHOUT_TASK, {"bank": bank}).all())
+    _enqueue(schedule, connection, bank, connection.scalars(_WITHOUT_TASK, {"bank": bank}).all())
 
 
-def observe_unobserved(database: Database) -> None:
+def observe_unobserved(schedule: Schedule, database: Database) -> None:
     """The same of all banks with changes that enqueued nobody; for who opens the ledger."""
-    if database.observing is None:
+    if schedule.observing is None:
         return
     with database.reading() as connection:
         banks = connection.scalars(select(unobserved.c.bank)).all()
@@ -97,17 +97,17 @@ def observe_unobserved(database: Database) -> None:
         return
     with database.writing() as connection:
         for bank in banks:
-            observe_bank(database, connection, bank)
+            observe_bank(schedule, connection, bank)
         connection.execute(delete(unobserved))
 
 
-def _enqueue(database: Database, connection: Connection, bank: int, keys: Sequence[str]) -> None:
+def _enqueue(schedule: Schedule, connection: Connection, bank: int, keys: Sequence[str]) -> None:
     if not keys:
         return
-    if database.observing is None:
+    if schedule.observing is None:
         connection.execute(insert(unobserved).on_conflict_do_nothing(), {"bank": bank})
         return
-    now, delay = database.clock.now(), database.observing
+    now, delay = schedule.clock.now(), schedule.observing
     writes = [TaskWrite(TaskKind.OBSERVE, NO_PAYLOAD, delay, key=key) for key in keys]
     enqueue_keys(connection, bank, writes, now)
 
@@ -151,7 +151,7 @@ _FACTS_UNDER = (
 )
 
 
-class ObservationReader(BankReads):
+class ObservationReader(Reader):
     """Reads of observations."""
 
     def entity_facts(self, bank: str, entity_id: str) -> IntArray:
@@ -160,7 +160,7 @@ class ObservationReader(BankReads):
             facts = connection.scalars(_FACTS_OF, {"bank": row, "entity": entity_id})
             return np.fromiter(facts, np.int64)
 
-    def observed(self, bank: str, entity_ids: Sequence[str]) -> dict[str, Observed]:
+    def get(self, bank: str, entity_ids: Sequence[str]) -> dict[str, Observed]:
         """What was made of these entities. A list of facts left out that damage made unreadable counts as empty."""
         with self._at(bank) as (connection, row):
             known = connection.execute(_ENTITIES, {"bank": row, "ids": entity_ids}).all()

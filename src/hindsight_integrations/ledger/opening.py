@@ -7,7 +7,6 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -24,7 +23,6 @@ from hindsight_integrations.ledger.databases import (
 )
 from hindsight_integrations.ledger.locks import DirectoryLock
 from hindsight_integrations.ledger.losses import HighWater, HighWaterFile, Loss, found_loss, missing_ledger
-from hindsight_integrations.ledger.observations import observe_unobserved
 from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.ledger.tasks import end_leases
 from hindsight_integrations.ports.clock import Clock
@@ -47,9 +45,6 @@ def open_for_writing(
     accept_loss: bool,
     index_marks: IndexMarks,
     clock: Clock,
-    observing: timedelta | None,
-    refreshing: timedelta,
-    reinforcing: timedelta,
 ) -> SqliteDatabase:
     """The database of a data directory, created if need be, and the directory's lock, so that no task is leased any more.
 
@@ -77,15 +72,11 @@ def open_for_writing(
             clock=clock,
             lock=lock,
             accept_loss=accept_loss,
-            observing=observing,
-            refreshing=refreshing,
-            reinforcing=reinforcing,
         )
         undo.pop_all()
         undo.callback(opened.close)
         opened.begin(loss)
         end_leases(opened)
-        observe_unobserved(opened)
         undo.pop_all()
     return opened
 

@@ -16,9 +16,8 @@ from sqlalchemy import Connection, and_, bindparam, delete, exists, func, litera
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger.checksums import closing
-from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.observations import FACTS_AMONG, grouped, select_ids, unit_lists
-from hindsight_integrations.ledger.rows import BankReads, Row, Target, fetched, is_fact, unit_rows
+from hindsight_integrations.ledger.rows import Reader, Row, Target, fetched, is_fact, unit_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import Values, among, insert, numbers, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
@@ -34,7 +33,7 @@ from hindsight_integrations.ledger.tables import (
     units,
     validity_events,
 )
-from hindsight_integrations.ledger.tasks import enqueue_keys
+from hindsight_integrations.ledger.tasks import Schedule, enqueue_keys
 from hindsight_integrations.ledger.units import sound_units
 from hindsight_integrations.model.opinions import (
     UNKNOWN_CONFIDENCE,
@@ -93,17 +92,17 @@ def brings_evidence(writes: WriteSet) -> bool:
     return formed or restored or any(each.unit.fact_type in OBSERVED_NETWORKS for each in writes.units)
 
 
-def enqueue_reinforcement(database: Database, connection: Connection, bank: int) -> None:
+def enqueue_reinforcement(schedule: Schedule, connection: Connection, bank: int) -> None:
     """Enqueue the assessment of a bank's new facts, if an opinion is held that has not seen one of them.
 
     Args:
-        database: the ledger's, with its clock and how long facts are collected.
+        schedule: when the task falls due.
         connection: the writer, inside the transaction that brings the facts.
         bank: row id of the bank.
     """
     if connection.scalar(_UNSEEN, {"bank": bank}) is not None:
-        write = TaskWrite(TaskKind.REINFORCE, NO_PAYLOAD, database.reinforcing, key=REINFORCED)
-        enqueue_keys(connection, bank, [write], database.clock.now())
+        write = TaskWrite(TaskKind.REINFORCE, NO_PAYLOAD, schedule.reinforcing, key=REINFORCED)
+        enqueue_keys(connection, bank, [write], schedule.clock.now())
 
 
 _OPINIONS = (
@@ -185,10 +184,10 @@ _VALIDITY = (
 _UNIT_IDS = select(units.c.id, units.c.unit_id).where(among(units.c.id, "rows"))
 
 
-class OpinionReader(BankReads):
+class OpinionReader(Reader):
     """Reads of opinions."""
 
-    def opinions(self, bank: str, opinion_ids: Sequence[str] | None = None) -> list[OpinionLog]:
+    def get(self, bank: str, opinion_ids: Sequence[str] | None = None) -> list[OpinionLog]:
         """These opinions, or all, in the order they were formed; those without a valid wording too.
 
         Unknown ids and opinions that cannot be read are left out.
@@ -200,7 +199,7 @@ class OpinionReader(BankReads):
                 rows = fetched(connection, _OPINIONS_BY_ID, {"bank": row, "ids": opinion_ids})
             return _logs(connection, bank, row, rows) if rows else []
 
-    def opinions_of(self, bank: str, ids: IntArray) -> dict[int, str]:
+    def of_units(self, bank: str, ids: IntArray) -> dict[int, str]:
         """Opinion id of each of these units (by row id) that is a wording of one; others are left out."""
         with self._at(bank) as (connection, row):
             return dict(connection.execute(_OPINIONS_OF, {"rows": ids.tolist(), "bank": row}).all())

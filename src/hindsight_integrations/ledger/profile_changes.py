@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.ledger.databases import Database
-from hindsight_integrations.ledger.rows import BankReads, Row, fields_text, find_bank, profile_from
+from hindsight_integrations.ledger.rows import At, Reader, Row, fields_text, find_bank, profile_from
 from hindsight_integrations.ledger.sql import insert
 from hindsight_integrations.ledger.tables import banks, profile_changes, unscrubbed
 from hindsight_integrations.model.profile import BankProfile, ProfileChange
@@ -36,22 +36,22 @@ _SET = update(banks).where(banks.c.id == bindparam("of")).values(profile=bindpar
 _MARK_UNSCRUBBED = insert(unscrubbed).on_conflict_do_nothing()
 
 
-class ProfileReader(BankReads):
+class ProfileReader(Reader):
     """Reads of profiles."""
 
-    def profile_changes(self, bank: str) -> list[ProfileChange]:
+    def changes(self, bank: str) -> list[ProfileChange]:
         """Every profile the bank was given, by number; none for a bank that was never given one."""
         with self._at(bank) as (connection, row):
             return [_change(change) for change in connection.execute(_ALL, {"of": row})]
 
-    def profile_change(self, bank: str, number: int | None = None) -> ProfileChange | None:
+    def change(self, bank: str, number: int | None = None) -> ProfileChange | None:
         """One of them, the newest if no number is given; None if there is none."""
         query = _NEWEST if number is None else _BY_NUMBER
         with self._at(bank) as (connection, row):
             change = connection.execute(query, {"of": row, "number": number}).one_or_none()
             return _change(change) if change else None
 
-    def profile_at(self, bank: str, moment: datetime) -> BankProfile:
+    def at(self, bank: str, moment: datetime) -> BankProfile:
         """The profile the bank had at a moment: a neutral one before its first change.
 
         What takes effect in the second of the moment has taken effect.
@@ -62,12 +62,14 @@ class ProfileReader(BankReads):
             return _change(change).profile if change else BankProfile()
 
 
-class ProfileWriter:
+class ProfileWriter(ProfileReader):
     """Changes of profiles."""
 
-    _database: Database
+    def __init__(self, at: At, database: Database) -> None:
+        super().__init__(at)
+        self._database = database
 
-    def forget_profile_history(self, bank: str) -> int:
+    def forget_history(self, bank: str) -> int:
         """Erase every profile the bank was given but the present one, which keeps its number; returns how many.
 
         No commit: the revision stays. `scrub` removes them from the storage.

@@ -15,7 +15,8 @@ from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.rows import (
-    BankReads,
+    At,
+    Reader,
     Row,
     fetched,
     find_bank,
@@ -331,12 +332,10 @@ _MEASURES = (
 )
 
 
-class RecordReader(BankReads):
+class RecordReader(Reader):
     """Reads of records."""
 
-    def record_rows(
-        self, bank: str, *, kind: RecordKind | None = None, category: str | None = None
-    ) -> IntArray:
+    def rows(self, bank: str, *, kind: RecordKind | None = None, category: str | None = None) -> IntArray:
         """Row ids of every unit with a record of this kind and category (None means any), ascending; closed ones too.
 
         A category is found by any of its spellings, without regard to case and white space; "" means none. It is complete,
@@ -381,10 +380,12 @@ _MOVE_SPELLINGS = (
 _MOVE_SOME_SPELLINGS = _MOVE_SPELLINGS.where(among(_SPELLINGS.name, "names"))
 
 
-class CategoryEditor:
+class RecordEditor(RecordReader):
     """Merges and splits of categories."""
 
-    _database: Database
+    def __init__(self, at: At, database: Database) -> None:
+        super().__init__(at)
+        self._database = database
 
     def merge_categories(self, bank: str, kind: RecordKind, keep: str, merged: str) -> RecordCategory:
         """Move all records and spellings of one category to another, which is returned; the merged one is removed.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -119,12 +119,15 @@ class Target:
     revision: int
 
 
-class BankReads:
-    """What the reads of a ledger stand on; whoever inherits them says which connection they run on."""
+At: TypeAlias = Callable[[str], AbstractContextManager[tuple[Connection, int]]]
+"""Opens a block in which all selects on a connection see one state of a bank; the second value is the bank's row id."""
 
-    def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
-        """A connection on which all selects of the block see one state, and the bank's row id."""
-        raise NotImplementedError
+
+class Reader:
+    """Reads of one noun, at the state of the ledger that `at` opens."""
+
+    def __init__(self, at: At) -> None:
+        self._at = at
 
 
 def find_bank(connection: Connection, name: str) -> BankRow:

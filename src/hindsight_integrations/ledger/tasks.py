@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -28,6 +29,7 @@ from hindsight_integrations.ledger.sql import Values, among, insert, run_many, s
 from hindsight_integrations.ledger.tables import Int, banks, tasks
 from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.time import from_micros, to_micros
+from hindsight_integrations.ports.clock import Clock
 
 _MICROSECOND = timedelta(microseconds=1)
 _PENDING, _LEASED = TaskState.PENDING.value, TaskState.LEASED.value
@@ -164,6 +166,24 @@ _ENQUEUE = _NEW_TASK.on_conflict_do_update(
 _ENQUEUE_ONE = _ENQUEUE.returning(tasks.c.id)
 
 
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When work falls due that follows a change of facts. Its task is enqueued in the transaction that changes them.
+
+    Attributes:
+        clock: the ledger's.
+        observing: changes of an entity's facts are collected for so long, then its observations are made anew; None
+            enqueues no such task.
+        refreshing: the same until mental models that are refreshed by themselves are.
+        reinforcing: the same until new facts are assessed as evidence of opinions.
+    """
+
+    clock: Clock
+    observing: timedelta | None = None
+    refreshing: timedelta = timedelta(0)
+    reinforcing: timedelta = timedelta(0)
+
+
 class TaskQueue:
     """A queue with leases: a task whose holder was killed is due again once its lease has ended.
 
@@ -172,9 +192,10 @@ class TaskQueue:
     changes nothing. None of these methods raises a bank's revision.
     """
 
-    _database: Database
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    def lease_due(
+    def lease(
         self,
         kinds: Collection[TaskKind],
         *,
@@ -206,13 +227,13 @@ class TaskQueue:
             task = connection.execute(_LEASES[early, bank is not None], values).scalar()
             return None if task is None else _task_from(connection.execute(_TASK, {"id": task}).one())
 
-    def renew_lease(self, claim: TaskClaim, *, lasting: timedelta) -> bool:
+    def renew(self, claim: TaskClaim, *, lasting: timedelta) -> bool:
         """Let a lease last so long from now on; False if it is the task's no more: taken over, taken back, or done."""
         with self._database.writing() as connection:
             until = to_micros(self._database.clock.now()) + lasting // _MICROSECOND
             return connection.execute(_RENEW, {**_claim(claim), "until": until}).rowcount > 0
 
-    def fail_task(
+    def fail(
         self, claim: TaskClaim, *, reason: str, retry_in: timedelta | None, counted: bool = True
     ) -> bool:
         """End a lease without an outcome; False, and nothing is changed, if it is the task's no more.
@@ -245,7 +266,7 @@ class TaskQueue:
             now = to_micros(self._database.clock.now())
             return None if due is None else max(due - now, 0) * _MICROSECOND
 
-    def task_counts(self) -> dict[TaskState, int]:
+    def counts(self) -> dict[TaskState, int]:
         """How many tasks of all banks are in which state."""
         with self._database.reading() as connection:
             counts: dict[str, int] = dict(connection.execute(_COUNTS).all())
@@ -257,7 +278,7 @@ class TaskQueue:
             row, now = find_bank(connection, bank).id, to_micros(self._database.clock.now())
             return connection.execute(_MAKE_DUE, {"of": row, "kinds": sorted(kinds), "now": now}).rowcount
 
-    def tasks(self, bank: str) -> list[Task]:
+    def of_bank(self, bank: str) -> list[Task]:
         """All tasks of the bank, in the order they were first enqueued, those done and dead included."""
         with self._database.reading() as connection:
             rows = connection.execute(_BANK_TASKS, {"bank": find_bank(connection, bank).id})

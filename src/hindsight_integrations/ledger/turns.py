@@ -15,19 +15,26 @@ from sqlalchemy import Connection, FromClause, Select, and_, bindparam, delete, 
 
 from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.rows import (
-    BankReads,
+    Reader,
     Target,
     all_rows,
 )
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import among, insert, is_at_place, place_list, place_values, run_many
-from hindsight_integrations.ledger.tables import thread_messages, threads, turns, unit_sources, units
+from hindsight_integrations.ledger.tables import (
+    message_keys,
+    thread_messages,
+    threads,
+    turns,
+    unit_sources,
+    units,
+)
 from hindsight_integrations.model.text import folded_text
 from hindsight_integrations.model.threads import Thread, ThreadEntry, ThreadMark
 from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.model.units import UnitKind
-from hindsight_integrations.model.writes import Place, WriteSet
+from hindsight_integrations.model.writes import MessageKey, Place, WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 
 _THREAD = select(threads.c.id, threads.c.seen, threads.c.digest, threads.c.head).where(
@@ -81,6 +88,20 @@ _DELETE_TURN = delete(turns).where(
     turns.c.message == bindparam("said"),
 )
 
+_VERSIONS = (
+    select(
+        message_keys.c.thread, message_keys.c.message, message_keys.c.content_hash, message_keys.c.revision
+    )
+    .join(place_list, is_at_place(message_keys))
+    .order_by(message_keys.c.revision)
+)
+_PLACES = (
+    select(unit_sources.c.thread, unit_sources.c.message)
+    .distinct()
+    .where(unit_sources.c.bank == bindparam("bank"), among(unit_sources.c.message, "messages"))
+    .order_by(unit_sources.c.thread, unit_sources.c.message)
+)
+
 
 def _turns_from(table: FromClause) -> Select[*tuple[Any, ...]]:
     return select(
@@ -124,36 +145,6 @@ _WAITING_AT = _MADE_FROM.with_only_columns(units.c.id, units.c.unit_id).where(
 )
 
 
-class ThreadReader(BankReads):
-    """Reads of threads."""
-
-    def thread_mark(self, bank: str, thread: str, namespace: str) -> ThreadMark:
-        """How far a thread was read; of one never followed the mark of an empty list."""
-        with self._at(bank) as (connection, row):
-            values = {"bank": row, "thread": thread, "namespace": namespace}
-            stored = connection.execute(_THREAD, values).first()
-        return ThreadMark() if stored is None else ThreadMark(*stored[1:])
-
-    def dropped_messages(self, bank: str, places: Sequence[Place]) -> frozenset[Place]:
-        """Which of these messages forks dropped: no list of their thread has them on its branch."""
-        with self._at(bank) as (connection, row):
-            dropped = connection.execute(_DROPPED, place_values(row, places)) if places else ()
-            return frozenset((thread, message) for thread, message in dropped)
-
-    def thread(self, bank: str, thread: str, namespace: str) -> Thread:
-        """The whole log of a thread; an empty one if it was never followed."""
-        with self._at(bank) as (connection, row):
-            values = {"bank": row, "thread": thread, "namespace": namespace}
-            stored = connection.execute(_THREAD, values).first()
-            if stored is None:
-                return Thread()
-            log = {
-                message: ThreadEntry(message, content_hash, parent, bool(gone))
-                for message, content_hash, parent, gone in connection.execute(_ENTRIES, {"list": stored[0]})
-            }
-        return Thread(ThreadMark(*stored[1:]), log)
-
-
 def write_thread(connection: Connection, bank: int, writes: WriteSet) -> None:
     """Bring the log of a thread up to date."""
     if (write := writes.thread) is None:
@@ -181,15 +172,56 @@ def write_thread(connection: Connection, bank: int, writes: WriteSet) -> None:
     run_many(connection, _PUT_ENTRY, entries)
 
 
-class TurnReader(BankReads):
+class TurnReader(Reader):
     """The part of the ledger's reads about source turns."""
 
-    def turns(self, bank: str, places: Sequence[Place]) -> dict[Place, SourceTurn]:
+    def thread_mark(self, bank: str, thread: str, namespace: str) -> ThreadMark:
+        """How far a thread was read; of one never followed the mark of an empty list."""
+        with self._at(bank) as (connection, row):
+            values = {"bank": row, "thread": thread, "namespace": namespace}
+            stored = connection.execute(_THREAD, values).first()
+        return ThreadMark() if stored is None else ThreadMark(*stored[1:])
+
+    def dropped(self, bank: str, places: Sequence[Place]) -> frozenset[Place]:
+        """Which of these messages forks dropped: no list of their thread has them on its branch."""
+        with self._at(bank) as (connection, row):
+            dropped = connection.execute(_DROPPED, place_values(row, places)) if places else ()
+            return frozenset((thread, message) for thread, message in dropped)
+
+    def thread(self, bank: str, thread: str, namespace: str) -> Thread:
+        """The whole log of a thread; an empty one if it was never followed."""
+        with self._at(bank) as (connection, row):
+            values = {"bank": row, "thread": thread, "namespace": namespace}
+            stored = connection.execute(_THREAD, values).first()
+            if stored is None:
+                return Thread()
+            log = {
+                message: ThreadEntry(message, content_hash, parent, bool(gone))
+                for message, content_hash, parent, gone in connection.execute(_ENTRIES, {"list": stored[0]})
+            }
+        return Thread(ThreadMark(*stored[1:]), log)
+
+    def known(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
+        """Which of these messages were retained already, and in no other wording since: the latest version counts."""
+        with self._at(bank) as (connection, row):
+            values = place_values(row, (key.place for key in keys))
+            versions = connection.execute(_VERSIONS, values).all() if keys else []
+        latest = {(thread, message): revision for thread, message, _, revision in versions}
+        known = (MessageKey(*key) for *key, revision in versions if revision == latest[key[0], key[1]])
+        return frozenset(known).intersection(keys)
+
+    def places(self, bank: str, messages: Sequence[str]) -> list[Place]:
+        """The (thread, message id) of any thread with one of these ids on which a memory stands, in order."""
+        with self._at(bank) as (connection, row):
+            rows = connection.execute(_PLACES, {"bank": row, "messages": messages}) if messages else ()
+            return [(thread, message) for thread, message in rows]
+
+    def get(self, bank: str, places: Sequence[Place]) -> dict[Place, SourceTurn]:
         """The turns of these (thread, message id)."""
         with self._at(bank) as (connection, row):
             return _turns(connection, row, places)
 
-    def turns_of_units(self, bank: str, ids: IntArray) -> dict[int, tuple[SourceTurn, ...]]:
+    def of_units(self, bank: str, ids: IntArray) -> dict[int, tuple[SourceTurn, ...]]:
         """The turns that each of these units (by row id) was made from, by time; units without any are left out."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "ids": ids.tolist()}
@@ -201,14 +233,14 @@ class TurnReader(BankReads):
                 by_unit[unit].append(turn)
         return {unit: tuple(sorted(some, key=_in_time)) for unit, some in by_unit.items()}
 
-    def thread_turns(self, bank: str, thread: str) -> list[SourceTurn]:
+    def of_thread(self, bank: str, thread: str) -> list[SourceTurn]:
         """The turns of a conversation, by time, then by message id."""
         with self._at(bank) as (connection, row):
             messages = connection.execute(_OF_THREAD, {"bank": row, "thread": thread})
             stored = _turns(connection, row, [(thread, message) for thread, message in messages])
         return sorted(stored.values(), key=_in_time)
 
-    def turns_saying(self, bank: str, words: str) -> list[Place]:
+    def saying(self, bank: str, words: str) -> list[Place]:
         """(thread, message id) of every turn whose text has these words in this order, by time, then by message id.
 
         Compared by `folded_text`: without regard to case, diacritics and white space. Reads every turn of the bank.

@@ -15,7 +15,7 @@ from hindsight_integrations.ledger.rows import (
     SEALED,
     SEALED_COLUMNS,
     UNIT_FIELDS,
-    BankReads,
+    Reader,
     Row,
     event_from,
     fetched,
@@ -27,7 +27,6 @@ from hindsight_integrations.ledger.tables import (
     chunks,
     documents,
     links,
-    message_keys,
     unit_edits,
     unit_sources,
     units,
@@ -37,7 +36,7 @@ from hindsight_integrations.ledger.tables import (
 from hindsight_integrations.ledger.values import StoredDocument
 from hindsight_integrations.model.time import from_micros
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent
-from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, MessageKey, Place
+from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, Place
 from hindsight_integrations.ports.arrays import IntArray, Vector
 
 _RECORDS = SEALED_COLUMNS.index("records")
@@ -92,13 +91,6 @@ _EDITS = (
     .where(units.c.bank == bindparam("bank"), units.c.unit_id == bindparam("unit_id"))
     .order_by(unit_edits.c.id)
 )
-_VERSIONS = (
-    select(
-        message_keys.c.thread, message_keys.c.message, message_keys.c.content_hash, message_keys.c.revision
-    )
-    .join(place_list, is_at_place(message_keys))
-    .order_by(message_keys.c.revision)
-)
 _DOCUMENT = select(
     documents.c.content_hash,
     select(func.coalesce(func.max(chunks.c.ordinal), -1) + 1)
@@ -136,12 +128,6 @@ _OF_MESSAGES = (
     )
     .order_by(units.c.id)
 )
-_PLACES = (
-    select(unit_sources.c.thread, unit_sources.c.message)
-    .distinct()
-    .where(unit_sources.c.bank == bindparam("bank"), among(unit_sources.c.message, "messages"))
-    .order_by(unit_sources.c.thread, unit_sources.c.message)
-)
 _COUNT = select(func.count()).where(units.c.bank == bindparam("bank"))
 # The kinds are written out, so that SQLite sees that the partial indexes serve.
 _OTHERS = [
@@ -151,7 +137,7 @@ _OTHERS = [
 _COUNT_MEMORIES = select(_COUNT.scalar_subquery() - _OTHERS[0] - _OTHERS[1] - _OTHERS[2])
 
 
-class UnitReader(BankReads):
+class UnitReader(Reader):
     """Reads of units and what they stand on."""
 
     def count(self, bank: str) -> int:
@@ -165,7 +151,7 @@ class UnitReader(BankReads):
             micros = connection.scalar(_LATEST_MENTION, {"bank": row})
             return None if micros is None else from_micros(micros)
 
-    def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
+    def get(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
         """The units of these row ids; unknown ids and damaged units are left out. Two queries."""
         with self._at(bank) as (connection, row):
             return sound_units(connection, bank, row, ids)
@@ -190,7 +176,7 @@ class UnitReader(BankReads):
         with self._at(bank) as (connection, row):
             return dict(_by_rows(connection, _NAMES, row, ids))
 
-    def vectors_of(self, bank: str, ids: IntArray) -> dict[int, Vector]:
+    def vectors(self, bank: str, ids: IntArray) -> dict[int, Vector]:
         """Stored vectors (dimension,) by row id; unknown ids are left out."""
         with self._at(bank) as (connection, row):
             rows = connection.execute(_VECTORS, {"ids": ids.tolist(), "bank": row}) if len(ids) else ()
@@ -224,20 +210,11 @@ class UnitReader(BankReads):
                 items[head] = (*items.get(head, ()), item)
         return items
 
-    def unit_edits(self, bank: str, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
+    def edits(self, bank: str, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
         """(when, fields) of a unit's corrections, oldest first."""
         with self._at(bank) as (connection, row):
             edits = connection.execute(_EDITS, {"bank": row, "unit_id": unit_id})
             return [(from_micros(made_at), tuple(json.loads(fields))) for made_at, fields in edits]
-
-    def known_messages(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
-        """Which of these messages were retained already, and in no other wording since: the latest version counts."""
-        with self._at(bank) as (connection, row):
-            values = place_values(row, (key.place for key in keys))
-            versions = connection.execute(_VERSIONS, values).all() if keys else []
-        latest = {(thread, message): revision for thread, message, _, revision in versions}
-        known = (MessageKey(*key) for *key, revision in versions if revision == latest[key[0], key[1]])
-        return frozenset(known).intersection(keys)
 
     def document(self, bank: str, document_id: str) -> StoredDocument | None:
         """A document and its present chunks, in order; None if it was never retained."""
@@ -250,14 +227,14 @@ class UnitReader(BankReads):
         content_hash, ordinal = document
         return StoredDocument(document_id, content_hash, present, ordinal)
 
-    def units_of_chunks(self, bank: str, document_id: str, ordinals: Sequence[int]) -> IntArray:
+    def of_chunks(self, bank: str, document_id: str, ordinals: Sequence[int]) -> IntArray:
         """Row ids of the valid units made from these chunks of a document, ascending."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "document": document_id, "ordinals": ordinals}
             rows = connection.scalars(_OF_CHUNKS, values).all() if ordinals else ()
         return np.array(rows, np.int64)
 
-    def units_of_messages(
+    def of_messages(
         self, bank: str, messages: Sequence[Place], *, closed: bool = False, waiting: bool = False
     ) -> IntArray:
         """Row ids of the valid (or of the closed) memories with one of these (thread, message id) among their sources, ascending.
@@ -269,12 +246,6 @@ class UnitReader(BankReads):
             values = {"closed": closed, "kinds": kinds, **place_values(row, messages)}
             rows = connection.scalars(_OF_MESSAGES, values).all() if messages else ()
         return np.array(rows, np.int64)
-
-    def places_of_messages(self, bank: str, messages: Sequence[str]) -> list[Place]:
-        """The (thread, message id) of any thread with one of these ids on which a memory stands, in order."""
-        with self._at(bank) as (connection, row):
-            rows = connection.execute(_PLACES, {"bank": row, "messages": messages}) if messages else ()
-            return [(thread, message) for thread, message in rows]
 
 
 def sound_units(connection: Connection, bank: str, row: int, ids: IntArray) -> dict[int, MemoryUnit]:

@@ -91,9 +91,9 @@ def read_items(
     """
     if not rows:
         return {}
-    every = ledger.items_of(bank, np.array(sorted(rows), np.int64))
+    every = ledger.units.items_of(bank, np.array(sorted(rows), np.int64))
     wanted = {row for some in (*every.values(), *rows.values()) for row in some}
-    stored = ledger.units(bank, np.array(sorted(wanted), np.int64))
+    stored = ledger.units.get(bank, np.array(sorted(wanted), np.int64))
     found = {}
     for head, served in rows.items():
         ids = {stored[row].id for row in served if row in stored}
@@ -113,11 +113,11 @@ def valid_items(
         bank: its name.
         held: ids of closed items that count as valid.
     """
-    every = ledger.items_of(bank, np.fromiter(ids, np.int64))
+    every = ledger.units.items_of(bank, np.fromiter(ids, np.int64))
     if not every:
         return {}
     rows = sorted(row for some in every.values() for row in some)
-    stored = ledger.units(bank, np.array(rows, np.int64))
+    stored = ledger.units.get(bank, np.array(rows, np.int64))
     return {
         head: [
             item

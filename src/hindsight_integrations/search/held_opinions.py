@@ -29,9 +29,10 @@ def as_held(
     opinions = [row for row, unit in units.items() if unit.fact_type is FactType.OPINION]
     if not opinions:
         return dict(units)
-    owners = ledger.opinions_of(bank, np.array(opinions, np.int64))
+    owners = ledger.opinions.of_units(bank, np.array(opinions, np.int64))
     held = {
-        log.id: confidence_of(log, as_of=as_of) for log in ledger.opinions(bank, sorted(set(owners.values())))
+        log.id: confidence_of(log, as_of=as_of)
+        for log in ledger.opinions.get(bank, sorted(set(owners.values())))
     }
     return {
         row: replace(unit, confidence=held.get(owners.get(row, ""), unit.confidence))

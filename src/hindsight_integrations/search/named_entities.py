@@ -35,9 +35,9 @@ def named_in(text: str, view: BankView, languages: Sequence[Language]) -> Named:
     """Look the question's possible names up in the bank."""
     names = sorted({normalise_name(name) for name in possible_names(text, languages)} - {""})
     with view.ledger.snapshot(view.bank) as ledger:
-        entities = ledger.entities_named(view.bank, names).values()
+        entities = ledger.entities.named(view.bank, names).values()
         named = {entity.id: entity for entity in entities if entity.type != EntityType.CONCEPT}
-        rows = ledger.entity_rows(view.bank, list(named))
+        rows = ledger.entities.row_ids(view.bank, list(named))
     speakers = [entity for entity in named.values() if entity.role is EntityRole.SPEAKER]
     own = frozenset(speakers[0].names) if len(speakers) == 1 else frozenset[str]()
     answering = frozenset(name for entity in named.values() for name in entity.names)

@@ -97,8 +97,8 @@ def _entries(view: BankView, wanted: RecordFilter, ids: IntArray, named: Names |
     Raises:
         MemoryDamaged: some are not what was written.
     """
-    stored = view.ledger.units(view.bank, ids)  # without those erased since the view was made, or damaged
-    if len(stored) < len(ids) and (damaged := view.ledger.damaged(view.bank, ids)):
+    stored = view.ledger.units.get(view.bank, ids)  # without those erased since the view was made, or damaged
+    if len(stored) < len(ids) and (damaged := view.ledger.units.damaged(view.bank, ids)):
         raise MemoryDamaged(view.bank, damaged)
     return [
         RecordEntry(record, stored[row])
@@ -135,14 +135,14 @@ def _named(view: BankView, wanted: RecordFilter) -> Names | None:
     """The bank's categories that are asked for, of each kind; None where any is."""
     if wanted.category is None:
         return None
-    known = KnownCategories(view.ledger.categories(view.bank, wanted.kind))
+    known = KnownCategories(view.ledger.records.categories(view.bank, wanted.kind))
     kinds = RecordKind if wanted.kind is None else (wanted.kind,)
     return {kind: known.named(wanted.category, kind) for kind in kinds}
 
 
 def _rows(view: BankView, wanted: RecordFilter, named: Names | None) -> IntArray:
     """Row ids of the units that may have such records, ascending."""
-    rows, bank = view.ledger.record_rows, view.bank
+    rows, bank = view.ledger.records.rows, view.bank
     if named is None:
         return rows(bank, kind=wanted.kind)
     found = [rows(bank, kind=kind, category=name) for kind, names in named.items() for name in names]

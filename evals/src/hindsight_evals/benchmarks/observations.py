@@ -145,21 +145,21 @@ def sessions(bank: MemoryBank, conversation: Conversation, facts: Facts, folder:
 def stale(bank: MemoryBank, folder: Path) -> int:
     """Entities whose facts changed since they were summed up."""
     with closing(Ledger.open(folder, read_only=True)) as ledger:
-        entities = [entity.id for entity in ledger.list_entities(bank.name, "", 100_000)]
-        return sum(one.stale for one in ledger.observed(bank.name, entities).values())
+        entities = [entity.id for entity in ledger.entities.listed(bank.name, "", 100_000)]
+        return sum(one.stale for one in ledger.observations.get(bank.name, entities).values())
 
 
 def coverage(bank: MemoryBank, folder: Path) -> dict[str, int]:
     """(fact, entity) pairs: under an observation, listed as left out, and neither, which must be none."""
     found: Counter[str] = Counter()
     with closing(Ledger.open(folder, read_only=True)) as ledger:
-        entities = ledger.list_entities(bank.name, "", 100_000)
-        made = ledger.observed(bank.name, [entity.id for entity in entities])
+        entities = ledger.entities.listed(bank.name, "", 100_000)
+        made = ledger.observations.get(bank.name, [entity.id for entity in entities])
         for entity in entities:
-            rows = ledger.entity_facts(bank.name, entity.id)
-            facts = set(ledger.unit_ids(bank.name, rows).values())
-            own = np.array(sorted(ledger.row_ids(bank.name, made[entity.id].units).values()), np.int64)
-            grounds = ledger.grounds_of(bank.name, own)
+            rows = ledger.observations.entity_facts(bank.name, entity.id)
+            facts = set(ledger.units.unit_ids(bank.name, rows).values())
+            own = np.array(sorted(ledger.units.row_ids(bank.name, made[entity.id].units).values()), np.int64)
+            grounds = ledger.observations.grounds_of(bank.name, own)
             under = {fact for stands_on in grounds.values() for fact in stands_on}
             left = set(made[entity.id].left_out)
             found["entities"] += 1
@@ -199,9 +199,9 @@ def shown(bank: MemoryBank, folder: Path, count: int) -> None:
     """Print observations of the most mentioned entities, with how many facts stand under each."""
     with closing(Ledger.open(folder, read_only=True)) as ledger:
         for entity in bank.entities.list(limit=1000):
-            (made,) = ledger.observed(bank.name, [entity.id]).values()
-            rows = ledger.row_ids(bank.name, made.units)
-            stands_on = ledger.grounds_of(bank.name, np.array(sorted(rows.values()), np.int64))
+            (made,) = ledger.observations.get(bank.name, [entity.id]).values()
+            rows = ledger.units.row_ids(bank.name, made.units)
+            stands_on = ledger.observations.grounds_of(bank.name, np.array(sorted(rows.values()), np.int64))
             print(f"\n{entity.name}: {entity.mentions} facts, {len(made.left_out)} left out")
             for unit_id in made.units:
                 print(f"  ({len(stands_on[rows[unit_id]])}) {bank.get(unit_id).text}")

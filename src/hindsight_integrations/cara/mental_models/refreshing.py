@@ -196,7 +196,7 @@ _UP_TO_DATE = frozenset({ModelState.CURRENT, ModelState.NOTHING_KNOWN})
 
 
 def _known(model_id: str, projector: Projector) -> MentalModel | None:
-    models = projector.ledger.mental_models(projector.name)
+    models = projector.ledger.mental_models.all(projector.name)
     return next((model for model in models if model.id == model_id), None)
 
 
@@ -209,7 +209,7 @@ def _commit(write: RefreshWrite, completing: tuple[TaskClaim, ...], projector: P
     """
     bank = projector.name
     with projector.ledger.transaction(bank) as transaction:
-        there = any(model.id == write.model_id for model in transaction.mental_models(bank))
+        there = any(model.id == write.model_id for model in transaction.mental_models.all(bank))
         writes = WriteSet(
             bank,
             transaction.feed.revision,

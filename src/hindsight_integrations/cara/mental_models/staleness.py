@@ -42,7 +42,7 @@ def changed_in_scope(
         languages: of its texts, the likeliest first.
         floor: the least cosine that is near: the semantic channel's, as the embedder has it.
     """
-    changed = view.ledger.changed_facts(view.bank, model.checked_to, MOST_LOOKED_AT + 1)
+    changed = view.ledger.mental_models.changed_facts(view.bank, model.checked_to, MOST_LOOKED_AT + 1)
     if len(changed) > MOST_LOOKED_AT:
         return True
     changed = changed[view.columns.allowed(changed, in_groups(view.columns, [scope(model.tags)]))]
@@ -57,7 +57,7 @@ def _share_a_name(
     model: MentalModel, changed: IntArray, view: BankView, languages: Sequence[Language]
 ) -> bool:
     """Whether one of the facts mentions who the question, or a fact under the text, mentions; hubs are nobody."""
-    grounds = np.array(list(view.ledger.row_ids(view.bank, model.based_on).values()), np.int64)
+    grounds = np.array(list(view.ledger.units.row_ids(view.bank, model.based_on).values()), np.int64)
     own = np.union1d(named_in(model.question, view, languages).rows, _mentioned(grounds, view))
     return bool(np.intersect1d(np.setdiff1d(own, view.hubs), _mentioned(changed, view)).size)
 
@@ -66,9 +66,9 @@ def _mentioned(ids: IntArray, view: BankView) -> IntArray:
     """Row ids of the entities that these units mention; topics are words, not names."""
     found: dict[str, Entity] = {
         entity.id: entity
-        for entities in view.ledger.entities_of(view.bank, ids).values()
+        for entities in view.ledger.entities.of_units(view.bank, ids).values()
         for entity in entities
         if entity.type != EntityType.CONCEPT
     }
-    rows = view.ledger.entity_rows(view.bank, list(found))
+    rows = view.ledger.entities.row_ids(view.bank, list(found))
     return np.fromiter(rows.values(), np.int64, len(rows))

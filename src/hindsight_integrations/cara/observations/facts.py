@@ -56,11 +56,11 @@ def entity_facts(ledger: LedgerReader, bank: str, entity_id: str, *, revision: i
         entity_id: the entity.
         revision: of the bank, read before.
     """
-    entity = next((one for one in ledger.find_entities(bank, entity_id) if one.id == entity_id), None)
+    entity = next((one for one in ledger.entities.find(bank, entity_id) if one.id == entity_id), None)
     if entity is None:
         return None
-    rows = ledger.entity_facts(bank, entity_id)
-    stored = as_they_stand(ledger.units(bank, rows), ledger, bank)
+    rows = ledger.observations.entity_facts(bank, entity_id)
+    stored = as_they_stand(ledger.units.get(bank, rows), ledger, bank)
     order = sorted(stored, key=lambda row: (stored[row].mentioned_at, row))
     by_tags: dict[tuple[str, ...], list[int]] = {}
     for row in order:
@@ -75,18 +75,18 @@ def unchanged(facts: Collection[MemoryUnit], ledger: LedgerReader, bank: str, en
     """Whether these facts of an entity are still valid, still its own, and still say what they said."""
     if not facts:
         return True
-    places = ledger.row_ids(bank, [fact.id for fact in facts])
+    places = ledger.units.row_ids(bank, [fact.id for fact in facts])
     rows = np.array(sorted(places.values()), np.int64)
-    if len(rows) < len(facts) or not np.isin(rows, ledger.entity_facts(bank, entity_id)).all():
+    if len(rows) < len(facts) or not np.isin(rows, ledger.observations.entity_facts(bank, entity_id)).all():
         return False
-    standing = as_they_stand(ledger.units(bank, rows), ledger, bank)
+    standing = as_they_stand(ledger.units.get(bank, rows), ledger, bank)
     now = {unit.id: unit for unit in standing.values()}
     return all(now.get(fact.id) == fact for fact in facts)
 
 
 def _facts(rows: Sequence[int], units: dict[int, MemoryUnit], ledger: LedgerReader, bank: str) -> Facts:
     ids: IntArray = np.array(rows, np.int64)
-    stored = ledger.vectors_of(bank, ids)
+    stored = ledger.units.vectors(bank, ids)
     dimension = len(next(iter(stored.values()))) if stored else 1
     vectors = np.zeros((len(rows), dimension), np.float32)
     for place, row in enumerate(rows):

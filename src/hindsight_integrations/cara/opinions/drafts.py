@@ -72,10 +72,10 @@ class Grounds:
 
 def read_grounds(reader: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Grounds:
     """These memories as they are now; what is gone or damaged is left out."""
-    rows = np.array(sorted(reader.row_ids(bank, unit_ids).values()), np.int64)
-    mentioned = reader.entities_of(bank, rows)
+    rows = np.array(sorted(reader.units.row_ids(bank, unit_ids).values()), np.int64)
+    mentioned = reader.entities.of_units(bank, rows)
     entities = {entity.id: entity for found in mentioned.values() for entity in found}
-    return Grounds(tuple(reader.units(bank, rows).values()), tuple(entities.values()))
+    return Grounds(tuple(reader.units.get(bank, rows).values()), tuple(entities.values()))
 
 
 def entities_of(given: PutForward, grounds: Grounds, known: Mapping[str, Entity]) -> list[Entity]:

@@ -69,9 +69,9 @@ def read_facts(
         unit_ids: which memories; closed ones are read like others.
         languages: their texts may be in.
     """
-    rows: IntArray = np.array(sorted(ledger.row_ids(bank, unit_ids).values()), np.int64)
-    units = as_they_stand(ledger.units(bank, rows), ledger, bank)
-    vectors, turns = ledger.vectors_of(bank, rows), ledger.turns_of_units(bank, rows)
+    rows: IntArray = np.array(sorted(ledger.units.row_ids(bank, unit_ids).values()), np.int64)
+    units = as_they_stand(ledger.units.get(bank, rows), ledger, bank)
+    vectors, turns = ledger.units.vectors(bank, rows), ledger.turns.of_units(bank, rows)
     return {
         unit.id: Fact(
             unit,

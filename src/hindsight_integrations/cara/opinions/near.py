@@ -34,12 +34,12 @@ class Held:
 def held_opinions(reader: LedgerReader, bank: str, logs: Sequence[OpinionLog]) -> list[Held]:
     """Those of a bank's opinions that are held now; one whose vector cannot be read is left out."""
     worded = [(log, wording) for log in logs if (wording := held_wording(log))]
-    places = reader.row_ids(bank, [wording.unit_id for _, wording in worded])
+    places = reader.units.row_ids(bank, [wording.unit_id for _, wording in worded])
     rows = np.array(sorted(places.values()), np.int64)
     vectors, entities, memories = (
-        reader.vectors_of(bank, rows),
-        reader.entities_of(bank, rows),
-        reader.count(bank),
+        reader.units.vectors(bank, rows),
+        reader.entities.of_units(bank, rows),
+        reader.units.count(bank),
     )
     found = []
     for log, wording in worded:

@@ -312,8 +312,8 @@ def write_set(decision: Decision, found: Outstanding, tools: OpinionTools) -> Wr
 
 def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWrite]:
     """What the old wording mentions, and what the fact mentions that the new wording names."""
-    places = ledger.row_ids(bank, [new.closing.unit_id, new.fact])
-    mentioned = ledger.entities_of(bank, np.array(sorted(places.values()), np.int64))
+    places = ledger.units.row_ids(bank, [new.closing.unit_id, new.fact])
+    mentioned = ledger.entities.of_units(bank, np.array(sorted(places.values()), np.int64))
     before = mentioned.get(places.get(new.closing.unit_id, -1), [])
     told = [
         entity
@@ -348,12 +348,12 @@ def _tells(writes: WriteSet) -> bool:
 def _unchanged(opinions: Sequence[Standing], transaction: Transaction, tools: OpinionTools) -> bool:
     """Whether these opinions have the same wordings and evidence, and their new facts still say what they said."""
     bank = tools.projector.name
-    now = {log.id: log for log in transaction.opinions(bank, [each.log.id for each in opinions])}
+    now = {log.id: log for log in transaction.opinions.get(bank, [each.log.id for each in opinions])}
     if any(now.get(each.log.id) != each.log for each in opinions):
         return False
     facts = {fact.unit.id: fact.unit for each in opinions for fact in (*each.asked, *each.repeating)}
-    rows = np.array(sorted(transaction.row_ids(bank, list(facts)).values()), np.int64)
-    standing = as_they_stand(transaction.units(bank, rows), transaction, bank)
+    rows = np.array(sorted(transaction.units.row_ids(bank, list(facts)).values()), np.int64)
+    standing = as_they_stand(transaction.units.get(bank, rows), transaction, bank)
     said: dict[str, MemoryUnit] = {unit.id: unit for unit in standing.values()}
     return all(unit_id in said and said[unit_id].text == unit.text for unit_id, unit in facts.items())
 

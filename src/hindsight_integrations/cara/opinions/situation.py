@@ -88,17 +88,17 @@ def read_situation(given: Sequence[PutForward], occasion: Occasion, tools: Opini
     ledger, bank = tools.projector.ledger, tools.projector.name
     revision = ledger.revision(bank)
     with ledger.snapshot(bank) as reader:
-        changes = reader.profile_changes(bank)
+        changes = reader.profiles.changes(bank)
         profile = changes[-1].profile if changes else BankProfile()
         found = Situation(revision, profile, changes[-1].number if changes else 0)
-        if occasion.operation and (formed := reader.formed_by(bank, occasion.operation)) is not None:
-            return replace(found, before=_formed_before(reader.opinions(bank, formed)))
-        logs = tuple(reader.opinions(bank))
+        if occasion.operation and (formed := reader.opinions.formed_by(bank, occasion.operation)) is not None:
+            return replace(found, before=_formed_before(reader.opinions.get(bank, formed)))
+        logs = tuple(reader.opinions.get(bank))
         held = held_opinions(reader, bank, logs)
         grounds = tuple(read_grounds(reader, bank, each.grounds) for each in given)
         units = _units(given, grounds, occasion, reader, tools)
-        known = reader.entities_named(bank, names_given(given))
-        memories = reader.count(bank)
+        known = reader.entities.named(bank, names_given(given))
+        memories = reader.units.count(bank)
         vectors = embed_units(units, tools.embedder) if units else np.empty((0, 0), np.float32)
         drafts = []
         for each, stands_on, unit, vector in zip(given, grounds, units, vectors, strict=True):
@@ -112,9 +112,9 @@ def read_situation(given: Sequence[PutForward], occasion: Occasion, tools: Opini
 def unchanged(found: Situation, occasion: Occasion, ledger: LedgerReader, tools: OpinionTools) -> bool:
     """Whether the bank holds the same opinions, and what the drafts stand on is as it was."""
     bank = tools.projector.name
-    if occasion.operation and ledger.formed_by(bank, occasion.operation) is not None:
+    if occasion.operation and ledger.opinions.formed_by(bank, occasion.operation) is not None:
         return False
-    if tuple(ledger.opinions(bank)) != found.logs:
+    if tuple(ledger.opinions.get(bank)) != found.logs:
         return False
     return all(
         read_grounds(ledger, bank, draft.given.grounds).units == grounds.units
@@ -146,7 +146,7 @@ def _units(
     units = []
     for place, (each, stands_on, count) in enumerate(zip(given, grounds, tokens, strict=True)):
         unit = opinion_unit(each, occasion, bank, position=place, tags=stands_on.tags)
-        while reader.row_ids(bank, [unit.id]):
+        while reader.units.row_ids(bank, [unit.id]):
             place += len(given)  # noqa: PLW2901 - the next place that is free
             unit = opinion_unit(each, occasion, bank, position=place, tags=stands_on.tags)
         units.append(replace(unit, tokens=count))

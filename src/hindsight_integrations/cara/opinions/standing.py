@@ -55,7 +55,7 @@ def outstanding(tools: OpinionTools) -> Outstanding:
     ledger, bank = tools.projector.ledger, tools.projector.name
     profile, revision = ledger.bank(bank).profile, ledger.revision(bank)
     with ledger.snapshot(bank) as reader:
-        held = [(log, wording) for log in reader.opinions(bank) if (wording := held_wording(log))]
+        held = [(log, wording) for log in reader.opinions.get(bank) if (wording := held_wording(log))]
         fresh = _fresh(held, reader, bank)
         ids = {unit_id for found in fresh.values() for unit_id in found}
         facts = read_facts(reader, bank, sorted(ids), tools.languages)
@@ -103,16 +103,16 @@ def _fresh(
 ) -> dict[int, tuple[str, ...]]:
     """Unit ids of the facts that came after each revision up to which an opinion was looked at."""
     return {
-        revision: tuple(reader.unit_ids(bank, reader.facts_since(bank, revision)).values())
+        revision: tuple(reader.units.unit_ids(bank, reader.opinions.facts_since(bank, revision)).values())
         for revision in {log.assessed_to for log, _ in held}
     }
 
 
 def _topics(facts: Mapping[str, Fact], reader: LedgerReader, bank: str) -> dict[str, About]:
     """What each of these memories is about."""
-    places = reader.row_ids(bank, list(facts))
-    found = reader.entities_of(bank, np.array(sorted(places.values()), np.int64))
-    memories = reader.count(bank)
+    places = reader.units.row_ids(bank, list(facts))
+    found = reader.entities.of_units(bank, np.array(sorted(places.values()), np.int64))
+    memories = reader.units.count(bank)
     return {
         unit_id: about(found.get(places[unit_id], ()), fact.vector, memories)
         for unit_id, fact in facts.items()

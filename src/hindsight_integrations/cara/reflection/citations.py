@@ -138,10 +138,10 @@ def source_turns(
     ledger: LedgerReader, bank: str, unit_ids: Sequence[str]
 ) -> dict[str, tuple[SourceTurn, ...]]:
     """What was said of which each of these memories was made, by time; those of which nothing is kept are left out."""
-    rows = ledger.row_ids(bank, unit_ids)
-    grounds = ledger.grounds_of(bank, np.array(sorted(rows.values()), np.int64))
-    facts = ledger.row_ids(bank, [fact for made in grounds.values() for fact in made])
-    turns = ledger.turns_of_units(bank, np.array(sorted({*rows.values(), *facts.values()}), np.int64))
+    rows = ledger.units.row_ids(bank, unit_ids)
+    grounds = ledger.observations.grounds_of(bank, np.array(sorted(rows.values()), np.int64))
+    facts = ledger.units.row_ids(bank, [fact for made in grounds.values() for fact in made])
+    turns = ledger.turns.of_units(bank, np.array(sorted({*rows.values(), *facts.values()}), np.int64))
     found = {}
     for unit_id, row in rows.items():
         made_from = [facts[fact] for fact in grounds.get(row, ()) if fact in facts]

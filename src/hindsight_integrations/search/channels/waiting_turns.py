@@ -18,6 +18,6 @@ def turns_naming(view: BankView, selected: Selection, names: Collection[str], *,
     if not len(turns) or not names or "keyword" in view.failures:
         return np.empty(0, np.int64)
     near = view.keywords.search(" ".join(sorted(names)), limit, turns).ids
-    stored = view.ledger.units(view.bank, near)
+    stored = view.ledger.units.get(view.bank, near)
     naming = [row for row in near.tolist() if row in stored and names_any(stored[row].text, names)]
     return np.array(naming, np.int64)

@@ -137,10 +137,10 @@ def find_page(
     at = np.flatnonzero(ahead)
     at = at[np.lexsort((columns.ids[at], begins[at]))][: limit + 1]
     page, ids = at[:limit], columns.ids[at[:limit]]
-    stored = view.ledger.units(view.bank, ids)  # without those erased since the view was made, or damaged
+    stored = view.ledger.units.get(view.bank, ids)  # without those erased since the view was made, or damaged
     held = as_held(stored, view.ledger, view.bank, as_of=wanted.as_of)
     units = tuple(held[row] for row in ids.tolist() if row in held)
-    damaged = view.ledger.damaged(view.bank, ids) if len(units) < len(ids) else ()
+    damaged = view.ledger.units.damaged(view.bank, ids) if len(units) < len(ids) else ()
     cursor = None
     if len(at) > limit:
         cursor = cursor_of(Place(int(begins[page[-1]]), int(ids[-1]), newest), view.bank, wanted)

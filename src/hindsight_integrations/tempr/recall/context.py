@@ -48,7 +48,7 @@ class Asked:
         """Units by row id, in the order of `ids`, each read from the ledger once; erased and damaged ones are left out."""
         unread = [row for row in ids.tolist() if row not in self.read]
         if unread:
-            units = self.view.ledger.units(self.view.bank, np.array(unread, np.int64))
+            units = self.view.ledger.units.get(self.view.bank, np.array(unread, np.int64))
             self.read.update((row, units.get(row)) for row in unread)
         return {row: unit for row in ids.tolist() if (unit := self.read[row])}
 

@@ -69,7 +69,7 @@ def overview(run: RecallContext, filtered: BoolArray) -> IntArray:
 
 def _by_subject(run: RecallContext, ids: IntArray) -> IntArray:
     """Facts in a chain, each followed by the one of the rest that is most like it; the latest begins."""
-    stored = run.view.ledger.vectors_of(run.view.bank, ids)
+    stored = run.view.ledger.units.vectors(run.view.bank, ids)
     ids = np.array([row for row in ids.tolist() if row in stored], np.int64)
     if not len(ids):
         return ids
@@ -97,7 +97,7 @@ def _current(run: RecallContext, shown: BoolArray) -> Iterator[int]:
             found = open_tasks(found, run.tools.languages)
         if kind is RecordKind.EVENT:
             found = [entry for entry in found if entry.at >= query.query_timestamp]
-        rows = view.ledger.row_ids(view.bank, list(dict.fromkeys(entry.memory.id for entry in found)))
+        rows = view.ledger.units.row_ids(view.bank, list(dict.fromkeys(entry.memory.id for entry in found)))
         yield from rows.values()
 
 
@@ -220,10 +220,10 @@ def _of_the_asker(run: RecallContext, ids: IntArray) -> IntArray:
     """Without the facts about other people who speak in this bank; all of them where who asks is not known to speak there."""
     ledger, bank = run.view.ledger, run.view.bank
     asker = normalise_name(run.query.speaker)
-    known = ledger.entities_named(bank, [asker]).values()
+    known = ledger.entities.named(bank, [asker]).values()
     if not any(entity.role in SPEAKING for entity in known):
         return ids
-    entities = ledger.entities_of(bank, ids)
+    entities = ledger.entities.of_units(bank, ids)
     others = [row for row in ids.tolist() if _is_about_another(entities.get(row, ()), asker)]
     return ids[~np.isin(ids, others)]
 

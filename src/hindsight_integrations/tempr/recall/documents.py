@@ -75,8 +75,8 @@ def documents_among(
     served = read_items(items.rows_of(ids), view.ledger, view.bank)
     if not served:
         return {}
-    heads = view.ledger.units(view.bank, np.array(list(served), np.int64))
-    names = view.ledger.unit_ids(view.bank, np.array(matches, np.int64)) if matches else {}
+    heads = view.ledger.units.get(view.bank, np.array(list(served), np.int64))
+    names = view.ledger.units.unit_ids(view.bank, np.array(matches, np.int64)) if matches else {}
     ranks = {names[row]: rank for rank, row in enumerate(matches) if row in names}
     texts = {row: head_text(unit, form) for row, unit in heads.items()}
     costs = counter.count([document_text(text, served[row]) for row, text in texts.items()])

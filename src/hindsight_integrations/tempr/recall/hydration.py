@@ -31,7 +31,7 @@ def hydrate(
     """
     ids, view = packed.ids, run.view
     stored = as_held(run.units(ids), view.ledger, view.bank, as_of=run.query.as_of)
-    entities = view.ledger.entities_of(view.bank, ids)
+    entities = view.ledger.entities.of_units(view.bank, ids)
     run.missing.update(row for row in ids.tolist() if row not in stored)
     valid = set(ids[view.columns.allowed(ids, valid_at(view.columns, run.query.as_of))].tolist())
     found = {channel: channel_hits(hits, ids) for channel, hits in lists.items()}

@@ -46,9 +46,9 @@ def entity_observations(run: RecallContext, rows: IntArray) -> tuple[EntityObser
 def _mentioned(run: RecallContext, rows: IntArray) -> dict[int, Entity]:
     """The entities the units mention, by row id, in the order they are met."""
     ledger, bank = run.view.ledger, run.view.bank
-    named = ledger.entities_of(bank, rows)
+    named = ledger.entities.of_units(bank, rows)
     met = {entity.id: entity for row in rows.tolist() for entity in named.get(row, ())}
-    places = ledger.entity_rows(bank, list(met))
+    places = ledger.entities.row_ids(bank, list(met))
     return {places[name]: entity for name, entity in met.items() if name in places}
 
 
@@ -83,9 +83,9 @@ def _with_stale(
     if not found:
         return ()
     ledger, bank = run.view.ledger, run.view.bank
-    grounds = ledger.grounds_of(bank, np.array(list(shown), np.int64))
+    grounds = ledger.observations.grounds_of(bank, np.array(list(shown), np.int64))
     made = {shown[row].unit.id for row in grounds}
-    changed = ledger.facts_changed(bank, [entity.id for entity in found])
+    changed = ledger.observations.facts_changed(bank, [entity.id for entity in found])
     return tuple(
         replace(
             entity, stale=entity.id in changed and any(item.unit.id in made for item in entity.observations)
@@ -122,7 +122,7 @@ def source_facts(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple
 def _cited(run: RecallContext, observation: MemoryUnit) -> list[int]:
     """Row ids of the units made from the messages a retained observation cites, the observation itself among them."""
     cited = [(observation.thread, source) for source in observation.sources]
-    return run.view.ledger.units_of_messages(run.view.bank, cited).tolist() if cited else []
+    return run.view.ledger.units.of_messages(run.view.bank, cited).tolist() if cited else []
 
 
 def _within_budget(

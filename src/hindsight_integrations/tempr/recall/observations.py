@@ -22,8 +22,10 @@ def observations_among(view: BankView, rows: IntArray) -> IntArray:
 
 def grounds_of(view: BankView, observations: IntArray) -> dict[int, IntArray]:
     """Row ids of the facts each of these observations was made from, ascending; those a caller gave are left out."""
-    grounds = view.ledger.grounds_of(view.bank, observations)
-    rows = view.ledger.row_ids(view.bank, sorted({fact for facts in grounds.values() for fact in facts}))
+    grounds = view.ledger.observations.grounds_of(view.bank, observations)
+    rows = view.ledger.units.row_ids(
+        view.bank, sorted({fact for facts in grounds.values() for fact in facts})
+    )
     return {
         observation: np.array(sorted(rows[fact] for fact in facts if fact in rows), np.int64)
         for observation, facts in grounds.items()

@@ -128,7 +128,7 @@ def _packed(
         query=query,
     )
     if run.missing:
-        damaged = view.ledger.damaged(view.bank, np.array(sorted(run.missing), np.int64))
+        damaged = view.ledger.units.damaged(view.bank, np.array(sorted(run.missing), np.int64))
         result = replace(result, damaged=damaged)
         notes += [f"damaged: {len(damaged)} memories found are left out"] if damaged else []
     if query.trace:

@@ -398,9 +398,10 @@ def _of_whole_days(found: TimeWindow) -> Interval:
 
 def _categories(run: RecallContext) -> list[RecordCategory]:
     ledger, bank = run.view.ledger, run.view.bank
-    units = ledger.category_units(bank, None)
+    units = ledger.records.category_units(bank, None)
     return [
-        replace(each, units=units.get((each.kind, each.name), ())) for each in ledger.categories(bank, None)
+        replace(each, units=units.get((each.kind, each.name), ()))
+        for each in ledger.records.categories(bank, None)
     ]
 
 

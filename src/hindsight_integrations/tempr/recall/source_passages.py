@@ -69,7 +69,7 @@ def _turns(run: RecallContext, units: Mapping[int, RecalledUnit]) -> dict[int, l
     """The turns of each unit that may be shown, without those that are among the units word for word."""
     query, view = run.query, run.view
     shown = {(item.unit.thread, *item.unit.sources) for item in units.values() if item.unit.speaker}
-    stored = view.ledger.turns_of_units(view.bank, np.array(list(units), np.int64))
+    stored = view.ledger.turns.of_units(view.bank, np.array(list(units), np.int64))
     valid = valid_at(view.columns, query.as_of)
     return {
         row: [
@@ -124,7 +124,7 @@ def _chunks(run: RecallContext, sources: Mapping[Source, Sequence[str]]) -> list
 def _passages(run: RecallContext, sources: Iterable[Source]) -> dict[tuple[str | None, int], str]:
     """The passages of the documents among the sources, by document and ordinal; damaged ones are left out."""
     documents = dict.fromkeys(source.document_id for source in sources if source.document_id is not None)
-    stored = (run.view.ledger.document(run.view.bank, document) for document in documents)
+    stored = (run.view.ledger.units.document(run.view.bank, document) for document in documents)
     chunks = [chunk for found in stored if found for chunk in found.chunks]
     sound = [chunk for chunk in chunks if content_hash(chunk.text) == chunk.content_hash]
     if len(sound) < len(chunks):

@@ -115,12 +115,12 @@ def _held(view: BankView) -> list[StatedOpinion]:
     """The wordings in which the bank's opinions are held; one without a readable vector is left out."""
     wordings = [
         version.unit_id
-        for log in view.ledger.opinions(view.bank)
+        for log in view.ledger.opinions.get(view.bank)
         for version in log.versions
         if version.closed_at is None
     ]
-    rows = np.array(sorted(view.ledger.row_ids(view.bank, wordings).values()), np.int64)
-    units, vectors = view.ledger.units(view.bank, rows), view.ledger.vectors_of(view.bank, rows)
+    rows = np.array(sorted(view.ledger.units.row_ids(view.bank, wordings).values()), np.int64)
+    units, vectors = view.ledger.units.get(view.bank, rows), view.ledger.units.vectors(view.bank, rows)
     return [StatedOpinion(unit, vectors[row]) for row, unit in units.items() if row in vectors]
 
 

@@ -119,7 +119,7 @@ def decide(
     Raises:
         RevisionConflict: a document changed since its passages were compared.
     """
-    known = view.ledger.known_messages(view.bank, proposal.keys)
+    known = view.ledger.turns.known(view.bank, proposal.keys)
     documents = _changed_documents(proposal, known, view)
     fork = _fork(proposal.followed, view) if proposal.followed else NO_FORK
     closing, reread = _superseded(proposal, known, documents, view, fork.gone)
@@ -127,8 +127,8 @@ def decide(
     drafts, vectors = _new_drafts(proposal, vectors, _fresh(proposal, known, reread), view, languages)
     resolution = resolve(
         drafts,
-        lambda names: view.ledger.entity_candidates(view.bank, names, CANDIDATES),
-        lambda entity_ids: view.ledger.entity_neighbours(view.bank, entity_ids),
+        lambda names: view.ledger.entities.candidates(view.bank, names, CANDIDATES),
+        lambda entity_ids: view.ledger.entities.neighbours(view.bank, entity_ids),
         bank=view.bank,
         speakers=proposal.speakers,
     )
@@ -201,7 +201,7 @@ def _places(unit: MemoryUnit) -> list[Place]:
 
 def _fork(followed: FollowedThread, view: BankView) -> Fork:
     """What a followed thread does to its log, which must be as it was when what is new was found out."""
-    if view.ledger.thread_mark(view.bank, followed.thread, followed.namespace) != followed.before:
+    if view.ledger.turns.thread_mark(view.bank, followed.thread, followed.namespace) != followed.before:
         raise RevisionConflict(view.bank, view.revision, view.revision)
     return read_fork(followed, view.ledger, view.bank)
 
@@ -219,7 +219,7 @@ def _new_drafts(
         languages=languages,
     )
     drafts = resolve_categories(
-        selected(proposal.drafts, kept.tolist()), lambda: view.ledger.categories(view.bank)
+        selected(proposal.drafts, kept.tolist()), lambda: view.ledger.records.categories(view.bank)
     )
     return drafts, replace(vectors, drafts=vectors.drafts[kept])
 
@@ -233,7 +233,7 @@ def _changed_documents(
         thread = document_thread(plan.write.id)
         if all(key in known for key in proposal.keys if key.thread == thread):
             continue
-        stored = view.ledger.document(view.bank, plan.write.id)
+        stored = view.ledger.units.document(view.bank, plan.write.id)
         if (stored.content_hash if stored else None) != plan.basis:
             raise RevisionConflict(view.bank, proposal.revision, view.revision)
         kept.append(plan)
@@ -255,8 +255,8 @@ def _superseded(
     reread = left_without_units(ledger, view.bank, closing, set(edited))
     for plan in documents:
         removed = [chunk.ordinal for chunk in plan.removed]
-        rows = ledger.units_of_chunks(view.bank, plan.write.id, removed) if removed else np.empty(0, np.int64)
-        closing += ledger.units(view.bank, rows).values() if len(rows) else ()
+        rows = ledger.units.of_chunks(view.bank, plan.write.id, removed) if removed else np.empty(0, np.int64)
+        closing += ledger.units.get(view.bank, rows).values() if len(rows) else ()
     return closing, reread
 
 
@@ -281,7 +281,7 @@ def _latest(proposal: Proposal, known: frozenset[MessageKey], view: BankView) ->
     """The turns to be kept: of messages not known in this wording, or, after a task, of those not edited since."""
     if not proposal.completed:
         return [turn for turn in proposal.turns if turn.key not in known]
-    latest = view.ledger.known_messages(view.bank, [turn.key for turn in proposal.turns])
+    latest = view.ledger.turns.known(view.bank, [turn.key for turn in proposal.turns])
     return [turn for turn in proposal.turns if turn.key in latest]
 
 

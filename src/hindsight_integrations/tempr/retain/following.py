@@ -92,12 +92,12 @@ async def _stored(proposal: Proposal, tools: RetainTools) -> RetainResult:
 def _returns(request: RetainRequest, tools: RetainTools) -> bool:
     """Whether a message had been dropped: a list may come back to a branch by going on, too."""
     places = [key.place for key in request.intake.keys]
-    return bool(tools.projector.ledger.dropped_messages(tools.projector.name, places))
+    return bool(tools.projector.ledger.turns.dropped(tools.projector.name, places))
 
 
 def _where(given: ThreadList, tools: RetainTools) -> tuple[ThreadMark, int, str]:
     """How far the thread was read before, from where on its list is new (0 unless it was only continued), and its digest."""
-    before = tools.projector.ledger.thread_mark(tools.projector.name, given.thread, given.namespace)
+    before = tools.projector.ledger.turns.thread_mark(tools.projector.name, given.thread, given.namespace)
     beginning, digest = thread_digests(given.items, before.seen)
     continued = len(given.items) >= before.seen > 0 and beginning == before.digest
     return before, before.seen if continued else 0, digest

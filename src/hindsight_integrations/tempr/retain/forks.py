@@ -65,7 +65,7 @@ def read_fork(followed: FollowedThread, ledger: LedgerReader, bank: str) -> Fork
     """Compare a followed thread with its log."""
     place = (followed.thread, followed.namespace)
     # A list that was only continued needs no log: what is new follows its head.
-    thread = ledger.thread(bank, *place) if followed.whole else Thread(followed.before)
+    thread = ledger.turns.thread(bank, *place) if followed.whole else Thread(followed.before)
     change = thread_change(thread, followed.messages, on_fork=followed.on_fork, asked=followed.asked)
     gone = tuple((followed.thread, each) for each in change.gone)
     back = tuple((followed.thread, each) for each in change.back)

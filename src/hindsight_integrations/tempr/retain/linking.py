@@ -160,7 +160,7 @@ def links_of(drafts: Sequence[Draft], vectors: Matrix, view: BankView, threshold
     semantic = _bounded(semantic_links(vectors, _nearest_memories(vectors, view), threshold), fresh, view)
     rows = sorted({pair.other - fresh for pair in (*temporal, *semantic) if pair.other >= fresh})
     names = dict(enumerate(unit.id for unit in units))
-    known = view.ledger.unit_ids(view.bank, np.array(rows, np.int64))
+    known = view.ledger.units.unit_ids(view.bank, np.array(rows, np.int64))
     names.update((row + fresh, name) for row, name in known.items())
     return [
         *_named(temporal, names, LinkType.TEMPORAL),
@@ -195,7 +195,7 @@ def _linked(columns: Columns) -> BoolArray:
 def _bounded(pairs: Sequence[Pair], fresh: int, view: BankView) -> list[Pair]:
     """Semantic pairs without those to a unit of the bank that has as many links as it may; see `degrees`."""
     rows = np.array(sorted({pair.other - fresh for pair in pairs if pair.other >= fresh}), np.int64)
-    held = view.ledger.link_counts(view.bank, rows, LINK_CODES[LinkType.SEMANTIC, None])
+    held = view.ledger.units.link_counts(view.bank, rows, LINK_CODES[LinkType.SEMANTIC, None])
     degrees = {row + fresh: count for row, count in held.items()}
     return within_degree(pairs, degrees, SEMANTIC_DEGREE)
 

@@ -58,7 +58,7 @@ def with_categories(
         tokens: counts what names cost.
         tags: of the retain.
     """
-    known = view.ledger.categories(view.bank)
+    known = view.ledger.records.categories(view.bank)
     shown = []
     for passage in passages:
         seen = {(r.kind, r.category) for unit in passage.memories for r in unit.records}
@@ -208,7 +208,7 @@ def _unread(
 
     Messages not known in this wording are read, and with an edited or dropped one those that share a fact with it.
     """
-    known = bank.ledger.known_messages(bank.name, intake.keys)
+    known = bank.ledger.turns.known(bank.name, intake.keys)
     edited = [*(key.place for key in intake.keys if key not in known), *dropped]
     shared = (
         sharing_units(units_of(bank.ledger, bank.name, edited), edited) if known and edited else frozenset()
@@ -223,16 +223,16 @@ def _unread(
 def _unknown(passages: Sequence[WaitingPassage], bank: Projector) -> bool:
     """Whether the bank lacks one of the messages that passages keep."""
     keys = [key for passage in passages for key in passage.keys]
-    return len(bank.ledger.known_messages(bank.name, keys)) < len(keys)
+    return len(bank.ledger.turns.known(bank.name, keys)) < len(keys)
 
 
 def _planned(
     request: RetainRequest, intake: DocumentIntake, bank: Projector, llm: LLMExtractor | None
 ) -> DocumentPlan | None:
     """What changes of the document; None where this very version is known."""
-    if bank.ledger.known_messages(bank.name, intake.keys):
+    if bank.ledger.turns.known(bank.name, intake.keys):
         return None
-    stored = bank.ledger.document(bank.name, intake.id)
+    stored = bank.ledger.units.document(bank.name, intake.id)
     cut = llm.cut if llm else passages
     return plan_document(
         intake,
@@ -398,4 +398,4 @@ def _known_names(texts: Sequence[str], tools: RetainTools) -> list[str]:
     bank = tools.projector
     names = (name for text in texts for name in possible_names(text, tools.languages))
     possible = {normalise_name(name) for name in names} - {""}
-    return [entity.name for entity in bank.ledger.entities_named(bank.name, sorted(possible)).values()]
+    return [entity.name for entity in bank.ledger.entities.named(bank.name, sorted(possible)).values()]

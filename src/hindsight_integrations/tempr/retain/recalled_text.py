@@ -99,7 +99,7 @@ def recalled_texts(
             for words, limit in _searches(message.text)
         ]
         found[message.id or ""] = np.unique(np.concatenate(hits))
-    units = view.ledger.units(view.bank, _distinct(found))
+    units = view.ledger.units.get(view.bank, _distinct(found))
     return {
         name: tuple(
             unit

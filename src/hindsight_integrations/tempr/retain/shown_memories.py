@@ -128,7 +128,7 @@ def nearest_memories(
         if selected.count
         else []
     )
-    back = view.ledger.row_ids(view.bank, [unit.part_of or unit.id for unit in undone])
+    back = view.ledger.units.row_ids(view.bank, [unit.part_of or unit.id for unit in undone])
     rows = np.array([*back.values(), *found], np.int64)
     held = {unit.id for unit in undone}
     return _within_budget(documents.documents_of(rows), rows, view, limit, max(moments), held)
@@ -214,10 +214,10 @@ def _within_budget(
         held: ids of closed memories and items that hold again.
     """
     rows = list(dict.fromkeys(documents.tolist()))[: WIDER * limit]
-    units = view.ledger.units(view.bank, np.asarray(rows, np.int64))
+    units = view.ledger.units.get(view.bank, np.asarray(rows, np.int64))
     items = valid_items(rows, view.ledger, view.bank, held=held)
     found = found[np.isin(documents, rows)]
-    nearest = view.ledger.unit_ids(view.bank, np.unique(found))
+    nearest = view.ledger.units.unit_ids(view.bank, np.unique(found))
     ranks = {nearest[row]: rank for rank, row in enumerate(found.tolist()) if row in nearest}
     kept: dict[str, MemoryUnit] = {}
     shown: dict[str, tuple[MemoryUnit, ...]] = {}
@@ -251,11 +251,13 @@ def _within_budget(
 def _over(units: Mapping[int, MemoryUnit], view: BankView, moment: datetime) -> set[int]:
     """Row ids of the units that are over."""
     ended: dict[str, list[str]] = {}
-    for event in view.ledger.stated_by(view.bank, [unit.id for unit in units.values() if not unit.records]):
+    for event in view.ledger.units.stated_by(
+        view.bank, [unit.id for unit in units.values() if not unit.records]
+    ):
         if event.kind is ValidityKind.CLOSED and event.by_unit:
             ended.setdefault(event.by_unit, []).append(event.unit_id)
-    rows = view.ledger.row_ids(view.bank, [unit_id for some in ended.values() for unit_id in some])
-    stored = view.ledger.units(view.bank, np.array(sorted(rows.values()), np.int64))
+    rows = view.ledger.units.row_ids(view.bank, [unit_id for some in ended.values() for unit_id in some])
+    stored = view.ledger.units.get(view.bank, np.array(sorted(rows.values()), np.int64))
     gone = {unit.id: unit for unit in stored.values()}
     return {
         row
@@ -266,6 +268,6 @@ def _over(units: Mapping[int, MemoryUnit], view: BankView, moment: datetime) -> 
 
 def _names_of(memories: Sequence[MemoryUnit], view: BankView) -> dict[str, list[tuple[str, ...]]]:
     """The names of the memories' entities, by memory id."""
-    rows = view.ledger.row_ids(view.bank, [unit.id for unit in memories])
-    entities = view.ledger.entities_of(view.bank, np.fromiter(rows.values(), np.int64, len(rows)))
+    rows = view.ledger.units.row_ids(view.bank, [unit.id for unit in memories])
+    entities = view.ledger.entities.of_units(view.bank, np.fromiter(rows.values(), np.int64, len(rows)))
     return {unit_id: names_of_entities(entities.get(row, ())) for unit_id, row in rows.items()}

@@ -40,8 +40,8 @@ def units_of(
         closed: those that hold no more, instead of those that do.
         waiting: also the messages themselves, where they wait for extraction.
     """
-    rows = ledger.units_of_messages(bank, places, closed=closed, waiting=waiting)
-    return list(ledger.units(bank, rows).values())
+    rows = ledger.units.of_messages(bank, places, closed=closed, waiting=waiting)
+    return list(ledger.units.get(bank, rows).values())
 
 
 def sharing_units(units: Iterable[MemoryUnit], edited: Iterable[Place]) -> frozenset[Place]:
@@ -85,7 +85,7 @@ def superseding_events(
         moment = max(moments[place] for place in places if place in moments)
         dropped = not set(gone).isdisjoint(places)
         reason = DOCUMENT_CHANGED if document else FORKED if dropped else MESSAGE_EDITED
-        at = _after(ledger.validity(bank, unit.id), max(moment, unit.mentioned_at))
+        at = _after(ledger.units.validity(bank, unit.id), max(moment, unit.mentioned_at))
         events.append(ValidityEvent(unit.id, ValidityKind.CLOSED, at, reason=reason))
     return events
 
@@ -96,7 +96,7 @@ def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit
     moments = {unit.id: unit.mentioned_at for unit in units}
     events = []
     for unit in stored.values():
-        log = ledger.validity(bank, unit.id) if unit.closed_at else []
+        log = ledger.units.validity(bank, unit.id) if unit.closed_at else []
         if log and log[-1].kind is ValidityKind.CLOSED and log[-1].reason == MESSAGE_EDITED:
             at = _after(log, moments[unit.id])
             events.append(ValidityEvent(unit.id, ValidityKind.RESTORED, at, reason=MESSAGE_EDITED))
@@ -119,7 +119,7 @@ def returning_events(
     for unit in units_of(ledger, bank, back, closed=True, waiting=True):
         if not absent.isdisjoint((unit.thread, source) for source in unit.sources):
             continue
-        log = ledger.validity(bank, unit.id)
+        log = ledger.units.validity(bank, unit.id)
         if log and log[-1].kind is ValidityKind.CLOSED and log[-1].reason == FORKED:
             events.append(ValidityEvent(unit.id, ValidityKind.RESTORED, _after(log, at), reason=FORKED))
     return events
@@ -149,7 +149,7 @@ def undone_events(
     """
     ending, absent, events = {unit.id for unit in units}, set(gone), []
     for stated in _closings(ledger, bank, sorted(ending)):
-        log = ledger.validity(bank, stated.unit_id)
+        log = ledger.units.validity(bank, stated.unit_id)
         last = log[-1]
         if last.kind is ValidityKind.RESTORED or last.by_unit not in ending:
             continue
@@ -168,7 +168,7 @@ def undone_by(ledger: LedgerReader, bank: str, edited: Sequence[Place]) -> list[
         return []
     ending = {unit.id for unit in units_of(ledger, bank, edited)}
     ended = {stated.unit_id for stated in _closings(ledger, bank, sorted(ending))}
-    last = {unit_id: ledger.validity(bank, unit_id)[-1] for unit_id in sorted(ended)}
+    last = {unit_id: ledger.units.validity(bank, unit_id)[-1] for unit_id in sorted(ended)}
     held = [
         unit_id
         for unit_id, event in last.items()
@@ -183,7 +183,7 @@ def stated_again_events(
     """Close again what units that are restored had closed, and what was restored, or dropped itself, for want of them."""
     events = []
     for stated in _closings(ledger, bank, sorted(units)):
-        log = ledger.validity(bank, stated.unit_id)
+        log = ledger.units.validity(bank, stated.unit_id)
         if log[-1].reason == FORKED:
             events.append(replace(stated, effective_at=_after(log, at)))
     return events
@@ -193,7 +193,7 @@ def _closings(ledger: LedgerReader, bank: str, units: Sequence[str]) -> list[Val
     """What these units closed, each unit once."""
     found = {
         (event.unit_id, event.by_unit): event
-        for event in ledger.stated_by(bank, units)
+        for event in ledger.units.stated_by(bank, units)
         if event.kind is ValidityKind.CLOSED
     }
     return list(found.values())
@@ -202,7 +202,7 @@ def _closings(ledger: LedgerReader, bank: str, units: Sequence[str]) -> list[Val
 def extracted_too_late(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
     """Close units that a task made of messages which a fork dropped while they waited."""
     places = sorted({(unit.thread, source) for unit in units for source in unit.sources})
-    dropped = ledger.dropped_messages(bank, places) if places else frozenset()
+    dropped = ledger.turns.dropped(bank, places) if places else frozenset()
     return [
         ValidityEvent(unit.id, ValidityKind.CLOSED, unit.mentioned_at, reason=FORKED)
         for unit in units
@@ -211,8 +211,8 @@ def extracted_too_late(ledger: LedgerReader, bank: str, units: Sequence[MemoryUn
 
 
 def _stored(ledger: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Mapping[int, MemoryUnit]:
-    rows = ledger.row_ids(bank, unit_ids)
-    return ledger.units(bank, np.array(sorted(rows.values()), np.int64)) if rows else {}
+    rows = ledger.units.row_ids(bank, unit_ids)
+    return ledger.units.get(bank, np.array(sorted(rows.values()), np.int64)) if rows else {}
 
 
 def _after(log: Sequence[ValidityEvent], moment: datetime) -> datetime:

@@ -24,11 +24,11 @@ OVERTAKEN = (Dropped("a passage that waited", "what it was made from has been re
 def present_part(stored: StoredPassage, origin: Origin, bank: Projector) -> Passage:
     """What of a passage still stands: not messages edited since, nor a part of a document that was replaced."""
     if origin.document_id is not None:
-        document = bank.ledger.document(bank.name, origin.document_id)
+        document = bank.ledger.units.document(bank.name, origin.document_id)
         present = {chunk.ordinal for chunk in document.chunks} if document else set()
         messages = stored.messages if stored.chunk in present else ()
     else:
-        ids = {key.message_id for key in bank.ledger.known_messages(bank.name, stored.keys)}
+        ids = {key.message_id for key in bank.ledger.turns.known(bank.name, stored.keys)}
         messages = tuple(message for message in stored.messages if not stored.keys or message.id in ids)
     return Passage(messages, stored.before, origin.context)
 

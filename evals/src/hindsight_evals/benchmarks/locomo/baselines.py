@@ -42,7 +42,7 @@ class Corpus:
             vectors = feed.vectors_of(ids)
             index = ExactVectorIndex()
             index.upsert(ids, vectors)
-            return cls(bank, ledger.units(bank, ids), index)
+            return cls(bank, ledger.units.get(bank, ids), index)
         finally:
             ledger.close()
 

@@ -53,9 +53,13 @@ class Reach:
     def items_of(self, document: MemoryUnit) -> dict[int, MemoryUnit]:
         """The items of a document by number, those of the commit included; closed ones too."""
         ledger, bank = self.view.ledger, self.view.bank
-        heads = np.fromiter(ledger.row_ids(bank, [document.id]).values(), np.int64)
-        rows = [row for rows in ledger.items_of(bank, heads).values() for row in rows] if len(heads) else []
-        stored = ledger.units(bank, np.array(rows, np.int64)).values() if rows else ()
+        heads = np.fromiter(ledger.units.row_ids(bank, [document.id]).values(), np.int64)
+        rows = (
+            [row for rows in ledger.units.items_of(bank, heads).values() for row in rows]
+            if len(heads)
+            else []
+        )
+        stored = ledger.units.get(bank, np.array(rows, np.int64)).values() if rows else ()
         own = (self.moved.get(draft.unit.id, draft.unit) for draft in self.drafts)
         return {item.number: item for item in (*stored, *own) if item.part_of == document.id}
 
@@ -93,9 +97,9 @@ class Reach:
 
     def stored(self, unit_ids: Sequence[str]) -> list[MemoryUnit]:
         """The memories of these ids that the bank holds."""
-        rows = self.view.ledger.row_ids(self.view.bank, list(unit_ids))
+        rows = self.view.ledger.units.row_ids(self.view.bank, list(unit_ids))
         ids = np.fromiter(rows.values(), np.int64, len(rows))
-        return list(self.view.ledger.units(self.view.bank, ids).values()) if len(ids) else []
+        return list(self.view.ledger.units.get(self.view.bank, ids).values()) if len(ids) else []
 
     def restored(self) -> list[MemoryUnit]:
         """The memories that the commit makes valid again."""
@@ -137,7 +141,7 @@ class Reach:
         )
         selected = Selection(mask, int(mask.sum()))
         rows = hybrid_search(view, selected, text, vector, limit=SEARCHED)[0]
-        units, vectors = view.ledger.units(view.bank, rows), view.ledger.vectors_of(view.bank, rows)
+        units, vectors = view.ledger.units.get(view.bank, rows), view.ledger.units.vectors(view.bank, rows)
         for row in rows.tolist():
             unit = units.get(row)
             if unit is None or row not in vectors or not precedes(unit, by):

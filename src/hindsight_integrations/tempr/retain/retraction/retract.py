@@ -210,8 +210,8 @@ def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
     for draft in reach.drafts:
         if draft.unit.id == unit.id:
             return names_of_mentions(draft.mentions)
-    rows = np.array(list(reach.view.ledger.row_ids(reach.view.bank, [unit.id]).values()), np.int64)
-    entities = reach.view.ledger.entities_of(reach.view.bank, rows)
+    rows = np.array(list(reach.view.ledger.units.row_ids(reach.view.bank, [unit.id]).values()), np.int64)
+    entities = reach.view.ledger.entities.of_units(reach.view.bank, rows)
     return names_of_entities(entity for each in entities.values() for entity in each)
 
 
@@ -227,12 +227,12 @@ def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[Memo
     wanted = set(sources)
     drafts = [draft.unit for draft in reach.drafts[:position] if wanted & set(draft.unit.sources)]
     own = [(thread, source) for source in sources]
-    for places in (own, ledger.places_of_messages(bank, sources)):
+    for places in (own, ledger.turns.places(bank, sources)):
         threads = {place[0] for place in places}
         rows = {
             row
             for closed in (False, True)
-            for row in ledger.units_of_messages(bank, places, closed=closed).tolist()
+            for row in ledger.units.of_messages(bank, places, closed=closed).tolist()
         }
         near = [
             *_stored(rows, reach),
@@ -249,7 +249,7 @@ def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[Memo
 
 def _stored(rows: Iterable[int], reach: Reach) -> list[MemoryUnit]:
     ids = np.array(sorted(rows), np.int64)
-    return list(reach.view.ledger.units(reach.view.bank, ids).values()) if len(ids) else []
+    return list(reach.view.ledger.units.get(reach.view.bank, ids).values()) if len(ids) else []
 
 
 def _missing(name: MemoryName, draft: Draft) -> str:
