@@ -38,23 +38,21 @@ if TYPE_CHECKING:
         WrongDimension,
     )
     from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntries, RecordEntry
-    from hindsight_integrations.model.confidence import ConfidenceChange
-    from hindsight_integrations.model.directives import Directive
-    from hindsight_integrations.model.entities import Entity, EntityChange, EntityType
+    from hindsight_integrations.model.entities import Entity, EntityChange, EntitySummary, EntityType
     from hindsight_integrations.model.erasure import ForgetReceipt
     from hindsight_integrations.model.facts import ExtractedFact
     from hindsight_integrations.model.items import FoundItem, Item, ItemDelete, ItemPut
     from hindsight_integrations.model.links import CausalRelation, LinkType
-    from hindsight_integrations.model.mental_models import MentalModel, ModelState, RefreshTrigger
+    from hindsight_integrations.model.mental_models import Directive, MentalModel, ModelState, RefreshTrigger
     from hindsight_integrations.model.metadata import (
         MetadataCondition,
         MetadataFilter,
         MetadataGroup,
         MetadataOperator,
     )
-    from hindsight_integrations.model.observations import EntitySummary
     from hindsight_integrations.model.opinions import (
         Assessment,
+        ConfidenceChange,
         Conviction,
         Evidence,
         Opinion,

@@ -24,9 +24,8 @@ from ledger_opinions import (
 from ledger_support import changes, commit
 
 from hindsight_integrations.ledger.ledger import Ledger
-from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.opinions import OpinionsWrite
+from hindsight_integrations.model.opinions import OpinionsWrite, confidence_of
 
 
 class TestForgottenOpinions:

@@ -20,9 +20,9 @@ from ledger_support import CLOSED, RESTORED, commit
 from hindsight_integrations.errors import BankNotFound, InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import UnitEdit
-from hindsight_integrations.model.directives import Directive
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.mental_models import (
+    Directive,
     MentalModel,
     ModelAnswer,
     ModelState,

@@ -35,11 +35,12 @@ from table import every_row
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger.ledger import Ledger
-from hindsight_integrations.model.confidence import confidence_of, opinion_of
 from hindsight_integrations.model.opinions import (
     OpinionOrigin,
     OpinionsWrite,
     RewordingWrite,
+    confidence_of,
+    opinion_of,
 )
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.model.writes import ObservedWrite

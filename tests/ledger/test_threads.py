@@ -10,7 +10,7 @@ from ledger_turns import THREAD, conversation, make_fact
 
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.threads import Thread, ThreadEntry, ThreadMark, ThreadWrite
+from hindsight_integrations.model.turns import Thread, ThreadEntry, ThreadMark, ThreadWrite
 from hindsight_integrations.model.writes import WriteSet
 
 FIRST = ThreadMark(2, "digest", "m2")

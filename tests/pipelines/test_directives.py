@@ -8,7 +8,7 @@ import pytest
 from builders import at
 
 from hindsight_integrations import Directive, Hindsight, InvalidRequest
-from hindsight_integrations.model.directives import in_force
+from hindsight_integrations.model.mental_models import in_force
 
 
 def test_rules_are_given_listed_and_removed(light: Hindsight) -> None:

@@ -10,7 +10,7 @@ from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
-from hindsight_integrations.model.whole_names import WholeNames
+from hindsight_integrations.model.erasure import WholeNames
 
 LIGHT = HindsightConfig(
     storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),

@@ -21,8 +21,7 @@ from hindsight_integrations import (
     OpinionOutcome,
     Reflection,
 )
-from hindsight_integrations.model.confidence import confidence_of
-from hindsight_integrations.model.opinions import Assessment, OpinionOrigin
+from hindsight_integrations.model.opinions import Assessment, OpinionOrigin, confidence_of
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.prompts.character import verbalize

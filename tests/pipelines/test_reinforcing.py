@@ -25,8 +25,7 @@ from hindsight_integrations.config import (
     VectorBackend,
 )
 from hindsight_integrations.errors import PromptTooLong
-from hindsight_integrations.model.confidence import confidence_of
-from hindsight_integrations.model.opinions import Assessment, OpinionLog
+from hindsight_integrations.model.opinions import Assessment, OpinionLog, confidence_of
 from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.turns import Role

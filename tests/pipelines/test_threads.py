@@ -9,8 +9,7 @@ import pytest
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.threads import OnFork
-from hindsight_integrations.model.turns import Role
+from hindsight_integrations.model.turns import OnFork, Role
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 H1 = Message("My kayak is red.", "alice", "2024-05-01T09:00", "h1")

@@ -16,7 +16,7 @@ from table import every_row
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
 from hindsight_integrations.ports.arrays import UNDATED, Float64Array, IntArray
 from hindsight_integrations.search.temporal import event_moments
-from hindsight_integrations.tempr.recall.boosts import (
+from hindsight_integrations.tempr.recall.rerank import (
     PROOF_ALPHA,
     RECENCY_ALPHA,
     TEMPORAL_ALPHA,

@@ -19,7 +19,7 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.prompts.answered_facts import AnsweredFact, ExtractedFacts
 from hindsight_integrations.prompts.concise_facts import ConciseFact, ConciseFacts, concise_facts_prompt
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage
-from hindsight_integrations.tempr.retain.extraction.concise import extracted
+from hindsight_integrations.tempr.retain.extraction.llm import extracted
 
 MONDAY = datetime(2024, 5, 6, tzinfo=UTC)
 SAID = [

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replayed_confidence import counting, replayed
 
-from hindsight_integrations.model.confidence import confidence_of, counted, history_of
 from hindsight_integrations.model.opinions import (
     Assessment,
     Evidence,
@@ -22,6 +21,9 @@ from hindsight_integrations.model.opinions import (
     OpinionVersion,
     UpdateRule,
     ValidityChange,
+    confidence_of,
+    counted,
+    history_of,
 )
 from hindsight_integrations.model.units import ValidityKind
 

@@ -11,8 +11,7 @@ from hindsight_integrations.ledger.values import StoredDocument
 from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite
 from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
-from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
-from hindsight_integrations.tempr.retain.extraction.verbatim import passages
+from hindsight_integrations.tempr.retain.extraction.verbatim import chunk_text, passages
 from hindsight_integrations.validation.intake import DocumentIntake
 
 SENTENCES = ["A kayak. ", "The shed is red.\n\n", "Ropes and anchors are old. ", "A kayak. ", "x", "No! "]

@@ -16,7 +16,7 @@ from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.tempr.retain.drafts import Draft, Origin, draft_facts
-from hindsight_integrations.tempr.retain.extraction.result import Extraction
+from hindsight_integrations.tempr.retain.extraction.llm import Extraction
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 ORIGIN = Origin("b", "UTC", NOW, {"m1": NOW, "m2": NOW + timedelta(minutes=1)}, thread="t")

@@ -11,7 +11,6 @@ from builders import at
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.model.confidence import confidence_of, counted, trajectory, updated
 from hindsight_integrations.model.opinions import (
     Assessment,
     Evidence,
@@ -21,6 +20,10 @@ from hindsight_integrations.model.opinions import (
     OpinionVersion,
     UpdateRule,
     ValidityChange,
+    confidence_of,
+    counted,
+    trajectory,
+    updated,
 )
 from hindsight_integrations.model.units import ValidityKind
 

@@ -20,7 +20,6 @@ from hindsight_integrations.cara.opinions.evidence import (
 from hindsight_integrations.cara.opinions.facts import Fact, sources_of
 from hindsight_integrations.cara.opinions.steps import step_of
 from hindsight_integrations.config import OpinionConfig
-from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.opinions import (
     Assessment,
@@ -31,6 +30,7 @@ from hindsight_integrations.model.opinions import (
     OpinionOrigin,
     OpinionVersion,
     UpdateRule,
+    confidence_of,
 )
 from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition
 from hindsight_integrations.model.turns import Role, SourceTurn

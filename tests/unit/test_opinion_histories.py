@@ -25,9 +25,14 @@ from ledger_support import changes, commit
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger.ledger import Ledger
-from hindsight_integrations.model.confidence import confidence_of, opinion_of
 from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.opinions import Assessment, OpinionLog, OpinionsWrite
+from hindsight_integrations.model.opinions import (
+    Assessment,
+    OpinionLog,
+    OpinionsWrite,
+    confidence_of,
+    opinion_of,
+)
 from hindsight_integrations.model.units import FactType
 
 FACTS = [f"f{number}" for number in range(3)]

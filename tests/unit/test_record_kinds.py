@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.model.record_kinds import KIND_WORDS, canonical_kind
-from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.records import KIND_WORDS, RecordKind, canonical_kind
 
 
 @every_row(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from table import every_row
 
 from hindsight_integrations.model.trace import Fate
-from hindsight_integrations.tempr.recall.relevance import likely, nearness
+from hindsight_integrations.tempr.recall.confidence import likely, nearness
 from hindsight_integrations.tempr.recall.rerank import unread
 from hindsight_integrations.text.question_kinds import asks_for_all
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from table import every_row
 
-from hindsight_integrations.model.exact_sums import exact_sum
+from hindsight_integrations.model.aggregates import exact_sum
 
 
 @every_row(

@@ -8,8 +8,8 @@ from typing import Any
 from builders import at
 
 from hindsight_integrations.ledger.erasure import Traces, without
+from hindsight_integrations.model.erasure import WholeNames
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.model.whole_names import WholeNames
 
 
 def payload(**changes: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.model.threads import OnFork, Thread, ThreadMark
+from hindsight_integrations.model.turns import OnFork, Thread, ThreadMark
 from hindsight_integrations.tempr.retain.threads import thread_change
 
 Branch = tuple[str, ...]

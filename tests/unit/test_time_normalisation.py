@@ -12,11 +12,11 @@ from table import every_row
 
 from hindsight_integrations.model.time import Granule, Interval, readable_time
 from hindsight_integrations.search.embedding import embedding_text
-from hindsight_integrations.tempr.retain.extraction.verbatim import iso_bounds
-from hindsight_integrations.tempr.retain.time_normalisation import (
+from hindsight_integrations.tempr.retain.extraction.llm import (
     occurrence,
     parse_moment,
 )
+from hindsight_integrations.tempr.retain.extraction.verbatim import iso_bounds
 
 MENTIONED = datetime(2023, 12, 1, 9, tzinfo=UTC)
 MOMENTS = [

@@ -11,7 +11,7 @@ from table import every_row
 
 from hindsight_integrations import InvalidRequest, Message
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.validation.tool_messages import (
+from hindsight_integrations.validation.messages import (
     MAX_ARGUMENTS,
     MAX_TOOL_RESULT,
     checked_roles,

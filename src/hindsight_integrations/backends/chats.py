@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from hindsight_integrations.errors import StorageError
-from hindsight_integrations.model.chats import CHATS_FILE, CHATS_TABLE, chats_prefix
+from hindsight_integrations.model.turns import CHATS_FILE, CHATS_TABLE, chats_prefix
 
 WAIT_S = 5.0  # for a message that is being written just now
 

@@ -33,13 +33,12 @@ from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.projection import BankProjection
 from hindsight_integrations.search.remembered_vectors import RememberedVectors
-from hindsight_integrations.tempr.recall.tools import RecallTools
-from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
-from hindsight_integrations.tempr.retain.extraction.message_endings import EndingJudge
+from hindsight_integrations.tempr.recall.context import RecallTools
+from hindsight_integrations.tempr.retain.extraction.llm import EndingJudge, LLMExtractor
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
-from hindsight_integrations.validation.redaction import Redact
+from hindsight_integrations.validation.limits import Redact
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.errors import InvalidRequest, shown
-from hindsight_integrations.model.directives import Directive
+from hindsight_integrations.model.mental_models import Directive
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.validation.limits import (
     MAX_DIRECTIVE,

@@ -12,9 +12,8 @@ from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.ledger.values import EntitySplit
-from hindsight_integrations.model.entities import Entity, EntityChange
+from hindsight_integrations.model.entities import Entity, EntityChange, EntitySummary
 from hindsight_integrations.model.names import normalise_name
-from hindsight_integrations.model.observations import EntitySummary
 from hindsight_integrations.model.units import NAMESPACE
 from hindsight_integrations.validation.limits import (
     checked_count,

@@ -11,9 +11,8 @@ from hindsight_integrations.bank.entities import entities_named, entity_named
 from hindsight_integrations.errors import InvalidRequest, LedgerFailed, shown
 from hindsight_integrations.ledger.values import Scrub
 from hindsight_integrations.model.entities import Entity
-from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
+from hindsight_integrations.model.erasure import Erasure, ForgetReceipt, looks_like_a_name
 from hindsight_integrations.model.names import normalise_name
-from hindsight_integrations.model.whole_names import looks_like_a_name
 
 LISTED = 20  # names an error shows
 NOBODY = ""  # the id of no entity

@@ -10,8 +10,7 @@ import numpy as np
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.bank.entities import entities_named
 from hindsight_integrations.errors import InvalidRequest, shown
-from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.identifiers import identifiers_in, kind_words
+from hindsight_integrations.model.erasure import Erasure, identifiers_in, kind_words
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind

@@ -14,7 +14,7 @@ from hindsight_integrations.model.items import ItemDelete, ItemKey, ItemPut, Ite
 from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.search.embedding import embed_units
-from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
+from hindsight_integrations.tempr.retain.extraction.verbatim import chunk_text
 from hindsight_integrations.validation.items import value_text
 
 PIECE = 1_500  # characters of a unit: about 400 tokens, of the 512 that common embedders read

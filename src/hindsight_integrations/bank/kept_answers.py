@@ -15,8 +15,7 @@ from hindsight_integrations.cara.mental_models.refreshing import with_staleness
 from hindsight_integrations.cara.mental_models.tools import MentalModelTools
 from hindsight_integrations.cara.reflection.tools import ReflectTools
 from hindsight_integrations.errors import ModelError
-from hindsight_integrations.model.directives import in_force
-from hindsight_integrations.model.mental_models import MentalModel
+from hindsight_integrations.model.mental_models import MentalModel, in_force
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.ports.arrays import Matrix, Vector
 from hindsight_integrations.search.bank_view import BankView

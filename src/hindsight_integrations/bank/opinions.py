@@ -13,9 +13,16 @@ from hindsight_integrations.bank.entities import MAX_NAME, entity_named
 from hindsight_integrations.bank.erasing import erased
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
-from hindsight_integrations.model.confidence import ConfidenceChange, history_of, opinion_of, trajectory
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
-from hindsight_integrations.model.opinions import Opinion, OpinionHistory, OpinionLog
+from hindsight_integrations.model.opinions import (
+    ConfidenceChange,
+    Opinion,
+    OpinionHistory,
+    OpinionLog,
+    history_of,
+    opinion_of,
+    trajectory,
+)
 from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.search.columns import tags_select
 from hindsight_integrations.validation.arguments import checked_instant, checked_unit_id

@@ -33,9 +33,12 @@ from hindsight_integrations.search.documents import DocumentItems, read_items
 from hindsight_integrations.search.projection import BankProjection
 from hindsight_integrations.tempr.recall.pipeline import recall
 from hindsight_integrations.validation.arguments import (
+    Embedding,
     Moment,
     Window,
+    checked_embedding,
     checked_instant,
+    checked_min_scores,
     checked_types,
     checked_unit_id,
     checked_window,
@@ -48,8 +51,6 @@ from hindsight_integrations.validation.limits import (
     checked_words,
 )
 from hindsight_integrations.validation.metadata import checked_metadata_filter
-from hindsight_integrations.validation.min_scores import checked_min_scores
-from hindsight_integrations.validation.query_vector import Embedding, checked_embedding
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
 MAX_UNITS = 10_000  # of one recall

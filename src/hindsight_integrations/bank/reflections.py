@@ -27,14 +27,21 @@ from hindsight_integrations.model.requests import (
     TagsMatch,
 )
 from hindsight_integrations.model.time import as_utc
-from hindsight_integrations.validation.arguments import Moment, Window, checked_instant, checked_window
+from hindsight_integrations.validation.arguments import (
+    MAX_OPERATION,
+    Moment,
+    Window,
+    checked_instant,
+    checked_schema,
+    checked_tools,
+    checked_window,
+)
 from hindsight_integrations.validation.limits import (
     MAX_QUERY,
     checked_count,
     checked_tags,
     checked_text,
 )
-from hindsight_integrations.validation.reflecting import MAX_OPERATION, checked_schema, checked_tools
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
 

@@ -11,16 +11,13 @@ from hindsight_integrations.choices import choice
 from hindsight_integrations.config import OnModelFailure
 from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.results import RetainResult
-from hindsight_integrations.model.threads import OnFork
 from hindsight_integrations.model.time import as_utc
-from hindsight_integrations.model.turns import Role
+from hindsight_integrations.model.turns import OnFork, Role
 from hindsight_integrations.tempr.retain.following import ThreadList, follow
-from hindsight_integrations.validation.extraction_options import checked_options
 from hindsight_integrations.validation.intake import NothingToRetain
 from hindsight_integrations.validation.limits import checked_flag, checked_list, checked_words
-from hindsight_integrations.validation.messages import identified
-from hindsight_integrations.validation.retain_request import RetainRequest, retain_request
-from hindsight_integrations.validation.tool_messages import checked_roles, heard
+from hindsight_integrations.validation.messages import checked_roles, heard, identified
+from hindsight_integrations.validation.retain_request import RetainRequest, checked_options, retain_request
 
 
 class AsyncThreads(BankVerbs):

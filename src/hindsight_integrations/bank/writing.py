@@ -29,7 +29,6 @@ from hindsight_integrations.validation.arguments import (
     checked_unit_id,
     checked_window,
 )
-from hindsight_integrations.validation.extraction_options import checked_options
 from hindsight_integrations.validation.intake import Content, documents_in, items_of
 from hindsight_integrations.validation.limits import (
     MAX_NAME,
@@ -39,10 +38,10 @@ from hindsight_integrations.validation.limits import (
     checked_tags,
     checked_text,
     checked_words,
+    redacted,
 )
 from hindsight_integrations.validation.metadata import checked_metadata
-from hindsight_integrations.validation.redaction import redacted
-from hindsight_integrations.validation.retain_request import retain_request
+from hindsight_integrations.validation.retain_request import checked_options, retain_request
 
 BATCH_SIZE = 64  # items; about what one commit of a few hundred facts holds
 

@@ -28,9 +28,8 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.model.profile import BankProfile, ProfileChange
 from hindsight_integrations.model.results import Settled
-from hindsight_integrations.model.snippets import stored_snippet
 from hindsight_integrations.model.tasks import Task, TaskClaim
-from hindsight_integrations.model.text import clean_text
+from hindsight_integrations.model.text import clean_text, stored_snippet
 from hindsight_integrations.model.writes import ProfileWrite, WriteSet
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.prompts.merge_background import MergedBackground, merge_background_prompt

@@ -39,8 +39,7 @@ from hindsight_integrations.prompts.extract_facts import Instructions
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.search.bank_vectors import ScoringVectorIndex
 from hindsight_integrations.search.projection import Indexes
-from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
-from hindsight_integrations.tempr.retain.extraction.message_endings import EndingJudge
+from hindsight_integrations.tempr.retain.extraction.llm import EndingJudge, LLMExtractor
 from hindsight_integrations.text.languages import languages_of
 from hindsight_integrations.validation.arguments import checked_path
 

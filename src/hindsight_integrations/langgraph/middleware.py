@@ -34,7 +34,7 @@ from hindsight_integrations.model.requests import (
     ResultOrder,
     TextForm,
 )
-from hindsight_integrations.model.threads import OnFork
+from hindsight_integrations.model.turns import OnFork
 from hindsight_integrations.tolerance import OnError
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.verb_options import UNASKED

@@ -21,11 +21,11 @@ from hindsight_integrations.langgraph.failures import tolerated
 from hindsight_integrations.langgraph.node import MemoryNode, Place, place_of
 from hindsight_integrations.langgraph.state import messages_in
 from hindsight_integrations.model.tasks import WorkerMode
-from hindsight_integrations.model.threads import OnFork
+from hindsight_integrations.model.turns import OnFork
 from hindsight_integrations.tolerance import OnError
-from hindsight_integrations.validation.extraction_options import checked_options
 from hindsight_integrations.validation.limits import checked_tags, checked_words
-from hindsight_integrations.validation.tool_messages import checked_roles
+from hindsight_integrations.validation.messages import checked_roles
+from hindsight_integrations.validation.retain_request import checked_options
 
 NOT_REMEMBERED = "what this turn said is not remembered yet"
 CAUGHT_UP = "The thread's next turn remembers it, if its messages are still in the state."

@@ -42,7 +42,7 @@ from hindsight_integrations import Item as StoredItem
 from hindsight_integrations.errors import shown
 from hindsight_integrations.langgraph.bank_finder import AnyMemory
 from hindsight_integrations.langgraph.item_texts import WHOLE, Paths, item_texts
-from hindsight_integrations.validation.item_filters import checked_item_filter
+from hindsight_integrations.validation.items import checked_item_filter
 from hindsight_integrations.validation.limits import checked_count
 
 Namespace = tuple[str, ...]

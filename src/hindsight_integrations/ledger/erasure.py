@@ -80,13 +80,11 @@ from hindsight_integrations.ledger.tables import (
 from hindsight_integrations.ledger.tasks import Schedule, take_back
 from hindsight_integrations.ledger.units import count_memories
 from hindsight_integrations.ledger.values import Json, Scrub
-from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
-from hindsight_integrations.model.identifiers import identifies_any
+from hindsight_integrations.model.erasure import Erasure, ForgetReceipt, WholeNames, identifies_any
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
-from hindsight_integrations.model.whole_names import WholeNames
 from hindsight_integrations.model.writes import Place
 
 

@@ -51,7 +51,7 @@ from hindsight_integrations.ledger.tables import (
     vectors,
 )
 from hindsight_integrations.ledger.values import ItemUnits, UnitColumns
-from hindsight_integrations.model.namespaces import namespace_from
+from hindsight_integrations.model.items import namespace_from
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.ports.arrays import (
     IN_DOCUMENT,

@@ -31,8 +31,16 @@ from hindsight_integrations.ledger.tables import (
     unscrubbed,
 )
 from hindsight_integrations.ledger.tasks import complete, enqueue
-from hindsight_integrations.model.items import Item, ItemDelete, ItemKey, ItemWrite, Namespace
-from hindsight_integrations.model.namespaces import namespace_from, namespace_range, namespace_text
+from hindsight_integrations.model.items import (
+    Item,
+    ItemDelete,
+    ItemKey,
+    ItemWrite,
+    Namespace,
+    namespace_from,
+    namespace_range,
+    namespace_text,
+)
 from hindsight_integrations.model.tasks import TaskClaim, TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.time import MICROSECOND, from_micros, to_micros
 from hindsight_integrations.model.writes import UnitWrite, WriteSet

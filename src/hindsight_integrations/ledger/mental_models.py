@@ -23,8 +23,7 @@ from hindsight_integrations.ledger.tables import (
     validity_events,
 )
 from hindsight_integrations.ledger.tasks import KEYED, Schedule, enqueue_keys
-from hindsight_integrations.model.directives import Directive
-from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
+from hindsight_integrations.model.mental_models import Directive, MentalModel, RefreshTrigger
 from hindsight_integrations.model.tasks import TaskKind, TaskWrite
 from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.units import OBSERVED_NETWORKS

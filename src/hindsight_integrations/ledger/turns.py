@@ -30,9 +30,8 @@ from hindsight_integrations.ledger.tables import (
     units,
 )
 from hindsight_integrations.model.text import folded_text
-from hindsight_integrations.model.threads import Thread, ThreadEntry, ThreadMark
 from hindsight_integrations.model.time import from_micros, to_micros
-from hindsight_integrations.model.turns import Role, SourceTurn
+from hindsight_integrations.model.turns import Role, SourceTurn, Thread, ThreadEntry, ThreadMark
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.model.writes import MessageKey, Place, WriteSet
 from hindsight_integrations.ports.arrays import IntArray

@@ -22,7 +22,7 @@ from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.errors import shown
 from hindsight_integrations.llamaindex.arguments import checked_chat_store
 from hindsight_integrations.llamaindex.placing import without_memories
-from hindsight_integrations.model.chats import CHATS_FILE, CHATS_TABLE
+from hindsight_integrations.model.turns import CHATS_FILE, CHATS_TABLE
 
 SIMPLE = SimpleChatStore.class_name()
 AnyChatStore: TypeAlias = Any

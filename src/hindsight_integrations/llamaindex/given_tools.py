@@ -7,7 +7,7 @@ from typing import Any
 
 from llama_index.core.tools import AsyncBaseTool, BaseTool, adapt_to_async_tool
 
-from hindsight_integrations.validation.reflecting import checked_tools
+from hindsight_integrations.validation.arguments import checked_tools
 
 
 class GivenTool:

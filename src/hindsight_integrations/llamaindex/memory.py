@@ -40,12 +40,12 @@ from hindsight_integrations.llamaindex.history import (
 from hindsight_integrations.llamaindex.placing import GAP, InsertMethod, placed
 from hindsight_integrations.llamaindex.remembering import recalled_lines, retained, told
 from hindsight_integrations.llamaindex.spoken import spoken, told_apart
-from hindsight_integrations.model.chats import chat_key
+from hindsight_integrations.model.turns import chat_key
 from hindsight_integrations.prompts.recalled import memories_block
 from hindsight_integrations.tolerance import tolerated
 from hindsight_integrations.validation.limits import checked_flag, checked_tags
+from hindsight_integrations.validation.messages import checked_roles
 from hindsight_integrations.validation.metadata import checked_metadata
-from hindsight_integrations.validation.tool_messages import checked_roles
 from hindsight_integrations.verb_options import (
     UNASKED,
     checked_recall_options,

@@ -27,10 +27,9 @@ from hindsight_integrations.llamaindex.spoken import spoken
 from hindsight_integrations.prompts.recalled import memories_block, without_last
 from hindsight_integrations.tolerance import tolerated
 from hindsight_integrations.validation.limits import checked_tags
-from hindsight_integrations.validation.llamaindex_messages import as_dict
-from hindsight_integrations.validation.messages import id_of, identified
+from hindsight_integrations.validation.llamaindex_documents import as_dict
+from hindsight_integrations.validation.messages import checked_roles, id_of, identified
 from hindsight_integrations.validation.metadata import checked_metadata
-from hindsight_integrations.validation.tool_messages import checked_roles
 from hindsight_integrations.verb_options import (
     UNASKED,
     checked_recall_options,

@@ -33,9 +33,8 @@ from hindsight_integrations.llamaindex.given_tools import reflecting_tools
 from hindsight_integrations.llamaindex.nodes import as_node
 from hindsight_integrations.llamaindex.remembering import tell_of
 from hindsight_integrations.model.requests import GivenGroup
-from hindsight_integrations.validation.arguments import Window
+from hindsight_integrations.validation.arguments import Window, checked_schema
 from hindsight_integrations.validation.limits import checked_tags
-from hindsight_integrations.validation.reflecting import checked_schema
 
 
 class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see events.py

@@ -10,7 +10,7 @@ from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
 
-from hindsight_integrations.validation.llamaindex_messages import as_dict
+from hindsight_integrations.validation.llamaindex_documents import as_dict
 
 _TRACE = re.compile(r"\s*Thought:.*\n\s*(Action|Answer):", re.DOTALL)
 _NO_ANSWER = (

@@ -7,6 +7,7 @@ where a mistake would become a false memory (fact type, relation, strengths).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
@@ -27,11 +28,50 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from hindsight_integrations.errors import shown
-from hindsight_integrations.model.answer_schemas import bare, one_of
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.links import CausalRelation
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import FactType
+
+_TAG = r"(?:think|thinking|thought|reasoning|reflection|scratchpad)"
+_CLOSED = re.compile(rf"(?<!`)<({_TAG})>.*?</\1>(?!`)", re.DOTALL | re.IGNORECASE)
+_UNOPENED = re.compile(rf"^(?:(?!<{_TAG}>).)*?(?<!`)</{_TAG}>(?!`)", re.DOTALL | re.IGNORECASE)
+_UNCLOSED = re.compile(rf"^\s*<{_TAG}>.*$", re.DOTALL | re.IGNORECASE)
+_FINAL = re.compile(
+    r"<\|channel\|>\s*final\s*(?:<\|constrain\|>[^<]*)?<\|message\|>(.*?)(?=<\|(?:end|return|start|channel)\|>|$)",
+    re.DOTALL,
+)
+_CHANNEL = "<|channel|>"
+
+
+def without_reasoning(text: str) -> str:
+    """What a model said, without its reasoning; empty where it only reasoned.
+
+    Removed are closed blocks anywhere, a block that is never closed where the text begins with it, everything in front of a
+    closing tag that was never opened, and all channels of OpenAI's harmony format but the final one. Tags in backticks are quoted.
+
+    Args:
+        text: of an answer.
+    """
+    if _CHANNEL in text:
+        return "\n".join(found.strip() for found in _FINAL.findall(text)).strip()
+    if "<" not in text:
+        return text
+    said = _CLOSED.sub("", text)
+    said = _UNCLOSED.sub("", _UNOPENED.sub("", said, count=1))
+    return said.strip() if said != text else text
+
+
+def bare(schema: dict[str, Any]) -> None:
+    """Leave out what a model need not read in every request: titles that repeat a field's name, and docstrings for us."""
+    for part in (schema, *schema["properties"].values()):
+        part.pop("title", None)
+    schema.pop("description", None)
+
+
+def one_of(choices: type[StrEnum]) -> WithJsonSchema:
+    """The schema of a choice: its values alone, without the docstring for us."""
+    return WithJsonSchema({"enum": [each.value for each in choices], "type": "string"})
 
 
 def _list_if_none(value: object) -> object:

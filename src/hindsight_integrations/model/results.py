@@ -8,7 +8,15 @@ from typing import Any
 
 from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model import explaining
-from hindsight_integrations.model.display import Displayed, Table, count, fields
+from hindsight_integrations.model.display import (
+    Displayed,
+    Table,
+    Tabular,
+    UnitSequence,
+    count,
+    fields,
+    unit_row,
+)
 from hindsight_integrations.model.recalled import (
     EntityObservations,
     RecalledChunk,
@@ -18,11 +26,10 @@ from hindsight_integrations.model.recalled import (
 )
 from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.requests import RecallQuery
-from hindsight_integrations.model.rows import Tabular, UnitSequence, unit_row
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Trace
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.model.withdrawals import Ambiguity, ForgetRequest, Withdrawal
+from hindsight_integrations.model.writes import Ambiguity, ForgetRequest, Withdrawal
 
 EXCERPT_CHARACTERS = 200  # of what was dropped or is to be forgotten, in a result
 

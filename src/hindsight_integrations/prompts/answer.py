@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from hindsight_integrations.model.answer_schemas import bare
+from hindsight_integrations.model.facts import bare
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.ports.language_model import MOST_ANSWER_TOKENS, Prompt, PromptMessage, Role

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from hindsight_integrations.model.answer_schemas import bare
+from hindsight_integrations.model.facts import bare
 
 MOST_OPINIONS = 5  # of one answer; more are seldom about it
 

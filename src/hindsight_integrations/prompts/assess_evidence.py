@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hindsight_integrations.model.answer_schemas import bare, one_of
+from hindsight_integrations.model.facts import bare, one_of
 from hindsight_integrations.model.opinions import Assessment, Conviction, EvidenceStrength
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.units import MemoryUnit

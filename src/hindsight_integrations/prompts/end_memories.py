@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hindsight_integrations.model.answer_schemas import bare
+from hindsight_integrations.model.facts import bare
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.rendering import fenced, template

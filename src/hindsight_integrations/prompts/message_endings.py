@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hindsight_integrations.model.answer_schemas import bare
+from hindsight_integrations.model.facts import bare
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.extract_facts import Passage, shown_with

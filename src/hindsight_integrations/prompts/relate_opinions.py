@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hindsight_integrations.model.answer_schemas import bare, one_of
+from hindsight_integrations.model.facts import bare, one_of
 from hindsight_integrations.model.opinions import EvidenceStrength
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.rendering import fenced, template

@@ -9,7 +9,7 @@ from datetime import datetime
 import numpy as np
 
 from hindsight_integrations.ledger.ledger import LedgerReader
-from hindsight_integrations.model.confidence import confidence_of
+from hindsight_integrations.model.opinions import confidence_of
 from hindsight_integrations.model.units import FactType, MemoryUnit
 
 

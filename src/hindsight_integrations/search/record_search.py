@@ -11,8 +11,7 @@ import numpy as np
 
 from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.model.aggregates import RecordEntry
-from hindsight_integrations.model.record_kinds import canonical_kind
-from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.model.records import Record, RecordKind, canonical_kind
 from hindsight_integrations.model.requests import TagGroup, TagsMatch
 from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.ports.arrays import BoolArray, IntArray

@@ -30,7 +30,7 @@ from hindsight_integrations.errors import ArchiveInvalid
 from hindsight_integrations.ledger.tables import ROW_ID, Content, archived_columns, metadata
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import EntityRole, EntityType
-from hindsight_integrations.model.namespaces import namespace_from
+from hindsight_integrations.model.items import namespace_from
 from hindsight_integrations.model.records import spelling_key
 from hindsight_integrations.model.text import is_storable
 from hindsight_integrations.model.units import UnitKind

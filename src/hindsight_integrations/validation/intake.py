@@ -10,33 +10,93 @@ from typing import Any
 
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.model.facts import without_reasoning
 from hindsight_integrations.model.metadata import Metadata
-from hindsight_integrations.model.reasoning import without_reasoning
 from hindsight_integrations.model.requests import Document, Message, RetainItem
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.time import LocalDates, as_utc
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.writes import MessageKey, Place
-from hindsight_integrations.validation.about_agent import (
-    Snippet,
-    checked_snippet,
-    speaks_of_agent,
-)
 from hindsight_integrations.validation.arguments import checked_instant
 from hindsight_integrations.validation.limits import (
+    MAX_BACKGROUND,
+    Redact,
     checked_flag,
     checked_id,
     checked_moment,
     checked_text,
     checked_words,
+    redacted,
 )
-from hindsight_integrations.validation.llamaindex_documents import documents_of, is_node
-from hindsight_integrations.validation.llamaindex_messages import plain
+from hindsight_integrations.validation.llamaindex_documents import documents_of, is_node, plain
 from hindsight_integrations.validation.messages import as_message, read_message
 from hindsight_integrations.validation.metadata import checked_metadata
-from hindsight_integrations.validation.redaction import Redact, redacted
-from hindsight_integrations.validation.roles import role_of
+from hindsight_integrations.validation.retain_request import role_of
+
+SYSTEM = frozenset({"system", "developer"})
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """What is said about the agent, to be merged into its background.
+
+    Attributes:
+        text: as it was said.
+        said_at: when (aware UTC).
+        key: of the message or document that says it.
+        document_id: of the document; None for a message.
+    """
+
+    text: str
+    said_at: datetime
+    key: MessageKey
+    document_id: str | None = None
+
+
+def checked_snippet(text: str, field: str) -> str:
+    """The text, if it is short enough for a background.
+
+    Raises:
+        InvalidRequest: it is not.
+    """
+    if len(text) <= MAX_BACKGROUND:
+        return text
+    raise InvalidRequest(
+        field,
+        f"about_agent=True, and it has {len(text)} characters of {MAX_BACKGROUND} that are allowed",
+        "Mark only what says who the agent is, as a document of its own; instructions need no mark.",
+    )
+
+
+def speaks_of_agent(item: Any, position: int, *, marked: bool) -> bool:  # noqa: ANN401 - any caller's message type
+    """Whether a message is a system message that is marked, itself or with the whole conversation.
+
+    Args:
+        item: a Message, a dict with role and content, or a LangChain message.
+        position: in the conversation, for the error.
+        marked: whether the conversation is.
+
+    Raises:
+        InvalidRequest: the mark is on a message from somebody who does not speak for the program.
+    """
+    if isinstance(item, Message):
+        own = checked_flag(item.about_agent, "about_agent")
+        speaker = item.speaker if item.role is None else item.role
+    elif isinstance(item, Mapping):
+        own = checked_flag(item.get("about_agent", False), "about_agent")
+        speaker = item.get("role") or item.get("type") or "user"
+    else:
+        own, speaker = False, getattr(item, "type", "")
+    system = isinstance(speaker, str) and speaker.lower() in SYSTEM
+    if own and not system:
+        raise InvalidRequest(
+            "about_agent",
+            f"message {position} is from {shown(speaker)}, who does not say who the agent is",
+            "Mark system messages and documents only.",
+        )
+    return system and (own or marked)
+
 
 logger = logging.getLogger("hindsight_integrations")
 

@@ -9,25 +9,59 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from hindsight_integrations.choices import choice
+from hindsight_integrations.config import ExtractionOptions, OnModelFailure, check_seconds
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.entities import EntityMention
 from hindsight_integrations.model.facts import REFUSE_UNKNOWN_KEYS, UNKNOWN_KEYS, ExtractedFact
 from hindsight_integrations.model.metadata import Metadata
-from hindsight_integrations.model.requests import RetainItem
+from hindsight_integrations.model.requests import Message, RetainItem
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.time import LocalDates, as_utc
+from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.writes import Place
 from hindsight_integrations.ports.clock import Clock
+from hindsight_integrations.text.names import AGENT_NAMES
 from hindsight_integrations.validation.arguments import checked_instant
 from hindsight_integrations.validation.intake import Intake, take_in
 from hindsight_integrations.validation.limits import (
+    Redact,
     checked_list,
     checked_tags,
     checked_text,
     checked_words,
+    redacted,
+    redacted_fact,
 )
 from hindsight_integrations.validation.metadata import checked_metadata
-from hindsight_integrations.validation.redaction import Redact, redacted, redacted_fact
+
+
+def role_of(message: Message) -> Role:
+    """Whose side a message is from, as the caller says or else by the speaker's name."""
+    if message.role is not None:
+        return Role(message.role)
+    return Role.ASSISTANT if message.speaker.casefold() in AGENT_NAMES else Role.USER
+
+
+def checked_options(
+    on_model_failure: OnModelFailure | str | None, background: bool, timeout_s: float | None
+) -> ExtractionOptions:
+    """The options of one retain, checked.
+
+    Args:
+        on_model_failure: "raise", "queue", or None.
+        background: whether no model is asked now.
+        timeout_s: seconds, or None.
+
+    Raises:
+        InvalidRequest: one is out of range.
+    """
+    if timeout_s is not None:
+        check_seconds("extraction_timeout_s", timeout_s)
+    failing = (
+        None if on_model_failure is None else choice(OnModelFailure, on_model_failure, "on_model_failure")
+    )
+    return ExtractionOptions(failing, bool(background), timeout_s)
 
 
 @dataclass(frozen=True, slots=True)

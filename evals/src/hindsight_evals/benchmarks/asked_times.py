@@ -38,7 +38,7 @@ from hindsight_integrations.text.times import question_time
 BUDGETS = (256, 512, 1024, 2048)  # tokens
 SHARES = (0.5, 0.65, 0.8, 0.9)  # of all turns, said since the time that is added
 EVERY = 4  # of the questions without a time, one in so many is asked with one
-ASKED_TIME = "hindsight_integrations.tempr.recall.asked_time"
+ASKED_TIME = "hindsight_integrations.tempr.recall.retrieval"
 
 
 def ways() -> Mapping[str, AbstractContextManager[object]]:

@@ -38,8 +38,7 @@ from hindsight_integrations.search.columns import of_types, valid_at
 from hindsight_integrations.search.embedding import embedded
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.extraction.llm import passages_of
-from hindsight_integrations.tempr.retain.retraction.reach import RETRACTABLE, Reach
-from hindsight_integrations.tempr.retain.retraction.retract import stated
+from hindsight_integrations.tempr.retain.retraction.retract import RETRACTABLE, Reach, stated
 from hindsight_integrations.tempr.retain.shown_memories import with_memories
 
 CONFIG = HindsightConfig(storage=LIGHT)

@@ -18,13 +18,13 @@ from hindsight_integrations.cara.opinions.relating import Compared, Relations, r
 from hindsight_integrations.cara.opinions.situation import Situation, read_situation, unchanged
 from hindsight_integrations.cara.opinions.tools import OpinionTools
 from hindsight_integrations.errors import ModelError, RevisionConflict
-from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.opinions import (
     Evidence,
     EvidenceWrite,
     OpinionLog,
     OpinionsWrite,
     ValidityChange,
+    confidence_of,
 )
 from hindsight_integrations.model.reflections import (
     OpinionChange,

@@ -16,9 +16,14 @@ from hindsight_integrations.cara.opinions.steps import step_of
 from hindsight_integrations.cara.opinions.tools import OpinionTools
 from hindsight_integrations.errors import MalformedOutput, PromptTooLong, RevisionConflict
 from hindsight_integrations.ledger.ledger import LedgerReader, Transaction
-from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.names import names_any
-from hindsight_integrations.model.opinions import EvidenceWrite, OpinionsWrite, UpdateRule, conviction
+from hindsight_integrations.model.opinions import (
+    EvidenceWrite,
+    OpinionsWrite,
+    UpdateRule,
+    confidence_of,
+    conviction,
+)
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.results import Dropped, Settled
 from hindsight_integrations.model.tasks import Task

@@ -22,9 +22,8 @@ from hindsight_integrations.cara.opinions.near import Held, held_opinions, near
 from hindsight_integrations.cara.opinions.put_forward import PutForward
 from hindsight_integrations.cara.opinions.tools import OpinionTools
 from hindsight_integrations.ledger.ledger import LedgerReader
-from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.entities import Entity
-from hindsight_integrations.model.opinions import OpinionLog
+from hindsight_integrations.model.opinions import OpinionLog, confidence_of
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import OpinionChange, OpinionOutcome
 from hindsight_integrations.model.text import normalised_text

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hindsight_integrations.config import OpinionConfig
-from hindsight_integrations.model.confidence import STRONG_SUPPORT
-from hindsight_integrations.model.opinions import UpdateRule
+from hindsight_integrations.model.opinions import STRONG_SUPPORT, UpdateRule
 from hindsight_integrations.model.profile import BankProfile, Disposition
 
 CAUTIOUS_SHARES = {4: 5 / 6, 5: 2 / 3}

@@ -3,23 +3,44 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from hindsight_integrations.concurrency.workers import Runner
+from hindsight_integrations.config import RecallConfig
 from hindsight_integrations.model.requests import Budget, RecallQuery
-from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.time import Interval, LocalDates
 from hindsight_integrations.model.trace import Stage, Trace
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, Vector
+from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.ports.time_parser import TimeParser
+from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.graph import Walk
 from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.documents import DocumentItems
 from hindsight_integrations.search.named_entities import Named
-from hindsight_integrations.tempr.recall.tools import RecallTools
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.en import ENGLISH
+
+
+@dataclass(frozen=True, slots=True)
+class RecallTools:
+    """What recall needs of the engine; units carry their tokens; passages and documents are counted."""
+
+    embedder: Embedder
+    reranker: Reranker | None
+    tokens: TokenCounter
+    workers: Runner
+    config: RecallConfig
+    dates: LocalDates
+    time_parser: TimeParser | None = None
+    languages: Sequence[Language] = (ENGLISH,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,19 +5,208 @@ The same is "Stage 4: Token Truncation" of the recall docs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
-from hindsight_integrations.model.recalled import ServedItems
-from hindsight_integrations.model.requests import RecallQuery, TextForm
-from hindsight_integrations.ports.arrays import Float64Array, IntArray
+from hindsight_integrations.model.documents import document_text
+from hindsight_integrations.model.recalled import RecalledUnit, RecallReason, ServedItems
+from hindsight_integrations.model.requests import RecallQuery, ResultOrder, TextForm
+from hindsight_integrations.model.time import SECOND
+from hindsight_integrations.model.trace import Channel, ChannelHit
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.ports.arrays import Float64Array, Hits, IntArray
+from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.columns import Columns
-from hindsight_integrations.search.documents import DocumentItems
-from hindsight_integrations.tempr.recall.documents import Document, documents_among
-from hindsight_integrations.tempr.recall.tools import RecallTools
+from hindsight_integrations.search.columns import Columns, valid_at
+from hindsight_integrations.search.documents import DocumentItems, read_items
+from hindsight_integrations.search.held_opinions import as_held
+from hindsight_integrations.tempr.recall.context import RecallContext, RecallTools
+from hindsight_integrations.tempr.recall.rerank import Ranking
+from hindsight_integrations.text.grammatical_person import persons
+from hindsight_integrations.text.language import Person
+from hindsight_integrations.text.stems import content_stems
+from hindsight_integrations.text.which_language import language_of
+
+COMPARED = 20  # of the ranking, the best: what a short prompt shows (no source)
+ALIKE = 0.6  # share of words; pairs that restate a value share 0.6 to 0.8 of them (no source)
+
+_WORD = re.compile(r"\w+")
+
+
+def in_better_order(run: RecallContext, ranking: Ranking) -> Ranking:
+    """The ranking with the messages among its best in the order of this module; scores stay with the places."""
+    if run.window is not None:
+        return ranking  # the time asked about tells the statements apart
+    columns = run.view.columns
+    at = columns.positions(ranking.ids[:COMPARED])
+    places = np.flatnonzero((at >= 0) & (columns.speakers[at] > 0))
+    if len(places) < 2:
+        return ranking
+    stored = run.units(ranking.ids[places])
+    units = [stored.get(row) for row in ranking.ids[places].tolist()]
+    texts = [unit.text if unit else "" for unit in units]
+    question = run.query.text
+    own = newest_first(
+        [_words(text) for text in texts], columns.mentioned[at[places]] // SECOND, _words(question)
+    )
+    language = language_of(question, run.tools.languages)
+    spoken = persons(question, language)
+    if Person.FIRST in spoken and Person.SECOND not in spoken:
+        asked = content_stems(question, language)
+        shared = [content_stems(texts[place], language) & asked for place in own.tolist()]
+        of_agent = [
+            unit is not None and unit.fact_type is FactType.EXPERIENCE
+            for unit in (units[place] for place in own.tolist())
+        ]
+        own = own[user_first(shared, of_agent)]
+    order = np.arange(len(ranking.ids))
+    order[places] = places[own]
+    return replace(ranking.at(order), scores=ranking.scores)
+
+
+def newest_first(
+    words: Sequence[frozenset[str]], mentioned: IntArray, asked: frozenset[str] = frozenset()
+) -> IntArray:
+    """The order in which statements that are alike stand newest first, on the places that they had together.
+
+    Args:
+        words: of each statement, best first, n; a message begins with its speaker's name.
+        mentioned: when each was said, whole seconds, (n,): messages of one conversation may differ by less.
+        asked: words of the question.
+
+    Returns:
+        Positions, (n,).
+    """
+    order = np.arange(len(mentioned))
+    grouped = np.zeros(len(mentioned), bool)
+    for place, own in enumerate(words):
+        if grouped[place]:
+            continue
+        later = range(place + 1, len(words))
+        restated = [each for each in later if not grouped[each] and alike(own, words[each], asked)]
+        group = np.array([place, *restated], np.int64)
+        grouped[group] = True
+        order[group] = group[np.argsort(-mentioned[group], kind="stable")]
+    return order
+
+
+def alike(one: frozenset[str], other: frozenset[str], asked: frozenset[str]) -> bool:
+    """|one & other| / max(|one|, |other|) >= 0.6, and no word of the question tells them apart.
+
+    "Bought a kayak." and "Bought a tent." are not alike for a question about the kayak.
+    """
+    return len(one & other) >= ALIKE * max(len(one), len(other), 1) and not (one ^ other) & asked
+
+
+def user_first(shared: Sequence[frozenset[str]], of_agent: Sequence[bool]) -> IntArray:
+    """The order in which no message of the agent stands before one of a person that has all words of the question that it has.
+
+    Args:
+        shared: the question's words that each message has, best first, n.
+        of_agent: whether it is the agent's, n.
+
+    Returns:
+        Positions, (n,).
+    """
+    order: list[int] = []
+    for place in range(len(shared)):
+        if of_agent[place] and shared[place]:
+            ahead = [
+                later
+                for later in range(place + 1, len(shared))
+                if not of_agent[later] and shared[place] <= shared[later]
+            ]
+            order += [later for later in ahead if later not in order]
+        if place not in order:
+            order.append(place)
+    return np.array(order, np.int64)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document as it may be served.
+
+    Attributes:
+        head: the text of its head.
+        served: its items, whole.
+        best_first: positions of the items, those that match the question best first.
+    """
+
+    head: str
+    served: ServedItems
+    best_first: tuple[int, ...]
+
+    def within(self, tokens: int, counter: TokenCounter) -> ServedItems | None:
+        """The head with as many of the best items as fit; None where not even one does.
+
+        Args:
+            tokens: the budget.
+            counter: counts what a text costs.
+        """
+        fitting: ServedItems | None = None
+        low, high = 1, len(self.best_first) - 1
+        while low <= high:
+            middle = (low + high) // 2
+            chosen = sorted(self.best_first[:middle])
+            items = tuple(self.served.items[place] for place in chosen)
+            left_out = len(self.served.items) - middle
+            cost = counter.count([document_text(self.head, items, left_out=left_out)])[0]
+            if cost <= tokens:
+                fitting, low = ServedItems(items, cost, left_out), middle + 1
+            else:
+                high = middle - 1
+        return fitting
+
+
+def documents_among(
+    ids: IntArray,
+    items: DocumentItems,
+    view: BankView,
+    counter: TokenCounter,
+    *,
+    form: TextForm = TextForm.FULL,
+    matches: Sequence[int] = (),
+) -> dict[int, Document]:
+    """Those of the units (by row id) that are documents, by row id.
+
+    Args:
+        ids: row ids.
+        items: which are served with which document.
+        view: the bank.
+        counter: counts what a text costs.
+        form: of the heads' texts.
+        matches: row ids of the items that the channels found, the best first.
+    """
+    served = read_items(items.rows_of(ids), view.ledger, view.bank)
+    if not served:
+        return {}
+    heads = view.ledger.units.get(view.bank, np.array(list(served), np.int64))
+    names = view.ledger.units.unit_ids(view.bank, np.array(matches, np.int64)) if matches else {}
+    ranks = {names[row]: rank for rank, row in enumerate(matches) if row in names}
+    texts = {row: head_text(unit, form) for row, unit in heads.items()}
+    costs = counter.count([document_text(text, served[row]) for row, text in texts.items()])
+    return {
+        row: Document(text, ServedItems(tuple(served[row]), cost), _best_first(served[row], ranks))
+        for (row, text), cost in zip(texts.items(), costs, strict=True)
+    }
+
+
+def _best_first(items: Sequence[MemoryUnit], ranks: Mapping[str, int]) -> tuple[int, ...]:
+    """Positions of items by the rank of each, given by its id; those without one come last."""
+    return tuple(sorted(range(len(items)), key=lambda place: ranks.get(items[place].id, len(ranks))))
+
+
+def head_text(unit: MemoryUnit, form: TextForm) -> str:
+    """The text of a head in the form asked for."""
+    return unit.compact_text if form is TextForm.COMPACT else unit.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +323,55 @@ def costs(ids: IntArray, documents: Mapping[int, Document], columns: Columns, fo
     for place in np.flatnonzero(np.isin(ids, list(documents))).tolist() if documents else ():
         tokens[place] = documents[int(ids[place])].served.tokens
     return tokens
+
+
+NO_REASONS: Mapping[int, RecallReason] = MappingProxyType({})
+
+
+def hydrate(
+    packed: Packed,
+    run: RecallContext,
+    lists: Mapping[Channel, Hits],
+    reasons: Mapping[int, RecallReason] = NO_REASONS,
+) -> dict[int, RecalledUnit]:
+    """The packed units by row id, best first, with entities, items of documents and each channel's rank and score.
+
+    Units erased since the view was made, and damaged ones, are left out and noted as missing.
+    """
+    ids, view = packed.ids, run.view
+    stored = as_held(run.units(ids), view.ledger, view.bank, as_of=run.query.as_of)
+    entities = view.ledger.entities.of_units(view.bank, ids)
+    run.missing.update(row for row in ids.tolist() if row not in stored)
+    valid = set(ids[view.columns.allowed(ids, valid_at(view.columns, run.query.as_of))].tolist())
+    found = {channel: channel_hits(hits, ids) for channel, hits in lists.items()}
+    return {
+        row: RecalledUnit(
+            unit=stored[row],
+            score=float(score),
+            channels={channel: hits[row] for channel, hits in found.items() if row in hits},
+            entities=tuple(entity.name for entity in entities.get(row, ())),
+            valid=row in valid,
+            document=packed.items.get(row),
+            form=run.query.form,
+            reason=reasons.get(row, RecallReason.FOUND),
+            asked_at=run.query.query_timestamp,
+        )
+        for row, score in zip(ids.tolist(), packed.scores, strict=True)
+        if row in stored
+    }
+
+
+def channel_hits(hits: Hits, wanted: IntArray) -> dict[int, ChannelHit]:
+    """Where a channel put the units wanted; most of its hits are not among them."""
+    at = np.flatnonzero(np.isin(hits.ids, wanted))
+    rows, scores = hits.ids[at].tolist(), hits.scores[at].tolist()
+    return {
+        row: ChannelHit(rank + 1, score) for rank, row, score in zip(at.tolist(), rows, scores, strict=True)
+    }
+
+
+def in_order(units: Iterable[RecalledUnit], order: ResultOrder) -> tuple[RecalledUnit, ...]:
+    """Units, best first, as they are returned: as they are, or oldest first, of two of one moment the better one first."""
+    if order is ResultOrder.RANK:
+        return tuple(units)
+    return tuple(sorted(units, key=lambda item: item.unit.began))

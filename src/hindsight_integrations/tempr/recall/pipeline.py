@@ -14,24 +14,21 @@ from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.documents import DocumentItems
 from hindsight_integrations.search.fusion import reciprocal_rank_fusion
-from hindsight_integrations.tempr.recall.confidence import recall_confidence
-from hindsight_integrations.tempr.recall.context import Asked, RecallContext, timed
+from hindsight_integrations.tempr.recall.confidence import NOTHING, likely, likely_from, recall_confidence
+from hindsight_integrations.tempr.recall.context import Asked, RecallContext, RecallTools, timed
 from hindsight_integrations.tempr.recall.core_memory import answering, asks_nothing, with_core
-from hindsight_integrations.tempr.recall.hydration import hydrate, in_order
-from hindsight_integrations.tempr.recall.includes import entity_observations, source_facts
-from hindsight_integrations.tempr.recall.min_scores import passing, threshold_notes
+from hindsight_integrations.tempr.recall.includes import (
+    entity_observations,
+    source_chunks,
+    source_facts,
+    stood,
+)
 from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_scores, turn_order
-from hindsight_integrations.tempr.recall.observations import stood
-from hindsight_integrations.tempr.recall.packing import pack_units
+from hindsight_integrations.tempr.recall.packing import hydrate, in_better_order, in_order, pack_units
 from hindsight_integrations.tempr.recall.plan import selection, why_nothing
 from hindsight_integrations.tempr.recall.record_digest import record_digests
-from hindsight_integrations.tempr.recall.relevance import NOTHING, likely, likely_from
-from hindsight_integrations.tempr.recall.rerank import Ranking, rerank
-from hindsight_integrations.tempr.recall.restated import in_better_order
-from hindsight_integrations.tempr.recall.retrieval import ChannelResults, search_channels
-from hindsight_integrations.tempr.recall.source_passages import source_chunks
-from hindsight_integrations.tempr.recall.source_turns import with_evidence
-from hindsight_integrations.tempr.recall.tools import RecallTools
+from hindsight_integrations.tempr.recall.rerank import Ranking, passing, rerank, threshold_notes
+from hindsight_integrations.tempr.recall.retrieval import ChannelResults, search_channels, with_evidence
 from hindsight_integrations.tempr.recall.trace import CandidateTrace, unit_traces
 
 

@@ -15,8 +15,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 
 from hindsight_integrations.errors import MemoryDamaged
-from hindsight_integrations.model.aggregates import RecordEntry
-from hindsight_integrations.model.exact_sums import WIDE, exact_sum, total
+from hindsight_integrations.model.aggregates import WIDE, RecordEntry, exact_sum, total
 from hindsight_integrations.model.record_digest import (
     Bound,
     DayValue,

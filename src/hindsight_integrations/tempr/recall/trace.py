@@ -15,11 +15,8 @@ from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.trace import Channel, ChannelHit, Fate, Reranked, UnitTrace
 from hindsight_integrations.ports.arrays import Float64Array, Hits, IntArray
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.tempr.recall.boosts import sigmoid
-from hindsight_integrations.tempr.recall.hydration import channel_hits
-from hindsight_integrations.tempr.recall.min_scores import channel_threshold
-from hindsight_integrations.tempr.recall.packing import Packed, costs
-from hindsight_integrations.tempr.recall.rerank import Ranking
+from hindsight_integrations.tempr.recall.packing import Packed, channel_hits, costs
+from hindsight_integrations.tempr.recall.rerank import Ranking, channel_threshold, sigmoid
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults
 
 _ERASED = (Fate.ERASED, "it was erased while recall ran")

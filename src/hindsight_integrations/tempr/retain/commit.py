@@ -19,22 +19,24 @@ from hindsight_integrations.tempr.retain.agent_opinions import formations, witho
 from hindsight_integrations.tempr.retain.documents import DocumentPlan
 from hindsight_integrations.tempr.retain.drafts import Draft, selected
 from hindsight_integrations.tempr.retain.embedding import Vectors
-from hindsight_integrations.tempr.retain.forks import NO_FORK, Fork, read_fork
 from hindsight_integrations.tempr.retain.linking import links_of
 from hindsight_integrations.tempr.retain.proposal import FollowedThread, Proposal
 from hindsight_integrations.tempr.retain.resolution import CANDIDATES, resolve
-from hindsight_integrations.tempr.retain.retraction.judged import NOT_ASKED, Judgement
-from hindsight_integrations.tempr.retain.retraction.retract import Retraction, retract
-from hindsight_integrations.tempr.retain.superseding import (
+from hindsight_integrations.tempr.retain.retraction.retract import (
     DOCUMENT_CHANGED,
     MESSAGE_EDITED,
+    NOT_ASKED,
+    Judgement,
+    Retraction,
     extracted_too_late,
     left_without_units,
     restoring_events,
+    retract,
     superseding_events,
     undone_events,
     units_of,
 )
+from hindsight_integrations.tempr.retain.threads import NO_FORK, Fork, read_fork
 from hindsight_integrations.tempr.retain.turns import kept_turns
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.vocabulary.known_categories import KnownCategories

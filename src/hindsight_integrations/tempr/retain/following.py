@@ -8,18 +8,15 @@ from datetime import datetime
 from typing import Any
 
 from hindsight_integrations.model.results import RetainResult
-from hindsight_integrations.model.threads import OnFork, ThreadMark
-from hindsight_integrations.model.turns import Role
-from hindsight_integrations.tempr.retain.forks import read_fork
+from hindsight_integrations.model.turns import OnFork, Role, ThreadMark
 from hindsight_integrations.tempr.retain.pipeline import store
 from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import FollowedThread, Proposal
-from hindsight_integrations.tempr.retain.threads import thread_digests
+from hindsight_integrations.tempr.retain.threads import read_fork, thread_digests
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.validation.intake import ConversationIntake
 from hindsight_integrations.validation.messages import id_of
-from hindsight_integrations.validation.retain_request import RetainRequest
-from hindsight_integrations.validation.roles import role_of
+from hindsight_integrations.validation.retain_request import RetainRequest, role_of
 
 EARLIER_MESSAGES = 20  # of the list, known already, given along as context of new ones
 

@@ -19,11 +19,17 @@ from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.embedding import Vectors, embed, waiting_writes, with_tokens
 from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import Proposal, joined
-from hindsight_integrations.tempr.retain.retraction.judged import NOT_ASKED, Judgement, judgement_on
-from hindsight_integrations.tempr.retain.retraction.retract import with_withdrawals
-from hindsight_integrations.tempr.retain.superseding import DOCUMENT_CHANGED, FORKED, MESSAGE_EDITED
-from hindsight_integrations.tempr.retain.task_payload import parked
+from hindsight_integrations.tempr.retain.retraction.retract import (
+    DOCUMENT_CHANGED,
+    FORKED,
+    MESSAGE_EDITED,
+    NOT_ASKED,
+    Judgement,
+    judgement_on,
+    with_withdrawals,
+)
 from hindsight_integrations.tempr.retain.tools import RetainTools
+from hindsight_integrations.tempr.retain.turns import parked
 from hindsight_integrations.validation.retain_request import RetainRequest
 
 _LISTED = (

@@ -9,8 +9,8 @@ from functools import partial
 from hindsight_integrations.errors import ModelRefused, ModelUnavailable
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.snippets import StoredSnippet
 from hindsight_integrations.model.tasks import TaskKind, TaskWrite
+from hindsight_integrations.model.text import StoredSnippet
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import MessageKey, Place
 from hindsight_integrations.ports.token_counter import TokenCounter
@@ -18,8 +18,7 @@ from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.search.bank_view import BankView, Projector
 from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
 from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts
-from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
-from hindsight_integrations.tempr.retain.extraction.result import Extraction, without_sources
+from hindsight_integrations.tempr.retain.extraction.llm import Extraction, LLMExtractor, without_sources
 from hindsight_integrations.tempr.retain.extraction.verbatim import in_pieces, passages, questions_answered
 from hindsight_integrations.tempr.retain.proposal import Proposal, WaitingPassage, forgettings
 from hindsight_integrations.tempr.retain.recalled_text import (
@@ -29,15 +28,18 @@ from hindsight_integrations.tempr.retain.recalled_text import (
     without_repeated,
     worth_remembering,
 )
+from hindsight_integrations.tempr.retain.retraction.retract import sharing_units, undone_by, units_of
 from hindsight_integrations.tempr.retain.shown_memories import with_memories
-from hindsight_integrations.tempr.retain.superseding import sharing_units, undone_by, units_of
-from hindsight_integrations.tempr.retain.task_payload import waiting_tasks
 from hindsight_integrations.tempr.retain.tools import RetainTools
-from hindsight_integrations.tempr.retain.turns import turns_of, waiting_units
+from hindsight_integrations.tempr.retain.turns import turns_of, waiting_tasks, waiting_units
 from hindsight_integrations.text.names import possible_names
 from hindsight_integrations.text.vocabulary.known_categories import categories_to_show
-from hindsight_integrations.validation.about_agent import Snippet
-from hindsight_integrations.validation.intake import ConversationIntake, DocumentIntake, document_thread
+from hindsight_integrations.validation.intake import (
+    ConversationIntake,
+    DocumentIntake,
+    Snippet,
+    document_thread,
+)
 from hindsight_integrations.validation.retain_request import RetainRequest
 
 CATEGORY_TOKENS = 300  # of categories with one passage: about a hundred names

@@ -8,10 +8,9 @@ from datetime import datetime
 
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.tasks import TaskClaim, TaskWrite
-from hindsight_integrations.model.threads import OnFork, ThreadMark
+from hindsight_integrations.model.turns import OnFork, ThreadMark
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.model.withdrawals import ForgetRequest
-from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite
+from hindsight_integrations.model.writes import ForgetRequest, MessageKey, Place, TurnWrite
 from hindsight_integrations.tempr.retain.documents import DocumentPlan
 from hindsight_integrations.tempr.retain.drafts import Draft, Origin
 

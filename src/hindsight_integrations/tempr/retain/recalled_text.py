@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hindsight_integrations.model.facts import ExtractedFact
-from hindsight_integrations.model.record_kinds import canonical_kind
-from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.records import RecordKind, canonical_kind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped
 from hindsight_integrations.model.text import normalised_text
@@ -38,7 +37,7 @@ from hindsight_integrations.text.stating import (
 )
 from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.which_language import language_of
-from hindsight_integrations.validation.roles import role_of
+from hindsight_integrations.validation.retain_request import role_of
 
 NEAREST = 16  # memories that a message is compared with, the best by its words
 LOOKED_UP = 48  # words of a message they are looked for by, the longest, which are the rarest

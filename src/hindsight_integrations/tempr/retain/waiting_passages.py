@@ -9,14 +9,18 @@ from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts
-from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
-from hindsight_integrations.tempr.retain.extraction.result import Extraction, without_sources
+from hindsight_integrations.tempr.retain.extraction.llm import Extraction, LLMExtractor, without_sources
 from hindsight_integrations.tempr.retain.pipeline import store
 from hindsight_integrations.tempr.retain.prepare import shown
 from hindsight_integrations.tempr.retain.proposal import Proposal, forgettings
-from hindsight_integrations.tempr.retain.task_payload import StoredPassage, stored_passage
 from hindsight_integrations.tempr.retain.tools import RetainTools
-from hindsight_integrations.tempr.retain.turns import turns_of, waiting_id, whole_messages
+from hindsight_integrations.tempr.retain.turns import (
+    StoredPassage,
+    stored_passage,
+    turns_of,
+    waiting_id,
+    whole_messages,
+)
 
 OVERTAKEN = (Dropped("a passage that waited", "what it was made from has been replaced since"),)
 

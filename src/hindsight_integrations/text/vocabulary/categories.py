@@ -13,9 +13,7 @@ import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
 
-from hindsight_integrations.model.plurals import singular_key
-from hindsight_integrations.model.record_kinds import KIND_WORDS
-from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.records import KIND_WORDS, RecordKind, singular_key
 from hindsight_integrations.text.vocabulary.currencies import currency_of
 from hindsight_integrations.text.vocabulary.physical_units import physical_symbol
 

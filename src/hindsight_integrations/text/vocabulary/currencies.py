@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.model.plurals import singular_key
+from hindsight_integrations.model.records import singular_key
 from hindsight_integrations.text.vocabulary.cldr import (
     currency_codes,
     currency_names,

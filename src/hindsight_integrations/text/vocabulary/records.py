@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from hindsight_integrations.model.record_kinds import canonical_kind
-from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.model.records import Record, RecordKind, canonical_kind
 from hindsight_integrations.text.vocabulary.amounts import canonical_amount
 from hindsight_integrations.text.vocabulary.units import canonical_unit, purpose
 

@@ -7,8 +7,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-from hindsight_integrations.model.exact_sums import WIDE
-from hindsight_integrations.model.plurals import is_plural, plural
+from hindsight_integrations.model.aggregates import WIDE
+from hindsight_integrations.model.records import is_plural, plural
 from hindsight_integrations.text.vocabulary.currencies import currency_of
 from hindsight_integrations.text.vocabulary.physical_units import physical_symbol, size
 

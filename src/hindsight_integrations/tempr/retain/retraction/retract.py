@@ -6,24 +6,38 @@ mean. Runs where the commit is decided, on vectors made before it. Changes nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import numpy as np
 
+from hindsight_integrations.errors import ModelError
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.facts import MemoryChange
+from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped, RetainResult
 from hindsight_integrations.model.text import normalised_text
-from hindsight_integrations.model.time import next_instant
-from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
-from hindsight_integrations.model.withdrawals import Ambiguity, ForgetRequest, Withdrawal
-from hindsight_integrations.ports.arrays import Vector
-from hindsight_integrations.prompts.end_memories import MOST_CANDIDATES, OpenStatement
+from hindsight_integrations.model.time import next_instant, no_later
+from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
+from hindsight_integrations.model.writes import Ambiguity, ForgetRequest, Place, Withdrawal
+from hindsight_integrations.ports.arrays import BoolArray, Matrix, Vector
+from hindsight_integrations.prompts.end_memories import (
+    MOST_CANDIDATES,
+    MOST_STATEMENTS,
+    OpenStatement,
+    numbered_candidates,
+)
 from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.channels.selection import Selection
+from hindsight_integrations.search.columns import mentioned_by, of_types, tagged, valid_at
+from hindsight_integrations.search.hybrid import hybrid_search
 from hindsight_integrations.search.reference_scale import passage_cosine
 from hindsight_integrations.tempr.retain.drafts import Draft, MemoryName, NamedChange
 from hindsight_integrations.tempr.retain.embedding import Vectors
+from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.tempr.retain.proposal import Forgetting
 from hindsight_integrations.tempr.retain.replacing import (
     names_of_entities,
@@ -32,14 +46,413 @@ from hindsight_integrations.tempr.retain.replacing import (
     told_texts,
     untold,
 )
-from hindsight_integrations.tempr.retain.retraction.judged import NOT_ASKED, Judgement
-from hindsight_integrations.tempr.retain.retraction.reach import (
-    RETRACTABLE,
-    Candidate,
-    Reach,
-    precedes,
-    same_tags,
-)
+from hindsight_integrations.validation.intake import document_thread
+
+MESSAGE_EDITED = "message edited"
+DOCUMENT_CHANGED = "document changed"
+FORKED = "dropped by a fork"
+
+
+def units_of(
+    ledger: LedgerReader,
+    bank: str,
+    places: Sequence[Place],
+    *,
+    closed: bool = False,
+    waiting: bool = False,
+) -> list[MemoryUnit]:
+    """Valid (or closed) units that stand on these messages, in whatever wording; none for messages never retained.
+
+    Args:
+        ledger: of the bank.
+        bank: the bank.
+        places: the messages.
+        closed: those that hold no more, instead of those that do.
+        waiting: also the messages themselves, where they wait for extraction.
+    """
+    rows = ledger.units.of_messages(bank, places, closed=closed, waiting=waiting)
+    return list(ledger.units.get(bank, rows).values())
+
+
+def sharing_units(units: Iterable[MemoryUnit], edited: Iterable[Place]) -> frozenset[Place]:
+    """Messages that share a unit with an edited one: that unit ends, so what they add to it must be read again."""
+    return frozenset((unit.thread, source) for unit in units for source in unit.sources) - set(edited)
+
+
+def left_without_units(
+    ledger: LedgerReader, bank: str, closing: Sequence[MemoryUnit], edited: set[Place]
+) -> set[Place]:
+    """Messages all of whose valid units are about to be closed, though they themselves did not change."""
+    others = sharing_units(closing, edited)
+    if not others:
+        return set()
+    ending = {unit.id for unit in closing}
+    staying = (unit for unit in units_of(ledger, bank, sorted(others)) if unit.id not in ending)
+    return set(others - {(unit.thread, source) for unit in staying for source in unit.sources})
+
+
+def superseding_events(
+    ledger: LedgerReader,
+    bank: str,
+    units: Iterable[MemoryUnit],
+    moments: Mapping[Place, datetime],
+    *,
+    gone: Collection[Place] = (),
+) -> list[ValidityEvent]:
+    """Close units that stood on an earlier version of a message or document.
+
+    Args:
+        ledger: whose log is continued.
+        bank: the bank.
+        units: what is to be closed, valid now.
+        moments: timestamp of each new version; a document's under (`document_thread`, "").
+        gone: messages that a fork dropped; their moment is when it was made.
+    """
+    events = []
+    for unit in units:
+        document = (document_thread(unit.document_id), "") if unit.document_id else None
+        places = [document] if document else [(unit.thread, source) for source in unit.sources]
+        moment = max(moments[place] for place in places if place in moments)
+        dropped = not set(gone).isdisjoint(places)
+        reason = DOCUMENT_CHANGED if document else FORKED if dropped else MESSAGE_EDITED
+        at = _after(ledger.units.validity(bank, unit.id), max(moment, unit.mentioned_at))
+        events.append(ValidityEvent(unit.id, ValidityKind.CLOSED, at, reason=reason))
+    return events
+
+
+def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
+    """Restore units an edit had closed and another edit brings back in the very words; other closed units stay closed."""
+    stored = _superseding_stored(ledger, bank, [unit.id for unit in units])
+    moments = {unit.id: unit.mentioned_at for unit in units}
+    events = []
+    for unit in stored.values():
+        log = ledger.units.validity(bank, unit.id) if unit.closed_at else []
+        if log and log[-1].kind is ValidityKind.CLOSED and log[-1].reason == MESSAGE_EDITED:
+            at = _after(log, moments[unit.id])
+            events.append(ValidityEvent(unit.id, ValidityKind.RESTORED, at, reason=MESSAGE_EDITED))
+    return events
+
+
+def returning_events(
+    ledger: LedgerReader, bank: str, back: Sequence[Place], *, gone: Collection[Place], at: datetime
+) -> list[ValidityEvent]:
+    """Restore units of messages that are part of the conversation again, unless they stand on one that is not.
+
+    Args:
+        ledger: whose log is continued.
+        bank: the bank.
+        back: messages that a fork had dropped.
+        gone: those that are not part of it.
+        at: when they came back.
+    """
+    absent, events = set(gone), []
+    for unit in units_of(ledger, bank, back, closed=True, waiting=True):
+        if not absent.isdisjoint((unit.thread, source) for source in unit.sources):
+            continue
+        log = ledger.units.validity(bank, unit.id)
+        if log and log[-1].kind is ValidityKind.CLOSED and log[-1].reason == FORKED:
+            events.append(ValidityEvent(unit.id, ValidityKind.RESTORED, _after(log, at), reason=FORKED))
+    return events
+
+
+def undone_events(
+    ledger: LedgerReader,
+    bank: str,
+    units: Sequence[MemoryUnit],
+    *,
+    gone: Collection[Place],
+    at: datetime,
+    reason: str,
+) -> list[ValidityEvent]:
+    """Restore what units of edited or dropped messages had ended, memories and items: it was never said that it ended.
+
+    What another statement ended as well, or was closed otherwise since, stays closed. So does a unit that was dropped
+    itself: it is closed for that reason from now on, which its own return undoes.
+
+    Args:
+        ledger: whose log is continued.
+        bank: the bank.
+        units: those of the messages.
+        gone: messages that are not part of the conversation.
+        at: when they were edited or dropped.
+        reason: which of the two.
+    """
+    ending, absent, events = {unit.id for unit in units}, set(gone), []
+    for stated in _closings(ledger, bank, sorted(ending)):
+        log = ledger.units.validity(bank, stated.unit_id)
+        last = log[-1]
+        if last.kind is ValidityKind.RESTORED or last.by_unit not in ending:
+            continue
+        stored = _superseding_stored(ledger, bank, [stated.unit_id])
+        for unit in stored.values():
+            dropped = not absent.isdisjoint((unit.thread, source) for source in unit.sources)
+            kind = ValidityKind.CLOSED if dropped else ValidityKind.RESTORED
+            by = None if kind is ValidityKind.CLOSED else last.by_unit
+            events.append(ValidityEvent(stated.unit_id, kind, _after(log, at), by, reason))
+    return events
+
+
+def undone_by(ledger: LedgerReader, bank: str, edited: Sequence[Place]) -> list[MemoryUnit]:
+    """Memories and items that hold again once these messages have another wording: their units had ended them."""
+    if not edited:
+        return []
+    ending = {unit.id for unit in units_of(ledger, bank, edited)}
+    ended = {stated.unit_id for stated in _closings(ledger, bank, sorted(ending))}
+    last = {unit_id: ledger.units.validity(bank, unit_id)[-1] for unit_id in sorted(ended)}
+    held = [
+        unit_id
+        for unit_id, event in last.items()
+        if event.kind is ValidityKind.CLOSED and event.by_unit in ending
+    ]
+    return list(_superseding_stored(ledger, bank, held).values())
+
+
+def stated_again_events(
+    ledger: LedgerReader, bank: str, units: Sequence[str], *, at: datetime
+) -> list[ValidityEvent]:
+    """Close again what units that are restored had closed, and what was restored, or dropped itself, for want of them."""
+    events = []
+    for stated in _closings(ledger, bank, sorted(units)):
+        log = ledger.units.validity(bank, stated.unit_id)
+        if log[-1].reason == FORKED:
+            events.append(replace(stated, effective_at=_after(log, at)))
+    return events
+
+
+def _closings(ledger: LedgerReader, bank: str, units: Sequence[str]) -> list[ValidityEvent]:
+    """What these units closed, each unit once."""
+    found = {
+        (event.unit_id, event.by_unit): event
+        for event in ledger.units.stated_by(bank, units)
+        if event.kind is ValidityKind.CLOSED
+    }
+    return list(found.values())
+
+
+def extracted_too_late(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
+    """Close units that a task made of messages which a fork dropped while they waited."""
+    places = sorted({(unit.thread, source) for unit in units for source in unit.sources})
+    dropped = ledger.turns.dropped(bank, places) if places else frozenset()
+    return [
+        ValidityEvent(unit.id, ValidityKind.CLOSED, unit.mentioned_at, reason=FORKED)
+        for unit in units
+        if not dropped.isdisjoint((unit.thread, source) for source in unit.sources)
+    ]
+
+
+def _superseding_stored(ledger: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Mapping[int, MemoryUnit]:
+    rows = ledger.units.row_ids(bank, unit_ids)
+    return ledger.units.get(bank, np.array(sorted(rows.values()), np.int64)) if rows else {}
+
+
+def _after(log: Sequence[ValidityEvent], moment: datetime) -> datetime:
+    """`moment`, or just after the last entry of the log: edits back and forth under one timestamp keep their order."""
+    return max(moment, next_instant(log[-1].effective_at)) if log else moment
+
+
+RETRACTABLE = (FactType.WORLD, FactType.EXPERIENCE)  # opinions are revised by evidence, observations derived
+SEARCHED = 20  # memories looked at for one statement; one that says the same comes first
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A memory and its cosine with what was searched for."""
+
+    unit: MemoryUnit
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reach:
+    """Where the memories are that the facts of one commit end or change.
+
+    Attributes:
+        drafts: the commit's, in order.
+        vectors: theirs, (n, dimension).
+        view: the bank.
+        changed: of memories and items that the commit closes or restores because messages were edited or dropped, the event.
+        ended: the memories and items that the commit has ended so far, by id.
+        moved: items of the commit that belong to a document of the bank, or of another draft, by id.
+    """
+
+    drafts: Sequence[Draft]
+    vectors: Matrix
+    view: BankView
+    changed: Mapping[str, ValidityEvent] = field(default_factory=dict)
+    ended: dict[str, MemoryUnit] = field(default_factory=dict)
+    moved: dict[str, MemoryUnit] = field(default_factory=dict)
+
+    def items_of(self, document: MemoryUnit) -> dict[int, MemoryUnit]:
+        """The items of a document by number, those of the commit included; closed ones too."""
+        ledger, bank = self.view.ledger, self.view.bank
+        heads = np.fromiter(ledger.units.row_ids(bank, [document.id]).values(), np.int64)
+        rows = (
+            [row for rows in ledger.units.items_of(bank, heads).values() for row in rows]
+            if len(heads)
+            else []
+        )
+        stored = ledger.units.get(bank, np.array(rows, np.int64)).values() if rows else ()
+        own = (self.moved.get(draft.unit.id, draft.unit) for draft in self.drafts)
+        return {item.number: item for item in (*stored, *own) if item.part_of == document.id}
+
+    def own_items(self, by: MemoryUnit) -> frozenset[str]:
+        """Ids of the items that a draft brings, whatever document they belong to."""
+        return frozenset(draft.unit.id for draft in self.drafts if draft.unit.part_of == by.id)
+
+    def move_items(self, by: MemoryUnit, document: MemoryUnit) -> None:
+        """Number the items of a draft behind those of a document."""
+        last = max((document.number, *self.items_of(document)))
+        own = (draft.unit for draft in self.drafts if draft.unit.part_of == by.id)
+        for number, item in enumerate(own, last + 1):
+            self.moved[item.id] = replace(item, part_of=document.id, number=number)
+
+    def earlier(self, position: int) -> Iterator[tuple[int, MemoryUnit]]:
+        """The earlier drafts of the commit that the draft at `position` may change, with their positions."""
+        by = self.drafts[position].unit
+        for place in range(position):
+            unit = self.drafts[place].unit
+            if (
+                unit.kind is UnitKind.MEMORY
+                and unit.fact_type in RETRACTABLE
+                and precedes(unit, by)
+                and same_tags(unit, by)
+            ):
+                yield place, unit
+
+    def is_ended(self, unit: MemoryUnit, by: MemoryUnit) -> bool:
+        """Whether a memory had ended when another one was mentioned."""
+        if unit.id in self.ended:
+            return True
+        if change := self.changed.get(unit.id):
+            return change.kind is ValidityKind.CLOSED
+        return ended_by(unit.closed_at, by.mentioned_at)
+
+    def stored(self, unit_ids: Sequence[str]) -> list[MemoryUnit]:
+        """The memories of these ids that the bank holds."""
+        rows = self.view.ledger.units.row_ids(self.view.bank, list(unit_ids))
+        ids = np.fromiter(rows.values(), np.int64, len(rows))
+        return list(self.view.ledger.units.get(self.view.bank, ids).values()) if len(ids) else []
+
+    def restored(self) -> list[MemoryUnit]:
+        """The memories that the commit makes valid again."""
+        return self.stored(
+            [name for name, event in self.changed.items() if event.kind is ValidityKind.RESTORED]
+        )
+
+    def nearest(self, text: str, vector: Vector, position: int, *, valid: bool = True) -> Iterator[Candidate]:
+        """Valid memories (or those that have ended) nearest to a text by meaning and words: drafts, then the bank's.
+
+        Args:
+            text: searched for.
+            vector: its own.
+            position: of the draft that may change them.
+            valid: False finds memories that have ended.
+        """
+        by = self.drafts[position].unit
+        drafts = {
+            place: unit for place, unit in self.earlier(position) if self.is_ended(unit, by) is not valid
+        }
+        if drafts:
+            cosines = self.vectors[list(drafts)] @ vector
+            units = list(drafts.values())
+            for place in np.argsort(-cosines, kind="stable")[:SEARCHED].tolist():
+                yield Candidate(units[place], float(cosines[place]))
+        known = {unit.id for unit in drafts.values()}
+        for candidate in self._stored(text, vector, by, valid=valid):
+            if candidate.unit.id not in known:
+                yield candidate
+
+    def _stored(self, text: str, vector: Vector, by: MemoryUnit, *, valid: bool) -> Iterator[Candidate]:
+        view, columns = self.view, self.view.columns
+        standing = valid_at(columns, by.mentioned_at)
+        mask: BoolArray = (
+            mentioned_by(columns, by.mentioned_at)
+            & of_types(columns, RETRACTABLE)
+            & tagged(columns, by.tags, TagsMatch.EXACT)
+            & (standing if valid else ~standing)
+        )
+        selected = Selection(mask, int(mask.sum()))
+        rows = hybrid_search(view, selected, text, vector, limit=SEARCHED)[0]
+        units, vectors = view.ledger.units.get(view.bank, rows), view.ledger.units.vectors(view.bank, rows)
+        for row in rows.tolist():
+            unit = units.get(row)
+            if unit is None or row not in vectors or not precedes(unit, by):
+                continue
+            if self.is_ended(unit, by) is not valid:
+                yield Candidate(unit, float(vectors[row] @ vector))
+
+
+def precedes(unit: MemoryUnit, by: MemoryUnit) -> bool:
+    """Whether a memory can be what another one ends: mentioned no later, and not of the same messages."""
+    same_messages = unit.thread == by.thread and bool(set(unit.sources) & set(by.sources))
+    same_passage = not by.sources and unit.document_id == by.document_id and unit.chunk == by.chunk
+    mentioned_before = no_later(unit.mentioned_at, by.mentioned_at)
+    return unit.id != by.id and mentioned_before and not same_messages and not same_passage
+
+
+def same_tags(unit: MemoryUnit, by: MemoryUnit) -> bool:
+    """Whether two memories are seen by the same recalls."""
+    return set(unit.tags) == set(by.tags)
+
+
+def ended_by(moment: datetime | None, by: datetime) -> bool:
+    """Whether something ended by a moment, the moment's own second included."""
+    return moment is not None and no_later(moment, by)
+
+
+logger = logging.getLogger("hindsight_integrations")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a model said.
+
+    Attributes:
+        ends: by statement and id of the memory that states it, ids of the memories that end; of statements the model
+            was not asked about, nothing.
+        tokens_in: prompt tokens it reported.
+        tokens_out: completion tokens it reported.
+        calls: how often it was called.
+    """
+
+    ends: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    tokens_in: int = 0
+    tokens_out: int = 0
+    calls: int = 0
+
+
+NOT_ASKED = Judgement()
+
+
+async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -> Judgement:
+    """Ask about the first of the statements in one request; a model that fails decides nothing.
+
+    Args:
+        statements: of one commit, with their candidates.
+        llm: whose model is asked.
+    """
+    asked = [each for each in statements if each.candidates][:MOST_STATEMENTS]
+    if not asked:
+        return NOT_ASKED
+    try:
+        answered = await llm.endings(asked)
+    except ModelError as error:
+        logger.warning("the model did not say what %d statements end: %s", len(asked), type(error).__name__)
+        return NOT_ASKED
+    if answered.output is None:
+        return Judgement({}, answered.tokens_in, answered.tokens_out, answered.tries)
+    units = numbered_candidates(asked)
+    named = {
+        number: {units[memory].id for each in answered.output.endings if each.statement == number
+                 for memory in each.memories if memory in units}
+        for number in range(1, len(asked) + 1)
+    }  # fmt: skip
+    ends = {
+        (each.text, each.by.id): frozenset(unit.id for unit in each.candidates) & named[number]
+        for number, each in enumerate(asked, 1)
+    }
+    return Judgement(ends, answered.tokens_in, answered.tokens_out, answered.tries)
+
 
 LISTED = MOST_CANDIDATES  # of a statement without an equal memory, for people or a model to choose from
 RELATED = 0.3  # similarity on the reference scale below which a memory is not listed
