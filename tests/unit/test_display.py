@@ -37,7 +37,7 @@ from hindsight_integrations import (
     UnitPage,
 )
 from hindsight_integrations.engine.health import Health, TaskHealth
-from hindsight_integrations.model.display import LINE, Displayed, Tabular, one_line
+from hindsight_integrations.model.display import LINE, Displayed, one_line
 from hindsight_integrations.model.opinions import (
     EvidenceEntry,
     EvidenceStrength,
@@ -51,6 +51,7 @@ from hindsight_integrations.model.references import BankReference, DisplayedBank
 from hindsight_integrations.model.reflections import OpinionChange, OpinionOutcome
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.model.rows import Tabular
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.model.units import FactType

@@ -21,7 +21,7 @@ from hindsight_integrations.model.recalled import ServedItems
 from hindsight_integrations.ports.arrays import Hits
 from hindsight_integrations.search.columns import empty_columns, updated
 from hindsight_integrations.search.documents import DocumentItems, as_they_stand, read_items, valid_items
-from hindsight_integrations.tempr.recall.packing import Document
+from hindsight_integrations.tempr.recall.documents import Document
 
 ITEMS = [
     make_item("i1", "d", 1, "two shirts", field="Clothes"),

@@ -31,9 +31,10 @@ from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import valid_at
 from hindsight_integrations.search.documents import DocumentItems
 from hindsight_integrations.tempr.listing.units import aggregate
-from hindsight_integrations.tempr.recall.includes import grounds_of, may_show, stood, with_history
-from hindsight_integrations.tempr.recall.packing import documents_among
+from hindsight_integrations.tempr.recall.documents import documents_among
+from hindsight_integrations.tempr.recall.includes import may_show, stood, with_history
 from hindsight_integrations.tempr.recall.plan import selection
+from hindsight_integrations.tempr.recall.rerank import grounds_of
 
 CANDIDATES = 20  # looked at for a name that is not known
 MOST_NAMED = 5  # told of them

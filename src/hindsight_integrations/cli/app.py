@@ -53,7 +53,8 @@ from hindsight_integrations.errors import (
     PromptTooLong,
 )
 from hindsight_integrations.model.aggregates import record_row
-from hindsight_integrations.model.display import count, day, unit_row
+from hindsight_integrations.model.display import count, day
+from hindsight_integrations.model.rows import unit_row
 from hindsight_integrations.model.units import FactType
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, localcontext
 from enum import StrEnum
 from typing import Any
 
-from hindsight_integrations.model.display import Displayed, Table, Tabular, count, day, fields
+from hindsight_integrations.model.display import Displayed, Table, count, day, fields
 from hindsight_integrations.model.records import Record
+from hindsight_integrations.model.rows import Tabular
 from hindsight_integrations.model.units import MemoryUnit
 
 WIDE = Context(prec=28, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])

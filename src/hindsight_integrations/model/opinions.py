@@ -8,7 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from hindsight_integrations.model.display import Displayed, Table, Tabular, count, day, fields
+from hindsight_integrations.model.display import Displayed, Table, count, day, fields
+from hindsight_integrations.model.rows import Tabular
 from hindsight_integrations.model.time import no_later
 from hindsight_integrations.model.units import ValidityKind
 

@@ -8,9 +8,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from hindsight_integrations.model.display import Displayed, Table, fields, unit_row
+from hindsight_integrations.model.display import Displayed, Table, fields
 from hindsight_integrations.model.documents import document_text
 from hindsight_integrations.model.requests import TextForm
+from hindsight_integrations.model.rows import unit_row
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.model.turns import SourceTurn

@@ -8,8 +8,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from hindsight_integrations.model.display import Displayed, Table, Tabular, count
+from hindsight_integrations.model.display import Displayed, Table, count
 from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.model.rows import Tabular
 from hindsight_integrations.model.time import Granule, Interval
 
 TABLE = "table"

@@ -8,15 +8,7 @@ from typing import Any
 
 from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model import explaining
-from hindsight_integrations.model.display import (
-    Displayed,
-    Table,
-    Tabular,
-    UnitSequence,
-    count,
-    fields,
-    unit_row,
-)
+from hindsight_integrations.model.display import Displayed, Table, count, fields
 from hindsight_integrations.model.recalled import (
     EntityObservations,
     RecalledChunk,
@@ -26,6 +18,7 @@ from hindsight_integrations.model.recalled import (
 )
 from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.requests import RecallQuery
+from hindsight_integrations.model.rows import Tabular, UnitSequence, unit_row
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Trace
 from hindsight_integrations.model.units import FactType, MemoryUnit

@@ -30,9 +30,8 @@ from hindsight_integrations.validation.limits import (
     redacted,
 )
 from hindsight_integrations.validation.llamaindex_documents import documents_of, is_node, plain
-from hindsight_integrations.validation.messages import as_message, read_message
+from hindsight_integrations.validation.messages import as_message, read_message, role_of
 from hindsight_integrations.validation.metadata import checked_metadata
-from hindsight_integrations.validation.retain_request import role_of
 
 SYSTEM = frozenset({"system", "developer"})
 

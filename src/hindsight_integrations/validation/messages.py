@@ -14,13 +14,20 @@ from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.text import clean_text, content_hash
 from hindsight_integrations.model.turns import Role
+from hindsight_integrations.text.names import AGENT_NAMES
 from hindsight_integrations.validation.limits import MAX_TEXT, checked_list, checked_words
 from hindsight_integrations.validation.llamaindex_documents import plain
-from hindsight_integrations.validation.retain_request import role_of
 
 ROLES = {"human": Role.USER, "ai": Role.ASSISTANT, "user": Role.USER, "assistant": Role.ASSISTANT}
 TOOL_ROLES = frozenset({"tool", "function"})
 NOT_CONVERSATION = TOOL_ROLES | {"system", "developer", "remove"}
+
+
+def role_of(message: Message) -> Role:
+    """Whose side a message is from, as the caller says or else by the speaker's name."""
+    if message.role is not None:
+        return Role(message.role)
+    return Role.ASSISTANT if message.speaker.casefold() in AGENT_NAMES else Role.USER
 
 
 def identified(items: Sequence[Any]) -> list[Any]:

@@ -15,13 +15,11 @@ from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.entities import EntityMention
 from hindsight_integrations.model.facts import REFUSE_UNKNOWN_KEYS, UNKNOWN_KEYS, ExtractedFact
 from hindsight_integrations.model.metadata import Metadata
-from hindsight_integrations.model.requests import Message, RetainItem
+from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.time import LocalDates, as_utc
-from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.writes import Place
 from hindsight_integrations.ports.clock import Clock
-from hindsight_integrations.text.names import AGENT_NAMES
 from hindsight_integrations.validation.arguments import checked_instant
 from hindsight_integrations.validation.intake import Intake, take_in
 from hindsight_integrations.validation.limits import (
@@ -34,13 +32,6 @@ from hindsight_integrations.validation.limits import (
     redacted_fact,
 )
 from hindsight_integrations.validation.metadata import checked_metadata
-
-
-def role_of(message: Message) -> Role:
-    """Whose side a message is from, as the caller says or else by the speaker's name."""
-    if message.role is not None:
-        return Role(message.role)
-    return Role.ASSISTANT if message.speaker.casefold() in AGENT_NAMES else Role.USER
 
 
 def checked_options(

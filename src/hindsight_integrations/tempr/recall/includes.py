@@ -24,10 +24,11 @@ from hindsight_integrations.ports.memory_graph import Mentions
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.relevance import Relevance
-from hindsight_integrations.search.columns import Columns, group_selects, of_types, tags_select, valid_at
+from hindsight_integrations.search.columns import Columns, group_selects, tags_select, valid_at
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.packing import hydrate, pack_units
 from hindsight_integrations.tempr.recall.plan import selection
+from hindsight_integrations.tempr.recall.rerank import OBSERVED, grounds_of, observations_among
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,26 +166,6 @@ def fitting(text: str, max_tokens: int, counter: TokenCounter) -> tuple[str, int
     return (words, tokens) if tokens <= max_tokens else ("", 0)
 
 
-OBSERVED = (FactType.OBSERVATION,)
-
-
-def observations_among(view: BankView, rows: IntArray) -> IntArray:
-    """Those of the units (by row id) that are observations, in their order."""
-    return rows[view.columns.allowed(rows, of_types(view.columns, OBSERVED))]
-
-
-def grounds_of(view: BankView, observations: IntArray) -> dict[int, IntArray]:
-    """Row ids of the facts each of these observations was made from, ascending; those a caller gave are left out."""
-    grounds = view.ledger.observations.grounds_of(view.bank, observations)
-    rows = view.ledger.units.row_ids(
-        view.bank, sorted({fact for facts in grounds.values() for fact in facts})
-    )
-    return {
-        observation: np.array(sorted(rows[fact] for fact in facts if fact in rows), np.int64)
-        for observation, facts in grounds.items()
-    }
-
-
 def stood(view: BankView, rows: IntArray, as_of: datetime | None) -> BoolArray:
     """Which of the units (by row id) a recall as of a moment may show, (n,): of observations those whose facts all held then.
 
@@ -200,12 +181,6 @@ def stood(view: BankView, rows: IntArray, as_of: datetime | None) -> BoolArray:
         if not view.columns.allowed(facts, held).all()
     ]
     return ~np.isin(rows, np.array(fallen, np.int64))
-
-
-def proof_counts(view: BankView, rows: IntArray) -> IntArray:
-    """How many facts each of the units (by row id) was made from, (n,); 0 for what was made from none."""
-    found: Mapping[int, IntArray] = grounds_of(view, observations_among(view, rows))
-    return np.array([len(found.get(row, ())) for row in rows.tolist()], np.int64)
 
 
 def entity_observations(run: RecallContext, rows: IntArray) -> tuple[EntityObservations, ...]:

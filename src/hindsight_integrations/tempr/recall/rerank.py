@@ -15,16 +15,16 @@ from hindsight_integrations.model.documents import document_text
 from hindsight_integrations.model.requests import MinScores
 from hindsight_integrations.model.time import DAY, Interval, to_micros
 from hindsight_integrations.model.trace import SOURCE_TURNS, Channel, Fate
-from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import UNDATED, BoolArray, Float64Array, FloatArray, Hits, IntArray
 from hindsight_integrations.ports.reranker import Reranker
-from hindsight_integrations.search.columns import Columns
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.columns import Columns, of_types
 from hindsight_integrations.search.fusion import RRF_K
 from hindsight_integrations.search.temporal import event_moments, proximity
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
-from hindsight_integrations.tempr.recall.includes import proof_counts
+from hindsight_integrations.tempr.recall.documents import documents_among
 from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_logits
-from hindsight_integrations.tempr.recall.packing import documents_among
 
 RECENCY_ALPHA = 0.2  # +-10 % [recall docs, "Stage 3: Combined Scoring (Boosts)"]
 TEMPORAL_ALPHA = 0.2  # +-10 % [recall docs, "Stage 3: Combined Scoring (Boosts)"]
@@ -359,3 +359,29 @@ def threshold_notes(ranking: Ranking, dropped: Mapping[int, Fate], least: MinSco
         left = len(ranking.ids) - fates.count(Fate.BELOW_RERANKER_SCORE)
         notes.append(f"min_scores: final dropped {fates.count(Fate.BELOW_FINAL_SCORE)} of {left}")
     return notes
+
+
+def proof_counts(view: BankView, rows: IntArray) -> IntArray:
+    """How many facts each of the units (by row id) was made from, (n,); 0 for what was made from none."""
+    found: Mapping[int, IntArray] = grounds_of(view, observations_among(view, rows))
+    return np.array([len(found.get(row, ())) for row in rows.tolist()], np.int64)
+
+
+def observations_among(view: BankView, rows: IntArray) -> IntArray:
+    """Those of the units (by row id) that are observations, in their order."""
+    return rows[view.columns.allowed(rows, of_types(view.columns, OBSERVED))]
+
+
+def grounds_of(view: BankView, observations: IntArray) -> dict[int, IntArray]:
+    """Row ids of the facts each of these observations was made from, ascending; those a caller gave are left out."""
+    grounds = view.ledger.observations.grounds_of(view.bank, observations)
+    rows = view.ledger.units.row_ids(
+        view.bank, sorted({fact for facts in grounds.values() for fact in facts})
+    )
+    return {
+        observation: np.array(sorted(rows[fact] for fact in facts if fact in rows), np.int64)
+        for observation, facts in grounds.items()
+    }
+
+
+OBSERVED = (FactType.OBSERVATION,)

@@ -15,8 +15,8 @@ from hindsight_integrations.tempr.retain.proposal import FollowedThread, Proposa
 from hindsight_integrations.tempr.retain.threads import read_fork, thread_digests
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.validation.intake import ConversationIntake
-from hindsight_integrations.validation.messages import id_of
-from hindsight_integrations.validation.retain_request import RetainRequest, role_of
+from hindsight_integrations.validation.messages import id_of, role_of
+from hindsight_integrations.validation.retain_request import RetainRequest
 
 EARLIER_MESSAGES = 20  # of the list, known already, given along as context of new ones
 

@@ -37,7 +37,7 @@ from hindsight_integrations.text.stating import (
 )
 from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.which_language import language_of
-from hindsight_integrations.validation.retain_request import role_of
+from hindsight_integrations.validation.messages import role_of
 
 NEAREST = 16  # memories that a message is compared with, the best by its words
 LOOKED_UP = 48  # words of a message they are looked for by, the longest, which are the rarest

@@ -27,7 +27,7 @@ from hindsight_integrations.search.embedding import embedded
 from hindsight_integrations.search.hybrid import hybrid_search
 from hindsight_integrations.tempr.retain.replacing import names_of_entities
 from hindsight_integrations.tempr.retain.retraction.retract import RETRACTABLE
-from hindsight_integrations.validation.retain_request import role_of
+from hindsight_integrations.validation.messages import role_of
 
 SHOWN_TOKENS = 1_500  # of memories with one passage; a passage of 3,000 characters has about 750
 MOST_TURNS = 32  # of a passage that are searched for, the longest ones; 3,000 characters seldom hold more

@@ -26,7 +26,7 @@ from hindsight_integrations.tempr.retain.drafts import Origin
 from hindsight_integrations.tempr.retain.extraction.llm import Waiting, occurrence
 from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor
 from hindsight_integrations.tempr.retain.proposal import WaitingPassage
-from hindsight_integrations.validation.retain_request import role_of
+from hindsight_integrations.validation.messages import role_of
 
 PARKED_REST = timedelta(minutes=1)  # the model has just failed three times on it
 

@@ -55,7 +55,7 @@ from hindsight_integrations.prompts.repairing import Answered, complete_with_rep
 from hindsight_integrations.tempr.retain.extraction.verbatim import chunk_messages, chunk_text
 from hindsight_integrations.tempr.retain.replacing import listed, told_texts, untold
 from hindsight_integrations.text.vocabulary.records import canonical_record
-from hindsight_integrations.validation.retain_request import role_of
+from hindsight_integrations.validation.messages import role_of
 
 _ISO = re.compile(
     r"^\s*(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ](\d{1,2})(?::(\d{2})(?::(\d{2})(?:\.\d+)?)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?)?)?\s*$"

@@ -20,7 +20,7 @@ from hindsight_integrations.text.name_spotting import NameSpotter
 from hindsight_integrations.text.names import AGENT_NAMES
 from hindsight_integrations.text.stating import spoken_sentences
 from hindsight_integrations.text.times import event_time
-from hindsight_integrations.validation.retain_request import role_of
+from hindsight_integrations.validation.messages import role_of
 
 _BREAKS = (re.compile(r"\n\s*\n"), re.compile(r"[.!?][\"')\]]*\s+"), re.compile(r"\s+"))
 
