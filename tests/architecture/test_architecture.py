@@ -47,7 +47,7 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
     "snowballstemmer": {"text/snowball.py"},
     "safetensors": {"backends/local_models/sentence_transformers.py"},
     "dateparser": {"text/foreign_dates.py"},
-    "pandas": {"model/display.py"},
+    "pandas": {"model/rows.py"},
     "matplotlib": {"plots.py"},
     "sqlalchemy": {"ledger/", "validation/archive.py", "llamaindex/chat_history.py"},
 }
