@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         Opinion,
         OpinionHistory,
     )
+    from hindsight_integrations.model.options import RecallOptions, ReflectOptions
     from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition, ProfileChange
     from hindsight_integrations.model.recalled import RecalledUnit
     from hindsight_integrations.model.records import Record, RecordKind
@@ -140,6 +141,7 @@ _HOMES = {
     "model.observations": ("EntitySummary",),
     "model.links": ("CausalRelation", "LinkType"),
     "model.opinions": ("Assessment", "Conviction", "Evidence", "Opinion", "OpinionHistory"),
+    "model.options": ("RecallOptions", "ReflectOptions"),
     "model.profile": ("BankProfile", "BigFive", "Disposition", "ProfileChange"),
     "model.aggregates": ("Aggregate", "Aggregation", "RecordEntries", "RecordEntry"),
     "model.records": ("Record", "RecordKind"),
@@ -248,6 +250,7 @@ __all__ = [
     "OpinionHistory",
     "OpinionOutcome",
     "ProfileChange",
+    "RecallOptions",
     "RecallResult",
     "RecalledUnit",
     "Record",
@@ -256,6 +259,7 @@ __all__ = [
     "RecordKind",
     "ReflectEvent",
     "ReflectEventKind",
+    "ReflectOptions",
     "ReflectStep",
     "Reflection",
     "RefreshTrigger",

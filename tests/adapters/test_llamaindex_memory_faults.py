@@ -299,7 +299,7 @@ def test_another_engine_is_not_this_one(tmp_path: Path) -> None:
 def test_a_misspelt_option_of_recall_is_refused(bank: MemoryBank) -> None:
     """When the memory is made, not in the first turn, where it would be taken for a failure."""
     with pytest.raises(InvalidRequest, match="'bugdet' is not among them"):
-        HindsightMemory(bank, recall_options={"bugdet": "low"})
+        HindsightMemory(bank, recall_options={"bugdet": "low"})  # type: ignore[arg-type] # the mistake
 
 
 def test_its_words_hold_no_message() -> None:

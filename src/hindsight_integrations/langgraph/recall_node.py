@@ -2,15 +2,13 @@
 
 # No `from __future__ import annotations`: see memories.py.
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Unpack
 
 from langchain_core.runnables import RunnableConfig
 
-from hindsight_integrations import Budget, FactType, InvalidRequest, TagsMatch
+from hindsight_integrations import InvalidRequest
 from hindsight_integrations.choices import choice
 from hindsight_integrations.langgraph.bank_finder import (
     AnyMemory,
@@ -31,17 +29,15 @@ from hindsight_integrations.langgraph.memories import (
 )
 from hindsight_integrations.langgraph.node import MemoryNode, place_of
 from hindsight_integrations.langgraph.state import Question, conversation, last_question, question
-from hindsight_integrations.model.metadata import GivenMetadata
-from hindsight_integrations.model.requests import (
-    GivenGroup,
-    GivenScores,
-    RelevanceLevel,
-    ResultOrder,
-    TextForm,
-)
+from hindsight_integrations.model.options import RecallOptions, shows_options
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.tolerance import OnError
-from hindsight_integrations.verb_options import UNASKED, with_defaults
+from hindsight_integrations.validation.options import (
+    PROMPT_DEFAULTS,
+    STANDING_RECALL,
+    checked_options,
+    with_defaults,
+)
 
 MISSING = "the agent answers without its memories"
 
@@ -57,31 +53,18 @@ class RecallOutput(StrEnum):
     """The conversation with the memories beside the last message of the user, as `with_memories` makes it."""
 
 
+@shows_options(RecallOptions, PROMPT_DEFAULTS)
 def create_recall_node(
     memory: AnyMemory,
     *,
     bank: BankName | None = None,
     bank_from: BankFrom | None = None,
-    max_tokens: int = UNASKED.max_tokens,
-    budget: Budget | str = UNASKED.budget,
-    k: int | None = None,
-    types: Iterable[FactType | str] | None = None,
-    tags: Iterable[str] = (),
-    tags_match: TagsMatch | str = TagsMatch.ANY,
-    tag_groups: GivenGroup | Sequence[GivenGroup] = (),
-    metadata: GivenMetadata = None,
-    min_scores: GivenScores = None,
-    as_of: datetime | str | None = None,
-    text: TextForm | str | None = None,
-    relevance: RelevanceLevel | str | None = None,
-    include_records: bool | None = None,
-    include_core: bool | None = None,
-    order: ResultOrder | str = ResultOrder.RANK,
     output: RecallOutput | str = RecallOutput.MEMORIES,
     output_key: str = "memories",
     query_key: str | None = None,
     messages_key: str = "messages",
     on_error: OnError | str = OnError.SKIP,
+    **options: Unpack[RecallOptions],
 ) -> MemoryNode:
     """A node that looks up what is remembered about the user's last message.
 
@@ -100,29 +83,14 @@ def create_recall_node(
         bank_from: with an engine: where the run says it ("context.user_id", "config.user_id", "state.user_id", "auth", or
             several of them). None of both: the authenticated user, else `bank` or `user_id` of the context, else of
             the configurable.
-        max_tokens: what the texts may cost together.
-        budget: effort: low, mid or high.
-        k: at most this many memories.
-        types: networks to search; None means all, without observations unless the settings make them searchable.
-        tags: visibility tags; none means any memory.
-        tags_match: any, all, any_strict, all_strict or exact.
-        tag_groups: conditions on tags beside `tags`; see the bank's `recall`.
-        metadata: conditions on what came with the memories; see the bank's `recall`.
-        min_scores: what a memory must reach; see `MinScores`.
-        as_of: what was valid then; what holds no more is marked as history. None means now.
-        text: "full" or "compact"; see the bank's `recall`. None means the integration's default, as do the next two
-            (docs/integrations.md).
-        relevance: "likely" stops where evidence gives out, and writes nothing where nothing is relevant; "all" fills
-            `max_tokens`.
-        include_records: also the complete table where the question asks over a kind of record.
-        include_core: also core memory (the user's lasting facts) and all of a small bank; see the bank's `recall`. On unless
-            `k` is given.
-        order: "rank", best first, or "time", oldest first.
         output: "memories" (dicts), "text" (lines for a prompt) or "messages" (the conversation for a model, memories in it).
         output_key: where the state takes them; with "messages" another key than `messages_key`.
         query_key: where the state holds the question, a text; None takes the user's last message.
         messages_key: where the state holds its messages; the last one of the user is the query, cut at 8,000 characters.
         on_error: "skip" goes on without memories and warns; "raise".
+        options: of `bank.recall`, as `RecallOptions` describes them; the defaults are those of a prompt: `budget="low"`,
+            `max_tokens=2048`, `text="compact"`, `relevance="likely"`, which writes nothing where nothing is relevant, and,
+            unless `k` is given, `include_records` and `include_core`. With `as_of` what holds no more is marked as history.
 
     Raises:
         InvalidRequest: an argument is wrong; when run: the run does not say whose memory it needs.
@@ -135,21 +103,8 @@ def create_recall_node(
             f"messages with memories in them would be kept under {output_key!r}",
             'Name a key of its own, such as "llm_input_messages".',
         )
-    options: dict[str, Any] = {"max_tokens": max_tokens, "budget": budget, "k": k, "tags_match": tags_match}
-    options |= {"text": text, "relevance": relevance, "order": order}
-    options |= {"include_records": include_records, "include_core": include_core}
-    options |= {
-        "tags": tuple(tags),
-        "tag_groups": tag_groups,
-        "metadata": metadata,
-        "min_scores": min_scores,
-        "as_of": as_of,
-    }
-    options |= {} if types is None else {"types": tuple(types)}
-
-    recall = _Recall(
-        where, with_defaults(options, UNASKED), failing, form, output_key, query_key, messages_key
-    )
+    asked = with_defaults(checked_options(options, STANDING_RECALL), PROMPT_DEFAULTS)
+    recall = _Recall(where, asked, failing, form, output_key, query_key, messages_key)
     return MemoryNode("recall", recall.run, recall.arun, writes=output_key)
 
 
@@ -158,7 +113,7 @@ class _Recall:
     """A recall node at work; the attributes are the arguments of `create_recall_node`, checked."""
 
     where: BankFinder
-    options: Mapping[str, Any]
+    options: RecallOptions
     failing: OnError
     form: RecallOutput
     output_key: str
@@ -170,7 +125,7 @@ class _Recall:
         with tolerated(self.failing, node=place_of(config).node, bank=name, missing=MISSING):
             bank = self.where.open(state, config)
             if query:
-                found = bank.recall(query.text, **query.asked, **self.options)
+                found = bank.recall(query.text, **(query.asked | self.options))
         return self._update(state, name, found)
 
     async def arun(self, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
@@ -178,7 +133,7 @@ class _Recall:
         with tolerated(self.failing, node=place_of(config).node, bank=name, missing=MISSING):
             bank = await self.where.aopen(state, config)
             if query:
-                found = await bank.recall(query.text, **query.asked, **self.options)
+                found = await bank.recall(query.text, **(query.asked | self.options))
         return self._update(state, name, found)
 
     def _question(self, state: object, config: RunnableConfig) -> Question | None:

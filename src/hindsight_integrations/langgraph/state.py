@@ -16,6 +16,7 @@ from langchain_core.messages import (
 
 from hindsight_integrations import InvalidRequest
 from hindsight_integrations.langgraph.bank_finder import value_of
+from hindsight_integrations.model.options import RecallOptions
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.validation.limits import MAX_QUERY, checked_moment
 
@@ -39,7 +40,7 @@ class Question:
     speaker: str = USER
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def asked(self) -> RecallOptions:
         """What `bank.recall` is told of it beside its text."""
         return {"query_timestamp": self.timestamp, "speaker": self.speaker}
 

@@ -33,6 +33,7 @@ from hindsight_integrations.langgraph.tool_arguments import (
 )
 from hindsight_integrations.model.aggregates import RecordEntry
 from hindsight_integrations.model.erasure import ForgetReceipt
+from hindsight_integrations.model.options import RecallOptions, ReflectOptions
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.prompts.memory_tools import (
     ALONE,
@@ -53,8 +54,8 @@ from hindsight_integrations.prompts.memory_tools import (
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
-from hindsight_integrations.verb_options import (
-    CALLED,
+from hindsight_integrations.validation.options import (
+    TOOL_DEFAULTS,
     checked_recall_options,
     checked_reflect_options,
     checked_tokens,
@@ -197,9 +198,9 @@ def create_memory_tools(
     bank_from: BankFrom | None = None,
     names: Iterable[ToolVerb | str] = tuple(ToolVerb),
     allow_erase: bool = False,
-    max_tokens: int = CALLED.max_tokens,
-    recall_options: Mapping[str, Any] | None = None,
-    reflect_options: Mapping[str, Any] | None = None,
+    max_tokens: int = TOOL_DEFAULTS["max_tokens"],
+    recall_options: RecallOptions | None = None,
+    reflect_options: ReflectOptions | None = None,
     tags: Iterable[str] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> list[BaseTool]:
@@ -236,7 +237,7 @@ def create_memory_tools(
     tokens = checked_tokens(max_tokens, "max_tokens", least=1)
     forgetting = ToolVerb.FORGET in chosen
     kept = {"context": NOTED, "tags": checked_tags(tags), "metadata": checked_metadata(metadata or {})}
-    looked_up = {**with_defaults(checked_recall_options(recall_options), CALLED), "max_tokens": tokens}
+    looked_up = with_defaults({**checked_recall_options(recall_options), "max_tokens": tokens}, TOOL_DEFAULTS)
     reflected = {"form_opinions": False, **checked_reflect_options(reflect_options)}
     words = {"kind": "kind", "category": "category", "window": "start and end", "records": "kind"}
     ids = {"unit_id": "memory_id", "unit": "memory_id"}

@@ -17,10 +17,21 @@ from hindsight_integrations.llamaindex.events import (
 )
 from hindsight_integrations.prompts.recalled import memory_line
 from hindsight_integrations.tolerance import Tolerated
+from hindsight_integrations.validation.options import PROMPT_DEFAULTS, checked_recall_options, with_defaults
 
 LONGEST_QUERY = (
     8_000  # characters; the bank refuses longer ones, and what a user writes last is what is asked
 )
+
+
+def chat_recall_options(recall_options: object) -> dict[str, Any]:
+    """The options of a chat memory's recalls, with the defaults of a prompt; the tokens are a setting of their own.
+
+    Raises:
+        InvalidRequest: as of `checked_recall_options`.
+    """
+    options = with_defaults(checked_recall_options(recall_options), PROMPT_DEFAULTS)
+    return {name: value for name, value in options.items() if name != "max_tokens"}
 
 
 async def recalled_lines(

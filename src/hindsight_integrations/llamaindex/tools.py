@@ -12,12 +12,13 @@ from hindsight_integrations.llamaindex.bank_field import open_bank
 from hindsight_integrations.llamaindex.events import dispatcher
 from hindsight_integrations.llamaindex.given_tools import reflecting_tools
 from hindsight_integrations.llamaindex.remembering import lines_of, retained, tell_of
+from hindsight_integrations.model.options import RecallOptions, ReflectOptions
 from hindsight_integrations.prompts.memory_tools import NOTED, NOTHING, retain_reply
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
-from hindsight_integrations.verb_options import (
-    CALLED,
+from hindsight_integrations.validation.options import (
+    TOOL_DEFAULTS,
     checked_recall_options,
     checked_reflect_options,
     checked_tokens,
@@ -54,16 +55,21 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
         self,
         bank: MemoryBank | AsyncMemoryBank,
         *,
-        max_tokens: int = CALLED.max_tokens,
-        recall_options: Mapping[str, Any] | None = None,
-        reflect_options: Mapping[str, Any] | None = None,
+        max_tokens: int = TOOL_DEFAULTS["max_tokens"],
+        recall_options: RecallOptions | None = None,
+        reflect_options: ReflectOptions | None = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         self._bank = open_bank(bank)
         self._sync_bank = bank if isinstance(bank, MemoryBank) else MemoryBank.over(self._bank)
-        self._max_tokens = checked_tokens(max_tokens, "max_tokens", least=1)
-        self._recall = with_defaults(checked_recall_options(recall_options), CALLED)
+        self._recall = with_defaults(
+            {
+                **checked_recall_options(recall_options),
+                "max_tokens": checked_tokens(max_tokens, "max_tokens", least=1),
+            },
+            TOOL_DEFAULTS,
+        )
         self._reflect = {"form_opinions": False, **checked_reflect_options(reflect_options)}
         self._reflect["tools"] = reflecting_tools(self._reflect.get("tools"))
         self._retain: dict[str, Any] = {
@@ -101,12 +107,12 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
         Args:
             query (str): what to look for: a question, or names and words.
         """
-        found = self._sync_bank.recall(query, max_tokens=self._max_tokens, **self._recall)
+        found = self._sync_bank.recall(query, **self._recall)
         return _shown(lines_of(self._bank.name, found))
 
     async def arecall_memories(self, query: str) -> str:
         """As `recall_memories`."""
-        found = await self._bank.recall(query, max_tokens=self._max_tokens, **self._recall)
+        found = await self._bank.recall(query, **self._recall)
         return _shown(lines_of(self._bank.name, found))
 
     def reflect_on_memories(self, question: str) -> str:

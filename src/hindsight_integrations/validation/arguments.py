@@ -22,8 +22,6 @@ from hindsight_integrations.validation.limits import (
     checked_moment,
 )
 
-Moment: TypeAlias = datetime | str | float | None
-Window: TypeAlias = tuple[datetime | str, datetime | str] | None
 Target: TypeAlias = str | Path | IO[str]
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.options import Embedding
 from hindsight_integrations.validation.limits import MAX_QUERY, checked_text
-
-Embedding: TypeAlias = Sequence[float] | Sequence[str] | npt.NDArray[np.floating[Any]] | None
-"""A vector, or texts of which the mean vector is taken; None for the question's own."""
 
 UNIT = 1e-5  # how far from 1 the length of a unit vector in float32 may be
 MAX_EMBEDDED = 64  # texts embedded in place of one question
