@@ -416,10 +416,10 @@ def test_every_verb_and_argument_is_tried() -> None:
         (lambda bank: bank.reflect("x", bugdet="low"), r"bugdet: unknown option. Did you mean 'budget'\?"),
         (lambda bank: list(bank.reflect_stream("x", stratgy="single")), r"stratgy: unknown option. Did you mean 'strategy'\?"),
         (lambda bank: bank.reflect_stages.recall("x", tag=["a"]), r"tag: unknown option. Did you mean 'tags'\?"),
-        (lambda bank: create_recall_node(bank, order_by="time"), r"order_by: unknown option. Did you mean 'order'\?"),
+        (lambda bank: create_recall_node(bank, order_by="time"), r"order_by: unknown option. Did you mean 'order'\?"),  # type: ignore[call-arg] # the mistake
         (lambda bank: create_recall_node(bank, embedding=[1.0]), "embedding: unknown option"),
-        (lambda bank: HindsightRetriever(bank, tag=["a"]), r"tag: unknown option. Did you mean 'tags'\?"),
-        (lambda bank: HindsightQueryEngine(bank, buget="low"), r"buget: unknown option. Did you mean 'budget'\?"),
+        (lambda bank: HindsightRetriever(bank, tag=["a"]), r"tag: unknown option. Did you mean 'tags'\?"),  # type: ignore[call-arg] # the mistake
+        (lambda bank: HindsightQueryEngine(bank, buget="low"), r"buget: unknown option. Did you mean 'budget'\?"),  # type: ignore[call-arg] # the mistake
         (lambda bank: LangChainRetriever(bank=bank).invoke("x", kk=5), r"kk: unknown option. Did you mean 'k'\?"),
     ],
 )  # fmt: skip

@@ -44,7 +44,7 @@ from hindsight_integrations.validation.limits import (
 )
 from hindsight_integrations.validation.metadata import checked_metadata_filter
 from hindsight_integrations.validation.min_scores import checked_min_scores
-from hindsight_integrations.validation.options import checked_options
+from hindsight_integrations.validation.options import accept_options
 from hindsight_integrations.validation.query_vector import checked_embedding
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
@@ -133,7 +133,7 @@ def recall_query(query: str, options: RecallOptions, bank: BankContext) -> Recal
     Raises:
         InvalidRequest: an option is unknown or out of range.
     """
-    checked_options(options, RECALL_DEFAULTS)
+    accept_options(options, RECALL_DEFAULTS)
     given, dates = RECALL_DEFAULTS | options, bank.tools.dates
     k, types = given["k"], given["types"]
     asked_at = checked_instant(given["query_timestamp"], "query_timestamp", dates)

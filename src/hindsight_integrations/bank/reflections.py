@@ -30,7 +30,7 @@ from hindsight_integrations.validation.limits import (
     checked_tags,
     checked_text,
 )
-from hindsight_integrations.validation.options import checked_options
+from hindsight_integrations.validation.options import accept_options
 from hindsight_integrations.validation.reflecting import MAX_OPERATION, checked_schema, checked_tools
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
@@ -60,7 +60,7 @@ class Reflections:
         Raises:
             InvalidRequest: one is out of range, or unknown.
         """
-        checked_options(options, REFLECT_DEFAULTS)
+        accept_options(options, REFLECT_DEFAULTS)
         given, dates = REFLECT_DEFAULTS | options, self._context.tools.dates
         then = checked_instant(given["as_of"], "as_of", dates)
         context, operation = given["context"], given["operation"]

@@ -1,8 +1,7 @@
 """The middleware of `create_agent`: an agent that remembers, with memories in its prompts alone."""
 
-# No `from __future__ import annotations`: see memories.py.
+# No `from __future__ import annotations`: see state.py.
 
-# No `from __future__ import annotations`: see memories.py.
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired, Self, TypedDict, Unpack, cast
 
@@ -19,17 +18,14 @@ from hindsight_integrations import InvalidRequest
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import shown
 from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFrom, BankName, value_of
-from hindsight_integrations.langgraph.memories import Memory, with_memories
-from hindsight_integrations.langgraph.node import Update
-from hindsight_integrations.langgraph.recall_node import create_recall_node
-from hindsight_integrations.langgraph.retain_node import create_retain_node
-from hindsight_integrations.langgraph.state import is_summary
+from hindsight_integrations.langgraph.nodes import Update, create_recall_node, create_retain_node
+from hindsight_integrations.langgraph.state import Memory, is_summary, with_memories
 from hindsight_integrations.langgraph.tools import ToolVerb, create_memory_tools
 from hindsight_integrations.model.options import RecallOptions, ReflectOptions, shows_options
 from hindsight_integrations.model.threads import OnFork
 from hindsight_integrations.tolerance import OnError
 from hindsight_integrations.validation.limits import checked_tags
-from hindsight_integrations.validation.options import PROMPT_DEFAULTS, STANDING_RECALL, checked_options
+from hindsight_integrations.validation.options import PROMPT_DEFAULTS, STANDING_RECALL, accept_options
 
 CONDITIONS = ("tags", "tag_groups", "metadata", "types", "as_of")
 """Options of recall that say which memories it may show at all."""
@@ -153,7 +149,7 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         **options: Unpack[RecallOptions],
     ) -> None:
         shared: dict[str, Any] = {"bank": bank, "bank_from": bank_from, "on_error": on_error}
-        asked = checked_options(options, STANDING_RECALL)
+        asked = accept_options(options, STANDING_RECALL)
         heard: dict[str, Any] = {
             "roles": roles if isinstance(roles, str) else tuple(roles),
             "on_fork": on_fork,

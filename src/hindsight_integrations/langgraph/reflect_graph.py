@@ -1,8 +1,7 @@
 """Reflect as a compiled subgraph, whose edges are the updates of opinions (paper sections 5.4.2, 5.5 and 6.1)."""
 
-# No `from __future__ import annotations`: see memories.py.
+# No `from __future__ import annotations`: see state.py.
 
-# No `from __future__ import annotations`: see memories.py.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, Unpack
@@ -17,15 +16,19 @@ from langgraph.types import Checkpointer, Send, interrupt
 from hindsight_integrations import InvalidRequest, Strategy
 from hindsight_integrations.choices import choice
 from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName
-from hindsight_integrations.langgraph.events import EventKind, emit
-from hindsight_integrations.langgraph.failures import tolerated
-from hindsight_integrations.langgraph.node import MemoryNode, Update
+from hindsight_integrations.langgraph.nodes import (
+    EventKind,
+    MemoryNode,
+    Update,
+    emit,
+    omit_payloads,
+    tolerated,
+)
 from hindsight_integrations.langgraph.reflect_state import Keys, State, changing, operation_of, question_of
 from hindsight_integrations.langgraph.state import Question
-from hindsight_integrations.langgraph.tracing import omit_payloads
 from hindsight_integrations.model.options import REFLECT_DEFAULTS, ReflectOptions, shows_options
 from hindsight_integrations.tolerance import OnError
-from hindsight_integrations.validation.options import STANDING_REFLECT, checked_options
+from hindsight_integrations.validation.options import STANDING_REFLECT, accept_options
 
 Stage: TypeAlias = Callable[[Any, State], Any]
 """Of (the bank's stages, the state): what the stage gives, to be awaited on the async face."""
@@ -298,7 +301,7 @@ def create_reflect_subgraph(
         InvalidRequest: an argument is wrong; when run: an option is out of range, the run does not say whose memory it needs.
         ModelError: when run: the model failed before there was an answer; memory is unchanged.
     """
-    asked = checked_options(options, STANDING_REFLECT)
+    asked = accept_options(options, STANDING_REFLECT)
     how = choice(Strategy, asked.get("strategy", REFLECT_DEFAULTS["strategy"]), "strategy")
     failing = choice(OnError, on_error, "on_error")
     if failing is OnError.QUEUE:

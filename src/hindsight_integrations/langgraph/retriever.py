@@ -27,7 +27,7 @@ from hindsight_integrations.model.requests import RelevanceLevel, ResultOrder, T
 from hindsight_integrations.validation.options import (
     SEARCH_DEFAULTS,
     SEARCH_WITH_K,
-    checked_options,
+    accept_options,
     with_defaults,
 )
 
@@ -118,7 +118,7 @@ class HindsightRetriever(BaseRetriever):
 
     def _options(self, call: Mapping[str, Any]) -> RecallOptions:
         """The options of a recall: what the call gives, else what the retriever has."""
-        checked_options(call, OPTIONS)
+        accept_options(call, OPTIONS)
         chosen = {name: getattr(self, name) if call.get(name) is None else call[name] for name in OPTIONS}
         return with_defaults(
             {"tags" if name == "memory_tags" else name: value for name, value in chosen.items()},

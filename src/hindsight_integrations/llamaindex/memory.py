@@ -15,31 +15,38 @@ from hindsight_integrations import AsyncMemoryBank, MemoryBank, OnError
 from hindsight_integrations.choices import choice
 from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.sync_loop import SharedLoop
-from hindsight_integrations.llamaindex.arguments import (
-    checked_insert_method,
-    checked_messages,
-    checked_session,
-    checked_tokenizer,
+from hindsight_integrations.llamaindex.bank import (
+    BankField,
+    chat_recall_options,
+    dispatcher,
+    open_bank,
+    recalled_lines,
+    retained,
+    told,
 )
-from hindsight_integrations.llamaindex.bank_field import BankField, open_bank
-from hindsight_integrations.llamaindex.chat_history import (
+from hindsight_integrations.llamaindex.chat_store import (
     AnyChatStore,
     ChatHistory,
     chat_store_beside,
     loaded_chat_store,
     stored_chat_store,
 )
-from hindsight_integrations.llamaindex.events import dispatcher
-from hindsight_integrations.llamaindex.history import (
+from hindsight_integrations.llamaindex.messages import (
+    GAP,
+    InsertMethod,
+    checked_insert_method,
+    checked_messages,
+    checked_session,
+    checked_tokenizer,
     ends_turn,
     fitting,
     last_turn_end,
     messages_tokens,
     newest_turn,
+    placed,
+    spoken,
+    told_apart,
 )
-from hindsight_integrations.llamaindex.placing import GAP, InsertMethod, placed
-from hindsight_integrations.llamaindex.remembering import chat_recall_options, recalled_lines, retained, told
-from hindsight_integrations.llamaindex.spoken import spoken, told_apart
 from hindsight_integrations.model.chats import chat_key
 from hindsight_integrations.model.options import RecallOptions
 from hindsight_integrations.prompts.recalled import memories_block

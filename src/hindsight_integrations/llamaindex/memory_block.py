@@ -18,12 +18,21 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, OnError
 from hindsight_integrations.choices import choice
 from hindsight_integrations.concurrency.in_flight import InFlight
-from hindsight_integrations.llamaindex.arguments import checked_chat_store, checked_tokenizer
-from hindsight_integrations.llamaindex.bank_field import BankField, open_bank
-from hindsight_integrations.llamaindex.events import dispatcher
-from hindsight_integrations.llamaindex.history import ends_turn
-from hindsight_integrations.llamaindex.remembering import chat_recall_options, recalled_lines, retained, told
-from hindsight_integrations.llamaindex.spoken import spoken
+from hindsight_integrations.llamaindex.bank import (
+    BankField,
+    chat_recall_options,
+    dispatcher,
+    open_bank,
+    recalled_lines,
+    retained,
+    told,
+)
+from hindsight_integrations.llamaindex.messages import (
+    checked_chat_store,
+    checked_tokenizer,
+    ends_turn,
+    spoken,
+)
 from hindsight_integrations.model.options import RecallOptions
 from hindsight_integrations.prompts.recalled import memories_block, without_last
 from hindsight_integrations.tolerance import tolerated

@@ -23,13 +23,12 @@ from hindsight_integrations import (
     ReflectEvent,
     Reflection,
 )
-from hindsight_integrations.llamaindex.bank_field import open_bank
-from hindsight_integrations.llamaindex.given_tools import reflecting_tools
+from hindsight_integrations.llamaindex.bank import open_bank, tell_of
 from hindsight_integrations.llamaindex.nodes import as_node
-from hindsight_integrations.llamaindex.remembering import tell_of
+from hindsight_integrations.llamaindex.tools import reflecting_tools
 from hindsight_integrations.model.options import ReflectOptions, shows_options
 from hindsight_integrations.validation.limits import checked_tags
-from hindsight_integrations.validation.options import STANDING_REFLECT, checked_options
+from hindsight_integrations.validation.options import STANDING_REFLECT, accept_options
 from hindsight_integrations.validation.reflecting import checked_schema
 
 
@@ -69,7 +68,7 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see events.
         self._bank = open_bank(bank)
         self._sync_bank = bank if isinstance(bank, MemoryBank) else MemoryBank.over(self._bank)
         self._streaming = streaming
-        asked = checked_options({"form_opinions": False, **options}, STANDING_REFLECT)
+        asked = accept_options({"form_opinions": False, **options}, STANDING_REFLECT)
         if output_cls is not None:
             asked["response_schema"] = output_cls
         self._options = {

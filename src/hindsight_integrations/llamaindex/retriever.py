@@ -22,10 +22,8 @@ from hindsight_integrations import (
     WrongDimension,
 )
 from hindsight_integrations.errors import shown
-from hindsight_integrations.llamaindex.bank_field import open_bank
-from hindsight_integrations.llamaindex.events import dispatcher
+from hindsight_integrations.llamaindex.bank import dispatcher, open_bank, recalled
 from hindsight_integrations.llamaindex.nodes import as_nodes, table_node
-from hindsight_integrations.llamaindex.remembering import recalled
 from hindsight_integrations.model.options import RecallOptions, shows_options
 from hindsight_integrations.model.requests import ResultOrder
 from hindsight_integrations.validation.limits import checked_list, checked_tags
@@ -33,7 +31,7 @@ from hindsight_integrations.validation.options import (
     SEARCH_DEFAULTS,
     SEARCH_WITH_K,
     STANDING_RECALL,
-    checked_options,
+    accept_options,
     with_defaults,
 )
 
@@ -109,7 +107,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
         self._bank = open_bank(bank)
         self._keys = None if metadata_keys is None else frozenset(metadata_keys)
         self._use_embedding = use_embedding
-        asked = checked_options(options, STANDING_RECALL)
+        asked = accept_options(options, STANDING_RECALL)
         if asked.get("types") is not None:
             asked["types"] = checked_list(asked["types"], "types")
         asked["tags"] = checked_tags(asked.get("tags", ()))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
+from llama_index.core.tools import AsyncBaseTool, BaseTool, adapt_to_async_tool
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, Reflection, RetainResult
-from hindsight_integrations.llamaindex.bank_field import open_bank
-from hindsight_integrations.llamaindex.events import dispatcher
-from hindsight_integrations.llamaindex.given_tools import reflecting_tools
-from hindsight_integrations.llamaindex.remembering import lines_of, retained, tell_of
+from hindsight_integrations.llamaindex.bank import dispatcher, lines_of, open_bank, retained, tell_of
 from hindsight_integrations.model.options import RecallOptions, ReflectOptions
 from hindsight_integrations.prompts.memory_tools import NOTED, NOTHING, retain_reply
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
@@ -24,6 +22,50 @@ from hindsight_integrations.validation.options import (
     checked_tokens,
     with_defaults,
 )
+from hindsight_integrations.validation.reflecting import checked_tools
+
+
+class GivenTool:
+    """A tool of LlamaIndex in the form that `bank.reflect` takes from LangChain.
+
+    Args:
+        tool: with its name, its description and its arguments in `metadata`.
+    """
+
+    def __init__(self, tool: AsyncBaseTool) -> None:
+        self._tool = tool
+        self.name = str(tool.metadata.get_name())
+        self.description = str(tool.metadata.description)
+        self.args: Mapping[str, Any] = tool.metadata.get_parameters_dict()["properties"]
+
+    async def ainvoke(self, arguments: Mapping[str, Any]) -> str:
+        """Use it.
+
+        Args:
+            arguments: by their names.
+
+        Raises:
+            Exception: what the tool raised, or put into its output as its error.
+        """
+        output = await self._tool.acall(**arguments)
+        if output.is_error:
+            raise output.exception or ValueError(str(output.content))
+        return str(output.content)
+
+
+def reflecting_tools(given: Iterable[Callable[..., object] | BaseTool] | None) -> tuple[Any, ...]:
+    """The caller's tools as `bank.reflect` takes them: LlamaIndex's in its form, all others as they are.
+
+    Args:
+        given: functions, tools of LlamaIndex, tools of LangChain; None means none.
+
+    Raises:
+        InvalidRequest: it is not a list, or one of them cannot be called.
+    """
+    return tuple(
+        GivenTool(adapt_to_async_tool(each)) if isinstance(each, BaseTool) else each
+        for each in checked_tools(given)
+    )
 
 
 class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py

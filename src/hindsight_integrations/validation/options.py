@@ -68,7 +68,7 @@ def with_defaults(
     return cast("RecallOptions", {**own, **given})
 
 
-def checked_options(
+def accept_options(
     options: Mapping[str, Any], known: Collection[str], field: str | None = None
 ) -> dict[str, Any]:
     """Options by their names, iterators made into tuples, so that they serve for more than one call.
@@ -118,7 +118,7 @@ def _checked_mapping(options: object, field: str, known: Collection[str], exampl
         return {}
     if not isinstance(options, Mapping):
         raise InvalidRequest(field, f"{shown(options)} is not a mapping", f"Pass options {example}.")
-    return checked_options(options, known, field)
+    return accept_options(options, known, field)
 
 
 def checked_tokens(tokens: object, field: str, *, least: int, most: int | None = None) -> int:
