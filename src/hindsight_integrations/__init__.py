@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         Opinion,
         OpinionHistory,
     )
+    from hindsight_integrations.model.options import RecallOptions, ReflectOptions
     from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition, ProfileChange
     from hindsight_integrations.model.recalled import RecalledUnit
     from hindsight_integrations.model.records import Record, RecordKind
@@ -171,6 +172,10 @@ _HOMES = {
         "Evidence",
         "Opinion",
         "OpinionHistory",
+    ),
+    "model.options": (
+        "RecallOptions",
+        "ReflectOptions",
     ),
     "model.profile": (
         "BankProfile",
@@ -298,6 +303,7 @@ __all__ = [
     "OpinionHistory",
     "OpinionOutcome",
     "ProfileChange",
+    "RecallOptions",
     "RecallResult",
     "RecalledUnit",
     "Record",
@@ -306,6 +312,7 @@ __all__ = [
     "RecordKind",
     "ReflectEvent",
     "ReflectEventKind",
+    "ReflectOptions",
     "ReflectStep",
     "Reflection",
     "RefreshTrigger",

@@ -23,7 +23,7 @@ from table import every_row
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
 from hindsight_integrations.langgraph.agent_server import close_engines
 from hindsight_integrations.testing import MissingAnswer, RecordedModel, unanswered
-from hindsight_integrations.testing.language_model_contract import verdict_prompt
+from hindsight_integrations.testing.contracts import verdict_prompt
 from hindsight_integrations.testing.scripted_llm import ScriptedLLM
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

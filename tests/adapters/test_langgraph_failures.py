@@ -23,7 +23,7 @@ from hindsight_integrations import (
     ModelUnavailable,
     SchemaMismatch,
 )
-from hindsight_integrations.langgraph.failures import tolerated
+from hindsight_integrations.langgraph.nodes import tolerated
 from hindsight_integrations.tolerance import OnError
 
 QUOTED = "the safe opens with 4711"

@@ -51,9 +51,7 @@ def answer(state: State) -> dict[str, Any]:
     return {"messages": [AIMessage("Noted.")]}
 
 
-def chat(
-    memory: Any, *, relevance: str | None = None, include_core: bool | None = None, **options: Any
-) -> Graph:
+def chat(memory: Any, *, relevance: str = "likely", include_core: bool = True, **options: Any) -> Graph:
     """recall -> answer -> retain, over any memory; options go to both nodes."""
     graph = StateGraph(State)
     steps: list[tuple[str, Any]] = [

@@ -26,7 +26,7 @@ from llama_index.core.memory import Memory
 from llama_index.core.storage.chat_store import SimpleChatStore
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 
-from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank
+from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, RecallOptions
 from hindsight_integrations.llamaindex import HindsightMemory, HindsightMemoryBlock, HindsightRetriever
 
 Opener = Callable[..., Hindsight]
@@ -54,7 +54,7 @@ OTHERS = [
     CachePoint(cache_control={"type": "ephemeral"}),
 ]
 
-ALL = {"relevance": "all"}  # a bag of words knows little of what is likely to help
+ALL: RecallOptions = {"relevance": "all"}  # a bag of words knows little of what is likely to help
 
 
 def said(text: str | None, role: str = "user", **options: Any) -> ChatMessage:

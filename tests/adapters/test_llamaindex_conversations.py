@@ -20,7 +20,7 @@ from scripted_agents import (
     turns,
 )
 
-from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, RecallOptions
 from hindsight_integrations.llamaindex import HindsightMemory, HindsightMemoryBlock, HindsightToolSpec
 from hindsight_integrations.testing.scripted_llm import ScriptedLLM, calling
 
@@ -28,7 +28,7 @@ Opener = Callable[..., Hindsight]
 KINDS = pytest.mark.parametrize("kind", ["function", "react", "workflow"])
 HOLDERS = pytest.mark.parametrize("holder", ["memory", "block"])
 
-ALL = {"relevance": "all"}  # a bag of words knows little of what is likely to help
+ALL: RecallOptions = {"relevance": "all"}  # a bag of words knows little of what is likely to help
 
 
 @pytest.fixture

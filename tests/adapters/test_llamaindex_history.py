@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.base.llms.types import ChatMessage, TextBlock, ToolCallBlock
 
-from hindsight_integrations.llamaindex.history import (
+from hindsight_integrations.llamaindex.messages import (
     calls,
     fitting,
     last_turn_end,

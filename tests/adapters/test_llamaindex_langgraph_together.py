@@ -17,7 +17,7 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.memory import Memory as ChatMemory
 from llama_index.core.query_engine import RetrieverQueryEngine
 
-from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, RecallOptions
 from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node
 from hindsight_integrations.llamaindex import HindsightMemory, HindsightMemoryBlock, HindsightRetriever
 from hindsight_integrations.testing.scripted_llm import ScriptedLLM
@@ -25,7 +25,7 @@ from hindsight_integrations.testing.scripted_llm import ScriptedLLM
 Opener = Callable[..., Hindsight]
 BACKENDS = pytest.mark.parametrize("backends", ["light", "real"])
 
-ALL = {"relevance": "all"}  # a bag of words knows little of what is likely to help
+ALL: RecallOptions = {"relevance": "all"}  # a bag of words knows little of what is likely to help
 
 
 class State(MessagesState):

@@ -26,7 +26,7 @@ from hindsight_integrations import (
     StorageError,
 )
 from hindsight_integrations.llamaindex import HindsightMemoryBlock
-from hindsight_integrations.llamaindex.events import MemoryWarning
+from hindsight_integrations.llamaindex.bank import MemoryWarning
 
 TREES = ("an oak", "a birch", "a maple", "a willow", "a cedar", "a walnut")
 

@@ -204,7 +204,7 @@ def test_tools_of_llamaindex_are_called(
     by_engine = made == "query engine"
     name, arguments = ("memory", {"input": BEES}) if by_engine else ("weather", {"city": "Porto"})
     model = ScriptedModel(stepping(name, arguments))
-    given: dict[str, Any] = {"strategy": "agentic", "tools": [tools[made]]}
+    given: Any = {"strategy": "agentic", "tools": [tools[made]]}
     mira = remembering(opener, light_config, model)
     if door == "engine":
         response = HindsightQueryEngine(mira, **given).query("What is the weather?")

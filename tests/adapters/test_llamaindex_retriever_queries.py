@@ -25,7 +25,7 @@ from llama_index.retrievers.bm25 import BM25Retriever
 
 from hindsight_integrations import FactType, Hindsight, InvalidRequest, MemoryBank, MemoryUnit, RecalledUnit
 from hindsight_integrations.llamaindex import HindsightRetriever
-from hindsight_integrations.llamaindex.events import MemoryRecalled
+from hindsight_integrations.llamaindex.bank import MemoryRecalled
 from hindsight_integrations.llamaindex.nodes import as_nodes
 from hindsight_integrations.model.time import EPOCH
 from hindsight_integrations.testing.doubles import HashEmbedder

@@ -16,8 +16,14 @@ from langgraph.store.memory import InMemoryStore
 from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest
-from hindsight_integrations.migration import aimport_langmem, aimport_mem0, import_langmem, import_mem0
-from hindsight_integrations.migration.fields import moment, statement
+from hindsight_integrations.migration import (
+    aimport_langmem,
+    aimport_mem0,
+    import_langmem,
+    import_mem0,
+    moment,
+    statement,
+)
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
     "dateparser": {"text/foreign_dates.py"},
     "pandas": {"model/rows.py"},
     "matplotlib": {"plots.py"},
-    "sqlalchemy": {"ledger/", "validation/archive.py", "llamaindex/chat_history.py"},
+    "sqlalchemy": {"ledger/", "validation/archive.py", "llamaindex/chat_store.py"},
 }
 
 # What only one face has: making one face of the other, and what an engine needs of itself.

@@ -22,8 +22,8 @@ from table import every_row
 from hindsight_integrations.backends.embedding.llamaindex import LlamaIndexEmbedder
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
 from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.testing.contracts import EmbedderContract
 from hindsight_integrations.testing.doubles import HashEmbedder
-from hindsight_integrations.testing.embedder_contract import EmbedderContract
 
 
 class WordEmbedding(BaseEmbedding):  # type: ignore[misc] # LlamaIndex's types are not read

@@ -49,7 +49,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.ports.language_model import LanguageModel, Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
-from hindsight_integrations.testing.language_model_contract import (
+from hindsight_integrations.testing.contracts import (
     VERDICT,
     Answer,
     LanguageModelContract,

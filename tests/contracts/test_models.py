@@ -33,9 +33,8 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.clock import SystemClock
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.testing.contracts import EmbedderContract, RerankerContract
 from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder
-from hindsight_integrations.testing.embedder_contract import EmbedderContract
-from hindsight_integrations.testing.reranker_contract import RerankerContract
 
 
 @pytest.fixture(scope="session")

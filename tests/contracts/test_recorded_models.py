@@ -27,7 +27,7 @@ from hindsight_integrations.testing import (
     unanswered,
     write_answer,
 )
-from hindsight_integrations.testing.language_model_contract import (
+from hindsight_integrations.testing.contracts import (
     VERDICT,
     LanguageModelContract,
     ModelFor,
@@ -324,7 +324,7 @@ def test_a_request_never_replaces_an_answer(tmp_path: Path) -> None:
 RECORD = """
 import asyncio, sys
 from hindsight_integrations.testing import RecordingModel
-from hindsight_integrations.testing.language_model_contract import verdict_prompt
+from hindsight_integrations.testing.contracts import verdict_prompt
 from hindsight_integrations.testing.recordings import write_request
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 model = RecordingModel(ScriptedModel(lambda messages: {"answer": messages[-1].content * 2000, "confidence": 1}), sys.argv[1])

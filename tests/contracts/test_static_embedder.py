@@ -29,7 +29,7 @@ from hindsight_integrations.config import (
 )
 from hindsight_integrations.errors import InvalidRequest, MissingDependency
 from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.testing.embedder_contract import EmbedderContract
+from hindsight_integrations.testing.contracts import EmbedderContract
 
 CODES = {"float32": "F32", "float16": "F16", "float64": "F64", "int64": "I64"}
 UNKNOWN = "[UNK]"

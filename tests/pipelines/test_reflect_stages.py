@@ -21,8 +21,8 @@ from views_of_remote_work import (
 )
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, ModelUnavailable
-from hindsight_integrations.bank.reflections import DEFAULTS
 from hindsight_integrations.cara.reflection.without_model import BEST_MEMORIES
+from hindsight_integrations.model.options import REFLECT_DEFAULTS
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 Opener = Callable[..., Hindsight]
@@ -185,7 +185,7 @@ def test_options_are_those_of_the_verb() -> None:
     """What a stage takes, and what stands for what is left out, is what `reflect` says."""
     parameters = inspect.signature(MemoryBank.reflect).parameters.values()
     own = {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
-    assert own == DEFAULTS
+    assert own == REFLECT_DEFAULTS
 
 
 @every_row("given", [{}, {"query": "x"}, {"candidates": []}, {"nothing": 1}])

@@ -95,7 +95,7 @@ class Session:
 
     def __init__(self, bank: MemoryBank, **limits: Any) -> None:
         context = bank._target._context
-        query = RecallQuery("What did Ann do?", LATER, **limits)
+        query = RecallQuery("What did Ann do?", LATER, **{"max_tokens": 4096, **limits})
         reads = LimitedReads(
             context, query, recall=partial(recalled, context), mental_models=no_mental_models
         )

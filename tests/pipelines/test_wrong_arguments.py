@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 from functools import partial
@@ -30,6 +31,8 @@ from hindsight_integrations import (
     MemoryBank,
     Message,
     MinScores,
+    RecallOptions,
+    ReflectOptions,
     RetainItem,
     StorageError,
     TagAnd,
@@ -37,6 +40,10 @@ from hindsight_integrations import (
     TagNot,
     TagOr,
 )
+from hindsight_integrations.langgraph import HindsightRetriever as LangChainRetriever
+from hindsight_integrations.langgraph import create_recall_node
+from hindsight_integrations.llamaindex import HindsightQueryEngine, HindsightRetriever
+from hindsight_integrations.model.options import RECALL_DEFAULTS, REFLECT_DEFAULTS
 from hindsight_integrations.sync import (
     Archive,
     Directives,
@@ -405,6 +412,15 @@ def test_every_verb_and_argument_is_tried() -> None:
         (lambda bank: bank.profile.set(5), "profile: it is int. Pass a BankProfile"),
         (lambda bank: bank.entities.undo("x"), "change_id: 'x' is not a whole number"),
         (lambda bank: bank.retain_many(5), "items: it is int, not a list"),
+        (lambda bank: bank.recall("x", max_token=5), r"max_token: unknown option. Did you mean 'max_tokens'\?"),
+        (lambda bank: bank.reflect("x", bugdet="low"), r"bugdet: unknown option. Did you mean 'budget'\?"),
+        (lambda bank: list(bank.reflect_stream("x", stratgy="single")), r"stratgy: unknown option. Did you mean 'strategy'\?"),
+        (lambda bank: bank.reflect_stages.recall("x", tag=["a"]), r"tag: unknown option. Did you mean 'tags'\?"),
+        (lambda bank: create_recall_node(bank, order_by="time"), r"order_by: unknown option. Did you mean 'order'\?"),  # type: ignore[call-arg] # the mistake
+        (lambda bank: create_recall_node(bank, embedding=[1.0]), "embedding: unknown option"),
+        (lambda bank: HindsightRetriever(bank, tag=["a"]), r"tag: unknown option. Did you mean 'tags'\?"),  # type: ignore[call-arg] # the mistake
+        (lambda bank: HindsightQueryEngine(bank, buget="low"), r"buget: unknown option. Did you mean 'budget'\?"),  # type: ignore[call-arg] # the mistake
+        (lambda bank: LangChainRetriever(bank=bank).invoke("x", kk=5), r"kk: unknown option. Did you mean 'k'\?"),
     ],
 )  # fmt: skip
 def test_an_error_names_the_argument(bank: MemoryBank, call: Callable[[Any], object], message: str) -> None:
@@ -419,3 +435,13 @@ def test_a_text_without_an_end_holds_nobody_up(bank: MemoryBank) -> None:
     """A message of one endless word, or of one endless sentence, is retained in seconds: no cue is looked for in it."""
     for text in ("x" * 300_000, "word " * 60_000):
         assert bank.retain([Message(text, "Bob")]).created == len(text) // 2_000
+
+
+@pytest.mark.parametrize(
+    ("options", "defaults"), [(RecallOptions, RECALL_DEFAULTS), (ReflectOptions, REFLECT_DEFAULTS)]
+)
+def test_every_option_has_a_default_and_a_description(options: type, defaults: dict[str, Any]) -> None:
+    """The types of options and the table of their defaults name the same ones, and `help` describes each."""
+    assert [*options.__annotations__] == [*defaults]
+    described = re.findall(r"^    (\w+): ", inspect.getdoc(options) or "", re.MULTILINE)
+    assert described == [*defaults]

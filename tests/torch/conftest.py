@@ -16,7 +16,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertForSequenceClassification, BertModel, PreTrainedTokenizerFast
 
-from hindsight_integrations.testing.reranker_contract import PASSAGES, QUESTION
+from hindsight_integrations.testing.contracts import PASSAGES, QUESTION
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 LETTERS = string.ascii_lowercase + string.digits + string.punctuation

@@ -15,7 +15,7 @@ from hindsight_integrations.backends.local_models.calibration import calibrate, 
 from hindsight_integrations.backends.local_models.weights import WeightsSource, resolve_weights
 from hindsight_integrations.config import EmbedderBackend, KeywordBackend, ModelConfig, StorageConfig
 from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.testing.embedder_contract import EmbedderContract
+from hindsight_integrations.testing.contracts import EmbedderContract
 
 
 @pytest.fixture(scope="session")

@@ -32,8 +32,7 @@ from hindsight_integrations.config import (
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
-from hindsight_integrations.testing.embedder_contract import EmbedderContract
-from hindsight_integrations.testing.reranker_contract import PASSAGES, QUESTION, RerankerContract
+from hindsight_integrations.testing.contracts import PASSAGES, QUESTION, EmbedderContract, RerankerContract
 
 
 class TestTinyEmbedder(EmbedderContract):

@@ -74,7 +74,7 @@ class NamedBank(DisplayedBank):
 def recall_of(*units: MemoryUnit, query: str = "") -> RecallResult:
     hits = {Channel.SEMANTIC: ChannelHit(1, 0.9), Channel.GRAPH: ChannelHit(3, 0.4)}
     recalled = tuple(RecalledUnit(unit, 0.5, channels=hits, entities=("Ana",)) for unit in units)
-    asked = RecallQuery(query, query_timestamp=at(0)) if query else None
+    asked = RecallQuery(query, at(0), max_tokens=4096) if query else None
     return RecallResult(recalled, tokens=54, confidence=0.7, query=asked)
 
 

@@ -15,10 +15,11 @@ from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.model.metadata import GivenMetadata
 from hindsight_integrations.model.requests import GivenGroup, TagsMatch
 from hindsight_integrations.model.results import UnitPage
+from hindsight_integrations.model.time import Window
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.tempr.listing.units import UnitFilter, find_page, place_of
-from hindsight_integrations.validation.arguments import Window, checked_instant, checked_types, checked_window
+from hindsight_integrations.validation.arguments import checked_instant, checked_types, checked_window
 from hindsight_integrations.validation.limits import checked_count, checked_tags, checked_text
 from hindsight_integrations.validation.metadata import checked_metadata_filter
 from hindsight_integrations.validation.tag_groups import checked_tag_groups

@@ -12,9 +12,9 @@ from hindsight_integrations.errors import InvalidRequest, LedgerFailed
 from hindsight_integrations.ledger.values import Scrub
 from hindsight_integrations.model.erasure import ForgetReceipt
 from hindsight_integrations.model.profile import BankProfile, ProfileChange
-from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.model.time import Moment, as_utc
 from hindsight_integrations.model.writes import ProfileWrite, WriteSet
-from hindsight_integrations.validation.arguments import Moment, checked_instant, checked_profile
+from hindsight_integrations.validation.arguments import checked_instant, checked_profile
 from hindsight_integrations.validation.limits import MAX_BACKGROUND, checked_count, checked_text
 
 MAX_NUMBER = 2**63 - 1  # of a change, as the ledger counts

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar, Unpack
 from pydantic import TypeAdapter, ValidationError
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
-from hindsight_integrations.bank.reflections import Reflections, ReflectOptions
+from hindsight_integrations.bank.reflections import Reflections
 from hindsight_integrations.cara.opinions.forming import foreseen, form_opinions
 from hindsight_integrations.cara.opinions.put_forward import PutForward
 from hindsight_integrations.cara.opinions.relating import Related, Relations
@@ -19,6 +19,7 @@ from hindsight_integrations.cara.reflection.reflecting import noted
 from hindsight_integrations.cara.reflection.underway import Underway, answered, begun, called, thought
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.opinions import EvidenceStrength
+from hindsight_integrations.model.options import ReflectOptions
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import (
     Citation,

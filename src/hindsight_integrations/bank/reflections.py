@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TypedDict, Unpack
-
-from pydantic import BaseModel
+from typing import Unpack
 
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.bank.kept_answers import directives_for, mental_models_near
@@ -16,11 +13,10 @@ from hindsight_integrations.bank.reading import recalled, recalled_by_default
 from hindsight_integrations.bank.reflect_reads import LimitedReads
 from hindsight_integrations.cara.reflection.tools import RECORD_TOKENS, ReflectTools
 from hindsight_integrations.choices import choice
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.options import REFLECT_DEFAULTS, ReflectOptions
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.requests import (
     Budget,
-    GivenGroup,
     RecallQuery,
     ReflectQuery,
     Strategy,
@@ -29,8 +25,6 @@ from hindsight_integrations.model.requests import (
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.validation.arguments import (
     MAX_OPERATION,
-    Moment,
-    Window,
     checked_instant,
     checked_schema,
     checked_tools,
@@ -42,47 +36,8 @@ from hindsight_integrations.validation.limits import (
     checked_tags,
     checked_text,
 )
+from hindsight_integrations.validation.options import accept_options
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
-
-
-class ReflectOptions(TypedDict, total=False):
-    """Options of a reflection as a caller gives them; what they mean, and what stands for those left out, says `bank.reflect`."""
-
-    strategy: Strategy | str
-    budget: Budget | str
-    max_tokens: int
-    max_answer_tokens: int
-    response_schema: type[BaseModel] | None
-    tools: Iterable[Callable[..., object]] | None
-    context: str | None
-    form_opinions: bool
-    operation: str | None
-    tags: Iterable[str]
-    tags_match: TagsMatch | str
-    tag_groups: GivenGroup | Sequence[GivenGroup]
-    window: Window
-    as_of: datetime | str | None
-    query_timestamp: Moment
-
-
-DEFAULTS = ReflectOptions(
-    strategy=Strategy.SINGLE,
-    budget=Budget.MID,
-    max_tokens=4096,
-    max_answer_tokens=2048,
-    response_schema=None,
-    tools=None,
-    context=None,
-    form_opinions=True,
-    operation=None,
-    tags=(),
-    tags_match=TagsMatch.ANY,
-    tag_groups=(),
-    window=None,
-    as_of=None,
-    query_timestamp=None,
-)
-"""Those of `bank.reflect`."""
 
 
 class Reflections:
@@ -110,9 +65,8 @@ class Reflections:
         Raises:
             InvalidRequest: one is out of range, or unknown.
         """
-        if unknown := sorted(options.keys() - DEFAULTS.keys()):
-            raise InvalidRequest(unknown[0], "unknown option", "See bank.reflect for the options.")
-        given, dates = DEFAULTS | options, self._context.tools.dates
+        accept_options(options, REFLECT_DEFAULTS)
+        given, dates = REFLECT_DEFAULTS | options, self._context.tools.dates
         then = checked_instant(given["as_of"], "as_of", dates)
         context, operation = given["context"], given["operation"]
         wanted, refusal = bool(given["form_opinions"]), self._no_opinions(then)

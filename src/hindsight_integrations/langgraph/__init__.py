@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING
 from hindsight_integrations.lazy import adapter_attribute
 
 if TYPE_CHECKING:
-    from hindsight_integrations.langgraph.events import EventKind
-    from hindsight_integrations.langgraph.identities import identity_of, namespace_label
-    from hindsight_integrations.langgraph.memories import Memory, MemoryState, format_memories, with_memories
     from hindsight_integrations.langgraph.middleware import HindsightMiddleware
-    from hindsight_integrations.langgraph.recall_node import RecallOutput, create_recall_node
+    from hindsight_integrations.langgraph.nodes import (
+        EventKind,
+        RecallOutput,
+        create_recall_node,
+        create_retain_node,
+        create_settle_node,
+        omit_payloads,
+    )
     from hindsight_integrations.langgraph.reflect_graph import create_reflect_subgraph
-    from hindsight_integrations.langgraph.retain_node import create_retain_node
     from hindsight_integrations.langgraph.retriever import HindsightRetriever
-    from hindsight_integrations.langgraph.settle_node import create_settle_node
-    from hindsight_integrations.langgraph.store import HindsightStore
+    from hindsight_integrations.langgraph.state import Memory, MemoryState, format_memories, with_memories
+    from hindsight_integrations.langgraph.store import HindsightStore, identity_of, namespace_label
     from hindsight_integrations.langgraph.tools import ToolVerb, create_memory_tools
-    from hindsight_integrations.langgraph.tracing import omit_payloads
     from hindsight_integrations.tolerance import OnError
 
 __all__ = [
@@ -47,25 +49,25 @@ __all__ = [
 ]
 
 _HOME_OF = {
-    "EventKind": "events",
+    "EventKind": "nodes",
     "HindsightMiddleware": "middleware",
     "HindsightRetriever": "retriever",
     "HindsightStore": "store",
-    "Memory": "memories",
-    "MemoryState": "memories",
-    "OnError": "failures",
-    "RecallOutput": "recall_node",
+    "Memory": "state",
+    "MemoryState": "state",
+    "OnError": "nodes",
+    "RecallOutput": "nodes",
     "ToolVerb": "tools",
     "create_memory_tools": "tools",
-    "create_recall_node": "recall_node",
+    "create_recall_node": "nodes",
     "create_reflect_subgraph": "reflect_graph",
-    "create_retain_node": "retain_node",
-    "create_settle_node": "settle_node",
-    "format_memories": "memories",
-    "identity_of": "identities",
-    "namespace_label": "identities",
-    "omit_payloads": "tracing",
-    "with_memories": "memories",
+    "create_retain_node": "nodes",
+    "create_settle_node": "nodes",
+    "format_memories": "state",
+    "identity_of": "store",
+    "namespace_label": "store",
+    "omit_payloads": "nodes",
+    "with_memories": "state",
 }
 _EXTRA_OF = {"HindsightMiddleware": "langchain"}  # of the names that need more than LangGraph
 

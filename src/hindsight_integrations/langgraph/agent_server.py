@@ -17,8 +17,7 @@ from typing import Any
 from langgraph.store.base import TTLConfig
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest
-from hindsight_integrations.langgraph.item_texts import WHOLE, Paths
-from hindsight_integrations.langgraph.store import HindsightStore
+from hindsight_integrations.langgraph.store import WHOLE, HindsightStore, Paths
 
 _engines: dict[Path, tuple[Hindsight, dict[str, Any]]] = {}
 _opening = Lock()

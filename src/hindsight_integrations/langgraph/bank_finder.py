@@ -1,18 +1,18 @@
 """Whose memory a node works on: from what the node was given, or from the run."""
 
-# No `from __future__ import annotations`: see memories.py.
+# No `from __future__ import annotations`: see state.py.
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.runtime import Runtime
+from langgraph.config import get_config
+from langgraph.runtime import Runtime, get_runtime
 
 from hindsight_integrations import AsyncHindsight, AsyncMemoryBank, Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.errors import shown
-from hindsight_integrations.langgraph.node import current_runtime
 from hindsight_integrations.model.tasks import WorkerMode
 
 AnyMemory = Hindsight | AsyncHindsight | MemoryBank | AsyncMemoryBank
@@ -209,3 +209,12 @@ def checked_name(found: object, where: str = "") -> str:
 def value_of(source: object, key: str) -> Any:  # noqa: ANN401 - states and contexts are the user's own types
     """An entry of a dict or an attribute of an object (dataclass, pydantic model); None if there is none."""
     return source.get(key) if isinstance(source, Mapping) else getattr(source, key, None)
+
+
+def current_runtime() -> Runtime[Any]:
+    """The runtime of the run we are in; outside a graph (a node invoked by itself) its defaults stand for it."""
+    try:
+        get_config()
+    except RuntimeError:  # no run of anything
+        return Runtime()
+    return cast("Runtime[Any] | None", get_runtime()) or Runtime()

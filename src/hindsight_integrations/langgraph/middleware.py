@@ -1,11 +1,9 @@
 """The middleware of `create_agent`: an agent that remembers, with memories in its prompts alone."""
 
-# No `from __future__ import annotations`: see memories.py.
+# No `from __future__ import annotations`: see state.py.
 
-# No `from __future__ import annotations`: see memories.py.
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Annotated, Any, NotRequired, Self, TypedDict, cast
+from typing import Annotated, Any, NotRequired, Self, TypedDict, Unpack, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ExtendedModelResponse, PrivateStateAttr
@@ -16,28 +14,18 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Command, TracePolicy, omit_payload
 
-from hindsight_integrations import Budget, FactType, InvalidRequest, TagsMatch
+from hindsight_integrations import InvalidRequest
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import shown
 from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFrom, BankName, value_of
-from hindsight_integrations.langgraph.memories import Memory, with_memories
-from hindsight_integrations.langgraph.node import Update
-from hindsight_integrations.langgraph.recall_node import create_recall_node
-from hindsight_integrations.langgraph.retain_node import create_retain_node
-from hindsight_integrations.langgraph.state import is_summary
+from hindsight_integrations.langgraph.nodes import Update, create_recall_node, create_retain_node
+from hindsight_integrations.langgraph.state import Memory, is_summary, with_memories
 from hindsight_integrations.langgraph.tools import ToolVerb, create_memory_tools
-from hindsight_integrations.model.metadata import GivenMetadata
-from hindsight_integrations.model.requests import (
-    GivenGroup,
-    GivenScores,
-    RelevanceLevel,
-    ResultOrder,
-    TextForm,
-)
+from hindsight_integrations.model.options import RecallOptions, ReflectOptions, shows_options
 from hindsight_integrations.model.turns import OnFork
 from hindsight_integrations.tolerance import OnError
 from hindsight_integrations.validation.limits import checked_tags
-from hindsight_integrations.verb_options import UNASKED
+from hindsight_integrations.validation.options import PROMPT_DEFAULTS, STANDING_RECALL, accept_options
 
 CONDITIONS = ("tags", "tag_groups", "metadata", "types", "as_of")
 """Options of recall that say which memories it may show at all."""
@@ -69,7 +57,7 @@ def tools_beside_recall(
     """
     if wanted is False:
         return []
-    met = [name for name in CONDITIONS if asked[name]]
+    met = [name for name in CONDITIONS if asked.get(name)]
     keeping = [verb for verb in ToolVerb if set(met) <= set(KEPT_BY.get(verb, ()))]
     chosen: list[ToolVerb]
     if wanted is True:
@@ -84,14 +72,13 @@ def tools_beside_recall(
                 f"Leave it out, or {met[0]}=.",
             )
     options = {name: value for name, value in asked.items() if name != "max_tokens" and value is not None}
+    kept = (*KEPT_BY[ToolVerb.REFLECT], "tags_match")
     return create_memory_tools(
         memory,
         names=chosen,
-        max_tokens=asked["max_tokens"],
-        recall_options=options,
-        reflect_options={
-            name: options[name] for name in (*KEPT_BY[ToolVerb.REFLECT], "tags_match") if name in options
-        },
+        max_tokens=asked.get("max_tokens", PROMPT_DEFAULTS["max_tokens"]),
+        recall_options=cast("RecallOptions", {"budget": PROMPT_DEFAULTS["budget"], **options}),
+        reflect_options=cast("ReflectOptions", {name: options[name] for name in kept if name in options}),
         **given,
     )
 
@@ -119,24 +106,6 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         bank: with an engine: the bank's name, or a function of (state, runtime) that gives it.
         bank_from: with an engine: where the run says it, as `create_recall_node` takes it. None of both: the authenticated
             user, else `bank` or `user_id` of the context, else of the configurable.
-        max_tokens: what the recalled texts may cost together.
-        budget: effort of recall: low, mid or high.
-        k: at most this many memories.
-        types: networks to search; None means all, without observations unless the settings make them searchable.
-        tags: visibility tags that recall searches; none means any memory.
-        tags_match: any, all, any_strict, all_strict or exact.
-        tag_groups: conditions on tags beside `tags`; see the bank's `recall`.
-        metadata: conditions on what came with the memories; see the bank's `recall`.
-        min_scores: what a memory must reach; see `MinScores`.
-        as_of: what was valid then. None means now.
-        text: "full" or "compact"; see the bank's `recall`. None means the integration's default, as do the next two
-            (docs/integrations.md).
-        relevance: "likely" stops where evidence gives out, and shows nothing where nothing is relevant; "all" fills
-            `max_tokens`.
-        include_records: also the complete table where the question asks over a kind of record.
-        include_core: also core memory (the user's lasting facts) and all of a small bank; see the bank's `recall`. On unless
-            `k` is given.
-        order: "rank", best first, or "time", oldest first.
         roles: whose messages to remember: "user", "assistant", "tool"; () recalls only, as for a sub-agent whose "user" is another agent (but what `tools` of the memory showed never is).
         on_fork: what dropped messages said: "supersede" closes it, "keep" keeps it; as `create_retain_node`.
         background: return once the messages are committed, found as they were said; a worker extracts them.
@@ -153,33 +122,20 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         traced: whether tracers see what recall and retain read and write. The model's own run shows its prompt,
             memories included, either way.
         name: of the middleware; two in one agent (the user's memory and the team's) need names of their own.
+        options: of `bank.recall`, as `create_recall_node` takes them.
 
     Raises:
         InvalidRequest: an argument is wrong, or `background` without a worker; when run: the run does not say whose
             memory it needs.
     """
 
+    @shows_options(RecallOptions, PROMPT_DEFAULTS)
     def __init__(
         self,
         memory: AnyMemory,
         *,
         bank: BankName | None = None,
         bank_from: BankFrom | None = None,
-        max_tokens: int = UNASKED.max_tokens,
-        budget: Budget | str = UNASKED.budget,
-        k: int | None = None,
-        types: Iterable[FactType | str] | None = None,
-        tags: Iterable[str] = (),
-        tags_match: TagsMatch | str = TagsMatch.ANY,
-        tag_groups: GivenGroup | Sequence[GivenGroup] = (),
-        metadata: GivenMetadata = None,
-        min_scores: GivenScores = None,
-        as_of: datetime | str | None = None,
-        text: TextForm | str | None = None,
-        relevance: RelevanceLevel | str | None = None,
-        include_records: bool | None = None,
-        include_core: bool | None = None,
-        order: ResultOrder | str = ResultOrder.RANK,
         roles: Iterable[str] = ("user", "assistant"),
         on_fork: OnFork | str = OnFork.SUPERSEDE,
         background: bool = False,
@@ -190,13 +146,10 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         on_error: OnError | str = OnError.QUEUE,
         traced: bool = False,
         name: str = "HindsightMiddleware",
+        **options: Unpack[RecallOptions],
     ) -> None:
         shared: dict[str, Any] = {"bank": bank, "bank_from": bank_from, "on_error": on_error}
-        asked: dict[str, Any] = {"max_tokens": max_tokens, "budget": budget, "k": k, "as_of": as_of}
-        asked |= {"types": None if types is None else tuple(types), "tags": tuple(tags)}
-        asked |= {"tags_match": tags_match, "tag_groups": tag_groups, "metadata": metadata}
-        asked |= {"min_scores": min_scores, "text": text, "relevance": relevance, "order": order}
-        asked |= {"include_records": include_records, "include_core": include_core}
+        asked = accept_options(options, STANDING_RECALL)
         heard: dict[str, Any] = {
             "roles": roles if isinstance(roles, str) else tuple(roles),
             "on_fork": on_fork,

@@ -1,12 +1,10 @@
 """Reflect as a compiled subgraph, whose edges are the updates of opinions (paper sections 5.4.2, 5.5 and 6.1)."""
 
-# No `from __future__ import annotations`: see memories.py.
+# No `from __future__ import annotations`: see state.py.
 
-# No `from __future__ import annotations`: see memories.py.
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 from uuid import NAMESPACE_URL, uuid5
 
 from langchain_core.messages import AIMessage
@@ -14,19 +12,23 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Checkpointer, Send, interrupt
-from pydantic import BaseModel
 
-from hindsight_integrations import Budget, InvalidRequest, Strategy, TagsMatch
+from hindsight_integrations import InvalidRequest, Strategy
 from hindsight_integrations.choices import choice
 from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName
-from hindsight_integrations.langgraph.events import EventKind, emit
-from hindsight_integrations.langgraph.failures import tolerated
-from hindsight_integrations.langgraph.node import MemoryNode, Update
+from hindsight_integrations.langgraph.nodes import (
+    EventKind,
+    MemoryNode,
+    Update,
+    emit,
+    omit_payloads,
+    tolerated,
+)
 from hindsight_integrations.langgraph.reflect_state import Keys, State, changing, operation_of, question_of
 from hindsight_integrations.langgraph.state import Question
-from hindsight_integrations.langgraph.tracing import omit_payloads
-from hindsight_integrations.model.requests import GivenGroup
+from hindsight_integrations.model.options import REFLECT_DEFAULTS, ReflectOptions, shows_options
 from hindsight_integrations.tolerance import OnError
+from hindsight_integrations.validation.options import STANDING_REFLECT, accept_options
 
 Stage: TypeAlias = Callable[[Any, State], Any]
 """Of (the bank's stages, the state): what the stage gives, to be awaited on the async face."""
@@ -244,24 +246,13 @@ MOVEMENTS = ("form", "reinforce", "weaken", "contradict", "neutral")
 ReflectGraph = CompiledStateGraph[Any, Any, Any, Any]
 
 
+@shows_options(ReflectOptions)
 def create_reflect_subgraph(
     memory: AnyMemory,
     *,
     bank: BankName | None = None,
     bank_from: BankFrom | None = None,
-    strategy: Strategy | str = Strategy.SINGLE,
-    budget: Budget | str = Budget.MID,
-    max_tokens: int = 4096,
-    max_answer_tokens: int = 2048,
-    response_schema: type[BaseModel] | None = None,
-    tools: Iterable[Callable[..., object]] | None = None,
-    context: str | None = None,
-    form_opinions: bool = True,
     interrupt_before_commit: bool = False,
-    tags: Iterable[str] = (),
-    tags_match: TagsMatch | str = TagsMatch.ANY,
-    tag_groups: GivenGroup | Sequence[GivenGroup] = (),
-    as_of: datetime | str | None = None,
     query_key: str = "query",
     messages_key: str = "messages",
     answer_key: str = "answer",
@@ -270,6 +261,7 @@ def create_reflect_subgraph(
     trace_payloads: bool = True,
     on_error: OnError | str = OnError.SKIP,
     checkpointer: Checkpointer = None,
+    **options: Unpack[ReflectOptions],
 ) -> ReflectGraph:
     """A graph that answers from memory, in the bank's character, and shows each change of an opinion as an edge.
 
@@ -289,22 +281,10 @@ def create_reflect_subgraph(
         bank_from: with an engine: where the run says it ("context.user_id", "config.user_id", "state.user_id", "auth", or
             several of them). None of both: the authenticated user, else `bank` or `user_id` of the context, else of
             the configurable.
-        strategy: single (one recall, one model call) or agentic (the model looks for what it needs, a node a step).
-        budget: effort of recall: low, mid or high.
-        max_tokens: budget of the memories the answer may use.
-        max_answer_tokens: of the answer.
-        response_schema: a pydantic model; the answer comes in its form, too, as "structured".
-        tools: functions and LangChain tools that the model may call besides memory's own, agentic only.
-        context: your words about the situation, shown to the model as data.
-        form_opinions: whether opinions may be formed.
         interrupt_before_commit: ask a person before an opinion changes; needs a checkpointer. The interrupt's value has
             "question", "answer" and "changes": of each its "number", "movement", "text", "reason", the opinion "held" so far and
             its confidence "before" and "after". Resume with True, False or a list of the approved numbers (or {"approve":
             that}); what cannot be read is asked for again, with a "problem". What was not approved is told as refused.
-        tags: visibility tags; none means any memory.
-        tags_match: any, all, any_strict, all_strict or exact.
-        tag_groups: conditions on tags beside `tags`; see the bank's `recall`.
-        as_of: a moment; the answer of then. None means now.
         query_key: where the state may hold the question.
         messages_key: where it holds the messages; the user's last one is the question if there is none by itself.
         answer_key: takes the answer's text.
@@ -314,31 +294,21 @@ def create_reflect_subgraph(
         on_error: what is done when the memory fails after the answer is written: skip (the run goes on with a warning event,
             no opinion is kept) or raise. Before that every error is raised, since there is no answer.
         checkpointer: of the graph invoked by itself; in another graph its own is used.
+        options: of `bank.reflect`, as `ReflectOptions` describes them, with its defaults; with strategy="agentic" each step is
+            a node.
 
     Raises:
         InvalidRequest: an argument is wrong; when run: an option is out of range, the run does not say whose memory it needs.
         ModelError: when run: the model failed before there was an answer; memory is unchanged.
     """
-    how, failing = choice(Strategy, strategy, "strategy"), choice(OnError, on_error, "on_error")
+    asked = accept_options(options, STANDING_REFLECT)
+    how = choice(Strategy, asked.get("strategy", REFLECT_DEFAULTS["strategy"]), "strategy")
+    failing = choice(OnError, on_error, "on_error")
     if failing is OnError.QUEUE:
         raise InvalidRequest("on_error", "opinions of an answer cannot be queued", "Use 'skip' or 'raise'.")
-    options: dict[str, Any] = {
-        "strategy": how,
-        "budget": budget,
-        "max_tokens": max_tokens,
-        "max_answer_tokens": max_answer_tokens,
-        "response_schema": response_schema,
-        "tools": None if tools is None else tuple(tools),
-        "context": context,
-        "form_opinions": form_opinions,
-        "tags": (tags,) if isinstance(tags, str) else tuple(tags),
-        "tags_match": tags_match,
-        "tag_groups": tag_groups,
-        "as_of": as_of,
-    }
     where = BankFinder(memory, bank, bank_from)
     keys = Keys(query_key, messages_key, answer_key, reflection_key, _keys_named(bank_from), as_message)
-    nodes = ReflectNodes(where, options, keys, failing, approval=interrupt_before_commit)
+    nodes = ReflectNodes(where, asked, keys, failing, approval=interrupt_before_commit)
     graph = _drawn(nodes, agentic=how is Strategy.AGENTIC, traced=trace_payloads)
     return graph.compile(checkpointer=checkpointer, name="reflect")
 

@@ -1,6 +1,6 @@
 """The state of the reflect subgraph: what goes in, what comes out, and what lies there between its nodes."""
 
-# No `from __future__ import annotations`: see memories.py.
+# No `from __future__ import annotations`: see state.py.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -4,7 +4,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -21,10 +21,15 @@ from hindsight_integrations import (
     RecallResult,
     TagsMatch,
 )
+from hindsight_integrations.model.options import RecallOptions
 from hindsight_integrations.model.recalled import RecalledUnit, plain_metadata
 from hindsight_integrations.model.requests import RelevanceLevel, ResultOrder, TextForm
-from hindsight_integrations.validation.limits import MAX_TOKENS
-from hindsight_integrations.verb_options import SEARCHED, with_defaults
+from hindsight_integrations.validation.options import (
+    SEARCH_DEFAULTS,
+    SEARCH_WITH_K,
+    accept_options,
+    with_defaults,
+)
 
 
 class HindsightRetriever(BaseRetriever):
@@ -38,25 +43,16 @@ class HindsightRetriever(BaseRetriever):
 
     Attributes:
         bank: the bank to recall from, of either face.
+        memory_tags: the `tags` of `RecallOptions`, which describes the fields that are not here. (`tags` are LangChain's, of
+            traces.)
         k: at most this many memories; exactly as many where so many are found, likely to help or not.
         max_tokens: what the texts may cost together; None means 4,096, and no bound where `k` is given.
-        budget: effort: low, mid or high.
-        types: networks to search; None means all, without observations unless the settings make them searchable.
-        memory_tags: visibility tags; none means any memory. (`tags` are LangChain's, of traces.)
-        tags_match: any, all, any_strict, all_strict or exact.
-        tag_groups: conditions on tags beside them; see the bank's `recall`.
-        metadata: conditions on what came with the memories; see the bank's `recall`. (LangChain's own use of it, to say more
-            in traces, is `config={"metadata": ...}` of a call; a trace shows these conditions there.)
-        min_scores: what a memory must reach; see `MinScores`.
-        as_of: what was valid at a moment; None means now.
-        query_timestamp: the moment from which "yesterday" counts; None means now.
-        text: "full" or "compact"; see the bank's `recall`. None means the integration's default, as do the next two
-            (docs/integrations.md).
-        relevance: "likely" stops where evidence gives out, the default without `k`; "all" goes on until `k` or
-            `max_tokens` is reached.
-        include_records: also the complete table where the question asks over a kind of record.
-        include_core: also core memory and all of a small bank, as nodes and middleware show them; see the bank's `recall`.
-        order: "rank", best first, or "time", oldest first.
+        metadata: conditions on what came with the memories. (LangChain's own use of it, to say more in traces, is
+            `config={"metadata": ...}` of a call; a trace shows these conditions there.)
+        text: None means the integration's default, "compact" (docs/integrations.md); so do the next three.
+        relevance: "likely" without `k`, which stops where evidence gives out.
+        include_records: on without `k`.
+        include_core: off.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -64,7 +60,7 @@ class HindsightRetriever(BaseRetriever):
     bank: MemoryBank | AsyncMemoryBank
     k: int | None = None
     max_tokens: int | None = None
-    budget: Budget | str = SEARCHED.budget
+    budget: Budget | str = SEARCH_DEFAULTS["budget"]
     types: Sequence[FactType | str] | None = None
     memory_tags: Sequence[str] = ()
     tags_match: TagsMatch | str = TagsMatch.ANY
@@ -99,100 +95,42 @@ class HindsightRetriever(BaseRetriever):
         query: str,
         *,
         run_manager: CallbackManagerForRetrieverRun,
-        k: int | None = None,
-        max_tokens: int | None = None,
-        budget: Budget | str | None = None,
-        types: Sequence[FactType | str] | None = None,
-        memory_tags: Sequence[str] | None = None,
-        tags_match: TagsMatch | str | None = None,
-        tag_groups: Any = None,  # noqa: ANN401 - see the bank's `recall`
-        metadata: Any = None,  # noqa: ANN401
-        min_scores: Any = None,  # noqa: ANN401
-        as_of: datetime | str | None = None,
-        query_timestamp: datetime | str | float | None = None,
-        text: TextForm | str | None = None,
-        relevance: RelevanceLevel | str | None = None,
-        include_records: bool | None = None,
-        include_core: bool | None = None,
-        order: ResultOrder | str | None = None,
+        **options: Any,  # noqa: ANN401 - the fields above, each of its own type
     ) -> list[Document]:
         del run_manager  # LangChain calls it back itself
         bank = self.bank if isinstance(self.bank, MemoryBank) else MemoryBank.over(self.bank)
-        options = self._options(
-            k=k,
-            max_tokens=max_tokens,
-            budget=budget,
-            types=types,
-            memory_tags=memory_tags,
-            tags_match=tags_match,
-            tag_groups=tag_groups,
-            metadata=metadata,
-            min_scores=min_scores,
-            as_of=as_of,
-            query_timestamp=query_timestamp,
-            text=text,
-            relevance=relevance,
-            include_records=include_records,
-            include_core=include_core,
-            order=order,
-        )
-        return as_documents(bank.recall(query, **options))
+        return as_documents(bank.recall(query, **self._options(options)))
 
     async def _aget_relevant_documents(
         self,
         query: str,
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,
-        k: int | None = None,
-        max_tokens: int | None = None,
-        budget: Budget | str | None = None,
-        types: Sequence[FactType | str] | None = None,
-        memory_tags: Sequence[str] | None = None,
-        tags_match: TagsMatch | str | None = None,
-        tag_groups: Any = None,  # noqa: ANN401 - see the bank's `recall`
-        metadata: Any = None,  # noqa: ANN401
-        min_scores: Any = None,  # noqa: ANN401
-        as_of: datetime | str | None = None,
-        query_timestamp: datetime | str | float | None = None,
-        text: TextForm | str | None = None,
-        relevance: RelevanceLevel | str | None = None,
-        include_records: bool | None = None,
-        include_core: bool | None = None,
-        order: ResultOrder | str | None = None,
+        **options: Any,  # noqa: ANN401 - the fields above, each of its own type
     ) -> list[Document]:
         del run_manager
         bank = self.bank.asynchronous if isinstance(self.bank, MemoryBank) else self.bank
-        options = self._options(
-            k=k,
-            max_tokens=max_tokens,
-            budget=budget,
-            types=types,
-            memory_tags=memory_tags,
-            tags_match=tags_match,
-            tag_groups=tag_groups,
-            metadata=metadata,
-            min_scores=min_scores,
-            as_of=as_of,
-            query_timestamp=query_timestamp,
-            text=text,
-            relevance=relevance,
-            include_records=include_records,
-            include_core=include_core,
-            order=order,
-        )
-        return as_documents(await bank.recall(query, **options))
+        return as_documents(await bank.recall(query, **self._options(options)))
 
     def _get_ls_params(self, **_: Any) -> LangSmithRetrieverParams:  # noqa: ANN401 - LangChain's
         """What a trace says of this retriever."""
         return LangSmithRetrieverParams(ls_retriever_name="hindsight", ls_vector_store_provider="hindsight")
 
-    def _options(self, **given: Any) -> dict[str, Any]:  # noqa: ANN401 - the options of a call, each of its own type
+    def _options(self, call: Mapping[str, Any]) -> RecallOptions:
         """The options of a recall: what the call gives, else what the retriever has."""
-        chosen = {name: getattr(self, name) if value is None else value for name, value in given.items()}
-        if chosen["max_tokens"] is None:
-            chosen["max_tokens"] = SEARCHED.max_tokens if chosen["k"] is None else MAX_TOKENS
-        chosen["tags"] = chosen.pop("memory_tags")
-        return with_defaults(chosen, SEARCHED)
+        accept_options(call, OPTIONS)
+        chosen = {name: getattr(self, name) if call.get(name) is None else call[name] for name in OPTIONS}
+        return with_defaults(
+            {"tags" if name == "memory_tags" else name: value for name, value in chosen.items()},
+            SEARCH_DEFAULTS,
+            SEARCH_WITH_K,
+        )
+
+
+OPTIONS: Final = HindsightRetriever.model_fields.keys() - BaseRetriever.model_fields.keys() - {"bank"} | {
+    "metadata"
+}
+"""Fields that a call may give too. (`metadata` is also a field of LangChain's.)"""
 
 
 def as_documents(found: RecallResult) -> list[Document]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -25,6 +26,8 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
     TTLConfig,
+    get_text_at_path,
+    tokenize_path,
     validate_op_namespace,
 )
 
@@ -41,9 +44,70 @@ from hindsight_integrations import (
 from hindsight_integrations import Item as StoredItem
 from hindsight_integrations.errors import shown
 from hindsight_integrations.langgraph.bank_finder import AnyMemory
-from hindsight_integrations.langgraph.item_texts import WHOLE, Paths, item_texts
 from hindsight_integrations.validation.items import checked_item_filter
 from hindsight_integrations.validation.limits import checked_count
+
+_TOKEN = re.compile("%(25|2E|00|6C)|%$")
+_RESERVED = "langgraph"  # no namespace may begin with it
+
+
+def namespace_label(identity: str) -> str:
+    """An identity as a label: "ann@example.com" is "ann@example%2Ecom". Different identities are different labels.
+
+    Args:
+        identity: a user, an agent, a tenant: any text.
+    """
+    if not identity:
+        return "%"
+    label = identity.replace("%", "%25").replace(".", "%2E").replace("\0", "%00")
+    return "%6C" + label[1:] if label == _RESERVED else label
+
+
+def identity_of(label: str) -> str:
+    """The identity of a label that `namespace_label` made."""
+    return _TOKEN.sub(lambda found: chr(int(found[1], 16)) if found[1] else "", label)
+
+
+WHOLE = "$"
+
+Paths = Sequence[str] | Literal[False]
+
+
+def item_texts(value: Mapping[str, Any], paths: Paths) -> tuple[str, ...]:
+    """The texts at these paths, in order; "$" is the whole value in readable lines. False and no path give none."""
+    if paths is False:
+        return ()
+    return tuple(
+        text
+        for path in paths
+        for text in ([readable(value)] if path == WHOLE else get_text_at_path(value, tokenize_path(path)))
+        if text
+    )
+
+
+def readable(value: Mapping[str, Any]) -> str:
+    """A value as a reader would write it down: a line for each text or number in it, with the name it has.
+
+    Braces and quotes mean nothing to an embedder, and a value that is one text alone is that text.
+    """
+    lines = list(_lines(value, ""))
+    return (
+        lines[0][1]
+        if len(lines) == 1
+        else "\n".join(f"{name}: {text}" if name else text for name, text in lines)
+    )
+
+
+def _lines(value: object, name: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _lines(each, str(key))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _lines(each, name)
+    elif value is not None and value != "":
+        yield name, str(value)
+
 
 Namespace = tuple[str, ...]
 

@@ -1,44 +1,45 @@
 """Memory as tools that a model calls itself: in `create_agent`, in a ToolNode, or by hand."""
 
-# No `from __future__ import annotations`: see memories.py.
+# No `from __future__ import annotations`: see state.py.
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
 from enum import StrEnum
 from functools import partial
 from operator import methodcaller
-from typing import Any
+from typing import Annotated, Any, Literal
 
-# No `from __future__ import annotations`: see memories.py.
+from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
 from langchain_core.messages import AIMessage
-from langchain_core.tools import BaseTool, ToolException
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
+from langgraph.prebuilt import ToolRuntime
 from langgraph.types import interrupt
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, SkipValidation, ValidationError
 
 from hindsight_integrations import InvalidRequest
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import shown
-from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName
-from hindsight_integrations.langgraph.events import EventKind, emit
-from hindsight_integrations.langgraph.memories import as_memories, as_memory, told_of
-from hindsight_integrations.langgraph.memory_tool import MemoryTool, Steps, ToolCall, wrong_arguments
-from hindsight_integrations.langgraph.tool_arguments import (
-    Arguments,
-    EraseArguments,
-    ForgetArguments,
-    RecallArguments,
-    RecordsArguments,
-    ReflectArguments,
-    RetainArguments,
-    window,
+from hindsight_integrations.langgraph.bank_finder import (
+    AnyMemory,
+    BankFinder,
+    BankFrom,
+    BankName,
+    uses_memory,
 )
-from hindsight_integrations.model.aggregates import RecordEntry
+from hindsight_integrations.langgraph.nodes import EventKind, emit
+from hindsight_integrations.langgraph.state import as_memories, as_memory, told_of
+from hindsight_integrations.model.aggregates import Aggregation, RecordEntry
 from hindsight_integrations.model.erasure import ForgetReceipt
+from hindsight_integrations.model.options import RecallOptions, ReflectOptions
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.prompts.memory_tools import (
     ALONE,
     FORGOTTEN,
     FORGOTTEN_BEFORE,
     KNOWN,
+    MEMORY_OFF,
     NOTED,
     NOTHING,
     REFUSED,
@@ -53,13 +54,209 @@ from hindsight_integrations.prompts.memory_tools import (
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
-from hindsight_integrations.verb_options import (
-    CALLED,
+from hindsight_integrations.validation.options import (
+    TOOL_DEFAULTS,
     checked_recall_options,
     checked_reflect_options,
     checked_tokens,
     with_defaults,
 )
+
+Asked = Callable[[Any], Any]  # a call of a bank of either face: of the async one an awaitable
+Reply = tuple[str, Any]  # what the model reads, and the artifact: plain JSON
+Steps = Generator[Asked, Any, Reply]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool.
+
+    Attributes:
+        bank: name of the bank.
+        arguments: what the model said, valid.
+        runtime: what ToolNode put in; None by hand.
+        config: of the run.
+    """
+
+    bank: str
+    arguments: Mapping[str, Any]
+    runtime: ToolRuntime[Any, Any] | None
+    config: RunnableConfig
+
+
+class MemoryTool(BaseTool):
+    """A tool over the bank of the run; made by `create_memory_tools`.
+
+    Attributes:
+        where: tells whose memory a run needs.
+        steps: what it does, a generator that yields calls of the bank and gets what they return.
+        told: names of the bank's arguments that stand for the model's: a mistake in them is the model's.
+    """
+
+    response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
+    where: BankFinder = Field(exclude=True)
+    steps: Callable[[ToolCall], Steps] = Field(exclude=True)
+    told: Mapping[str, str] = Field(exclude=True)
+
+    def _run(
+        self,
+        *given: str,
+        config: RunnableConfig,
+        run_manager: CallbackManagerForToolRun | None = None,
+        **arguments: Any,  # noqa: ANN401 - as the schema has them
+    ) -> Reply:
+        del run_manager  # LangChain calls it back itself
+        steps = self.steps(self._call(given, arguments, config))
+        bank, result = self.where.open(_state(arguments), config), None
+        while True:
+            try:
+                asked = steps.send(result)
+            except StopIteration as done:
+                return done.value  # type: ignore[no-any-return]
+            try:
+                result = asked(bank)
+            except InvalidRequest as error:
+                raise self._shown(error) from None
+
+    async def _arun(
+        self,
+        *given: str,
+        config: RunnableConfig,
+        run_manager: AsyncCallbackManagerForToolRun | None = None,
+        **arguments: Any,  # noqa: ANN401 - as the schema has them
+    ) -> Reply:
+        del run_manager
+        steps = self.steps(self._call(given, arguments, config))
+        bank, result = await self.where.aopen(_state(arguments), config), None
+        while True:
+            try:
+                asked = steps.send(result)
+            except StopIteration as done:
+                return done.value  # type: ignore[no-any-return]
+            try:
+                result = await asked(bank)
+            except InvalidRequest as error:
+                raise self._shown(error) from None
+
+    def _call(self, given: tuple[str, ...], arguments: dict[str, Any], config: RunnableConfig) -> ToolCall:
+        """The call; a text alone, as LangChain allows, is the first argument."""
+        runtime = arguments.get("runtime")
+        if runtime is not None and not isinstance(runtime, ToolRuntime):
+            raise ToolException(_again(self.name, "runtime is not an argument", self.args))
+        if not uses_memory(config):
+            raise ToolException(MEMORY_OFF)
+        said = {name: value for name, value in arguments.items() if name != "runtime"}
+        said |= dict(zip(self.args, given, strict=False))
+        return ToolCall(self.where.name(_state(arguments), config), said, runtime, config)
+
+    def _shown(self, error: InvalidRequest) -> Exception:
+        """The error as the model's, if what it said is at fault; else as it is."""
+        if error.field not in self.told:
+            return error
+        argument = self.told[error.field]
+        return ToolException(_again(self.name, f"{argument}: {error.reason}. {error.remedy}", self.args))
+
+
+def wrong_arguments(name: str, takes: tuple[str, ...]) -> Callable[[Any], str]:
+    """What a model is told whose arguments are not those of a tool: what is wrong, and how to call it. No values."""
+
+    def told(error: ValidationError) -> str:
+        wrong = (
+            f"{shown('.'.join(map(str, each['loc'])))} is not an argument"
+            if each["type"] == "extra_forbidden"
+            else f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
+            for each in error.errors(include_url=False, include_input=False, include_context=False)
+        )
+        return _again(name, "; ".join(wrong), takes)
+
+    return told
+
+
+def _again(name: str, wrong: str, takes: Any) -> str:  # noqa: ANN401 - names, of a dict or a tuple
+    return f"Wrong arguments: {wrong.removesuffix('.')}. Call {name} again; it takes {', '.join(takes)}."
+
+
+def _state(arguments: Mapping[str, Any]) -> object:
+    runtime = arguments.get("runtime")
+    return runtime.state if isinstance(runtime, ToolRuntime) else {}
+
+
+LONGEST_WORD = 512  # characters of a kind, a category or an id
+FIRST_DAY, LAST_DAY = (
+    date(1000, 1, 1),
+    date(9000, 1, 1),
+)  # where no bound is given; no time zone leads out of datetime
+
+# Put in by ToolNode and hidden from the model. Not validated, or pydantic would build one of what a model wrote; not
+# dumped either, since it holds the whole state.
+Injected = Annotated[Any, SkipValidation, InjectedToolArg, PlainSerializer(lambda _: None)]
+
+
+def _described(name: str, default: Any = ..., **bounds: Any) -> Any:  # noqa: ANN401 - as pydantic's Field
+    return Field(default, description=tool_descriptions()[name], **bounds)
+
+
+class Arguments(BaseModel):
+    """Arguments of a tool; what they do not name is refused."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=False)
+
+
+class RetainArguments(Arguments):
+    """What to keep."""
+
+    content: str = _described("content", min_length=1)
+    runtime: Injected = None
+
+
+class RecallArguments(Arguments):
+    """What to look for."""
+
+    query: str = _described("query", min_length=1)
+    runtime: Injected = None
+
+
+class ReflectArguments(Arguments):
+    """What to answer."""
+
+    question: str = _described("question", min_length=1)
+    runtime: Injected = None
+
+
+class ForgetArguments(Arguments):
+    """What to forget."""
+
+    memory_id: str = _described("memory_id", min_length=1, max_length=LONGEST_WORD)
+    runtime: Injected = None
+
+
+class EraseArguments(Arguments):
+    """What to forget, or to erase."""
+
+    memory_id: str = _described("memory_id", min_length=1, max_length=LONGEST_WORD)
+    erase: bool = _described("erase", False)
+    runtime: Injected = None
+
+
+class RecordsArguments(Arguments):
+    """Which records, of which time, and what to make of them."""
+
+    kind: str | None = _described("kind", None, max_length=LONGEST_WORD)
+    category: str | None = _described("category", None, max_length=LONGEST_WORD)
+    start: date | None = _described("start", None)
+    end: date | None = _described("end", None)
+    how: Aggregation | None = _described("how", None)
+    runtime: Injected = None
+
+
+def window(start: date | None, end: date | None) -> tuple[str, str] | None:
+    """The days from the first to the last as `bank.records` takes them; None where there is no limit."""
+    if start is None and end is None:
+        return None
+    first = max(start or FIRST_DAY, FIRST_DAY)
+    last = min(end or LAST_DAY, LAST_DAY)
+    return first.isoformat(), (last + timedelta(days=1)).isoformat()
+
 
 TOOL = "forget_memory"
 DECISIONS = ["approve", "edit", "reject"]
@@ -197,9 +394,9 @@ def create_memory_tools(
     bank_from: BankFrom | None = None,
     names: Iterable[ToolVerb | str] = tuple(ToolVerb),
     allow_erase: bool = False,
-    max_tokens: int = CALLED.max_tokens,
-    recall_options: Mapping[str, Any] | None = None,
-    reflect_options: Mapping[str, Any] | None = None,
+    max_tokens: int = TOOL_DEFAULTS["max_tokens"],
+    recall_options: RecallOptions | None = None,
+    reflect_options: ReflectOptions | None = None,
     tags: Iterable[str] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> list[BaseTool]:
@@ -236,7 +433,7 @@ def create_memory_tools(
     tokens = checked_tokens(max_tokens, "max_tokens", least=1)
     forgetting = ToolVerb.FORGET in chosen
     kept = {"context": NOTED, "tags": checked_tags(tags), "metadata": checked_metadata(metadata or {})}
-    looked_up = {**with_defaults(checked_recall_options(recall_options), CALLED), "max_tokens": tokens}
+    looked_up = with_defaults({**checked_recall_options(recall_options), "max_tokens": tokens}, TOOL_DEFAULTS)
     reflected = {"form_opinions": False, **checked_reflect_options(reflect_options)}
     words = {"kind": "kind", "category": "category", "window": "start and end", "records": "kind"}
     ids = {"unit_id": "memory_id", "unit": "memory_id"}

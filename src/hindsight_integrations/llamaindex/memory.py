@@ -15,48 +15,54 @@ from hindsight_integrations import AsyncMemoryBank, MemoryBank, OnError
 from hindsight_integrations.choices import choice
 from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.sync_loop import SharedLoop
-from hindsight_integrations.llamaindex.arguments import (
-    checked_insert_method,
-    checked_messages,
-    checked_session,
-    checked_tokenizer,
+from hindsight_integrations.llamaindex.bank import (
+    BankField,
+    chat_recall_options,
+    dispatcher,
+    open_bank,
+    recalled_lines,
+    retained,
+    told,
 )
-from hindsight_integrations.llamaindex.bank_field import BankField, open_bank
-from hindsight_integrations.llamaindex.chat_history import (
+from hindsight_integrations.llamaindex.chat_store import (
     AnyChatStore,
     ChatHistory,
     chat_store_beside,
     loaded_chat_store,
     stored_chat_store,
 )
-from hindsight_integrations.llamaindex.events import dispatcher
-from hindsight_integrations.llamaindex.history import (
+from hindsight_integrations.llamaindex.messages import (
+    GAP,
+    InsertMethod,
+    checked_insert_method,
+    checked_messages,
+    checked_session,
+    checked_tokenizer,
     ends_turn,
     fitting,
     last_turn_end,
     messages_tokens,
     newest_turn,
+    placed,
+    spoken,
+    told_apart,
 )
-from hindsight_integrations.llamaindex.placing import GAP, InsertMethod, placed
-from hindsight_integrations.llamaindex.remembering import recalled_lines, retained, told
-from hindsight_integrations.llamaindex.spoken import spoken, told_apart
+from hindsight_integrations.model.options import RecallOptions
 from hindsight_integrations.model.turns import chat_key
 from hindsight_integrations.prompts.recalled import memories_block
 from hindsight_integrations.tolerance import tolerated
 from hindsight_integrations.validation.limits import checked_flag, checked_tags
 from hindsight_integrations.validation.messages import checked_roles
 from hindsight_integrations.validation.metadata import checked_metadata
-from hindsight_integrations.verb_options import (
-    UNASKED,
-    checked_recall_options,
+from hindsight_integrations.validation.options import (
+    PROMPT_DEFAULTS,
     checked_tokens,
-    with_defaults,
 )
 
 NAMESPACE = "llamaindex"  # of the chat's list: a thread of that id in a graph has another
 TOKEN_LIMIT = 30_000  # LlamaIndex's own default
 PIECE = 20_000  # characters that are counted at once
-MEMORY_TOKENS = UNASKED.max_tokens  # of it for memories, a quarter at most
+MEMORY_TOKENS = PROMPT_DEFAULTS["max_tokens"]  # of it for memories, a quarter at most
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
 _chats = InFlight()  # of two who bring one chat, the second shall not bring an older list
@@ -141,7 +147,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
         context: str = "",
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
-        recall_options: Mapping[str, Any] | None = None,
+        recall_options: RecallOptions | None = None,
         on_error: OnError | str = OnError.QUEUE,
         background: bool = False,
         use_memory: bool = True,
@@ -163,9 +169,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
             context=context,
             tags=checked_tags(tags),
             metadata=checked_metadata({} if metadata is None else metadata),
-            recall_options=with_defaults(
-                {"budget": UNASKED.budget, **checked_recall_options(recall_options)}, UNASKED
-            ),
+            recall_options=chat_recall_options(recall_options),
             on_error=choice(OnError, on_error, "on_error").value,
             background=background,
             use_memory=checked_flag(use_memory, "use_memory"),

@@ -18,23 +18,31 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, OnError
 from hindsight_integrations.choices import choice
 from hindsight_integrations.concurrency.in_flight import InFlight
-from hindsight_integrations.llamaindex.arguments import checked_chat_store, checked_tokenizer
-from hindsight_integrations.llamaindex.bank_field import BankField, open_bank
-from hindsight_integrations.llamaindex.events import dispatcher
-from hindsight_integrations.llamaindex.history import ends_turn
-from hindsight_integrations.llamaindex.remembering import recalled_lines, retained, told
-from hindsight_integrations.llamaindex.spoken import spoken
+from hindsight_integrations.llamaindex.bank import (
+    BankField,
+    chat_recall_options,
+    dispatcher,
+    open_bank,
+    recalled_lines,
+    retained,
+    told,
+)
+from hindsight_integrations.llamaindex.messages import (
+    checked_chat_store,
+    checked_tokenizer,
+    ends_turn,
+    spoken,
+)
+from hindsight_integrations.model.options import RecallOptions
 from hindsight_integrations.prompts.recalled import memories_block, without_last
 from hindsight_integrations.tolerance import tolerated
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.llamaindex_documents import as_dict
 from hindsight_integrations.validation.messages import checked_roles, id_of, identified
 from hindsight_integrations.validation.metadata import checked_metadata
-from hindsight_integrations.verb_options import (
-    UNASKED,
-    checked_recall_options,
+from hindsight_integrations.validation.options import (
+    PROMPT_DEFAULTS,
     checked_tokens,
-    with_defaults,
 )
 
 EARLIER_MESSAGES = 20  # retained already, given along as context of new ones, as when a thread is followed
@@ -227,7 +235,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ev
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     bank: BankField
-    max_tokens: int = UNASKED.max_tokens
+    max_tokens: int = PROMPT_DEFAULTS["max_tokens"]
     roles: tuple[str, ...] = ("user", "assistant")
     context: str = ""
     tags: tuple[str, ...] = ()
@@ -250,12 +258,12 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ev
         description: str | None = "What is remembered of earlier chats.",
         priority: int = 1,
         accept_short_term_memory: bool = True,
-        max_tokens: int = UNASKED.max_tokens,
+        max_tokens: int = PROMPT_DEFAULTS["max_tokens"],
         roles: Iterable[str] = ("user", "assistant"),
         context: str = "",
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
-        recall_options: Mapping[str, Any] | None = None,
+        recall_options: RecallOptions | None = None,
         on_error: OnError | str = OnError.QUEUE,
         background: bool = False,
         chat_store: AsyncDBChatStore | None = None,
@@ -272,9 +280,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ev
             context=context,
             tags=checked_tags(tags),
             metadata=checked_metadata({} if metadata is None else metadata),
-            recall_options=with_defaults(
-                {"budget": UNASKED.budget, **checked_recall_options(recall_options)}, UNASKED
-            ),
+            recall_options=chat_recall_options(recall_options),
             on_error=choice(OnError, on_error, "on_error").value,
             background=background,
             chat_store=checked_chat_store(chat_store, (AsyncDBChatStore,)),

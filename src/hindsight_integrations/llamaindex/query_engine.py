@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
-from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.response.schema import (
@@ -16,25 +15,21 @@ from llama_index.core.base.response.schema import (
 )
 from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
 from llama_index.core.schema import NodeWithScore, QueryBundle
-from llama_index.core.tools import BaseTool
 from pydantic import BaseModel
 
 from hindsight_integrations import (
     AsyncMemoryBank,
-    Budget,
     MemoryBank,
     ReflectEvent,
     Reflection,
-    Strategy,
-    TagsMatch,
 )
-from hindsight_integrations.llamaindex.bank_field import open_bank
-from hindsight_integrations.llamaindex.given_tools import reflecting_tools
+from hindsight_integrations.llamaindex.bank import open_bank, tell_of
 from hindsight_integrations.llamaindex.nodes import as_node
-from hindsight_integrations.llamaindex.remembering import tell_of
-from hindsight_integrations.model.requests import GivenGroup
-from hindsight_integrations.validation.arguments import Window, checked_schema
+from hindsight_integrations.llamaindex.tools import reflecting_tools
+from hindsight_integrations.model.options import ReflectOptions, shows_options
+from hindsight_integrations.validation.arguments import checked_schema
 from hindsight_integrations.validation.limits import checked_tags
+from hindsight_integrations.validation.options import STANDING_REFLECT, accept_options
 
 
 class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see events.py
@@ -49,64 +44,38 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see events.
     Args:
         bank: of either face, or the reference to one (`bank.reference`).
         streaming: `query` gives a StreamingResponse, `aquery` an AsyncStreamingResponse.
-        form_opinions: whether answers may form opinions, which a query engine is not expected to do.
-        output_cls: a pydantic model; the answer comes in its form.
-        strategy: single or agentic; see the bank's `reflect`.
-        budget: effort: low, mid or high.
-        max_tokens: of the memories an answer may use.
-        max_answer_tokens: of an answer.
-        tools: functions and tools of LlamaIndex that the model may call besides memory's own, agentic only.
-        context: your words about the situation, shown to the model as data.
-        tags: visibility tags; none means any memory.
-        tags_match: any, all, any_strict, all_strict or exact.
-        tag_groups: conditions on tags beside them; see the bank's `recall`.
-        window: (start, end) of the time questions are about; None means find it in the question.
-        as_of: the moment whose answer is wanted; None means now.
+        output_cls: LlamaIndex's name for `response_schema`: the answer comes in the form of this pydantic model.
         callback_manager: LlamaIndex's own.
+        options: of `bank.reflect`, as `ReflectOptions` describes them. `tools` may be LlamaIndex's, too. `form_opinions` is off,
+            as a query engine is not expected to form any.
 
     Raises:
         InvalidRequest: `bank` is no bank, or an option is of no use; on a query (with `streaming`, where its text is first
             read, as all that fails there): one is out of range.
     """
 
+    @shows_options(ReflectOptions, {"form_opinions": False})
     def __init__(
         self,
         bank: MemoryBank | AsyncMemoryBank,
         *,
         streaming: bool = False,
-        form_opinions: bool = False,
         output_cls: type[BaseModel] | None = None,
-        strategy: Strategy | str = Strategy.SINGLE,
-        budget: Budget | str = Budget.MID,
-        max_tokens: int = 4096,
-        max_answer_tokens: int = 2048,
-        tools: Iterable[Callable[..., object] | BaseTool] | None = None,
-        context: str | None = None,
-        tags: Iterable[str] = (),
-        tags_match: TagsMatch | str = TagsMatch.ANY,
-        tag_groups: GivenGroup | Sequence[GivenGroup] = (),
-        window: Window = None,
-        as_of: datetime | str | None = None,
         callback_manager: CallbackManager | None = None,
+        **options: Unpack[ReflectOptions],
     ) -> None:
         super().__init__(callback_manager=callback_manager)
         self._bank = open_bank(bank)
         self._sync_bank = bank if isinstance(bank, MemoryBank) else MemoryBank.over(self._bank)
         self._streaming = streaming
-        self._options: dict[str, Any] = {
-            "form_opinions": form_opinions,
-            "response_schema": checked_schema(output_cls),
-            "strategy": strategy,
-            "budget": budget,
-            "max_tokens": max_tokens,
-            "max_answer_tokens": max_answer_tokens,
-            "tools": reflecting_tools(tools),
-            "context": context,
-            "tags": checked_tags(tags),
-            "tags_match": tags_match,
-            "tag_groups": tag_groups,
-            "window": window,
-            "as_of": as_of,
+        asked = accept_options({"form_opinions": False, **options}, STANDING_REFLECT)
+        if output_cls is not None:
+            asked["response_schema"] = output_cls
+        self._options = {
+            **asked,
+            "response_schema": checked_schema(asked.get("response_schema")),
+            "tools": reflecting_tools(asked.get("tools")),
+            "tags": checked_tags(asked.get("tags", ())),
         }
 
     def _get_prompt_modules(self) -> dict[str, Any]:

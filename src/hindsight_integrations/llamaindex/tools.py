@@ -2,27 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
+from llama_index.core.tools import AsyncBaseTool, BaseTool, adapt_to_async_tool
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, Reflection, RetainResult
-from hindsight_integrations.llamaindex.bank_field import open_bank
-from hindsight_integrations.llamaindex.events import dispatcher
-from hindsight_integrations.llamaindex.given_tools import reflecting_tools
-from hindsight_integrations.llamaindex.remembering import lines_of, retained, tell_of
+from hindsight_integrations.llamaindex.bank import dispatcher, lines_of, open_bank, retained, tell_of
+from hindsight_integrations.model.options import RecallOptions, ReflectOptions
 from hindsight_integrations.prompts.memory_tools import NOTED, NOTHING, retain_reply
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
+from hindsight_integrations.validation.arguments import checked_tools
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
-from hindsight_integrations.verb_options import (
-    CALLED,
+from hindsight_integrations.validation.options import (
+    TOOL_DEFAULTS,
     checked_recall_options,
     checked_reflect_options,
     checked_tokens,
     with_defaults,
 )
+
+
+class GivenTool:
+    """A tool of LlamaIndex in the form that `bank.reflect` takes from LangChain.
+
+    Args:
+        tool: with its name, its description and its arguments in `metadata`.
+    """
+
+    def __init__(self, tool: AsyncBaseTool) -> None:
+        self._tool = tool
+        self.name = str(tool.metadata.get_name())
+        self.description = str(tool.metadata.description)
+        self.args: Mapping[str, Any] = tool.metadata.get_parameters_dict()["properties"]
+
+    async def ainvoke(self, arguments: Mapping[str, Any]) -> str:
+        """Use it.
+
+        Args:
+            arguments: by their names.
+
+        Raises:
+            Exception: what the tool raised, or put into its output as its error.
+        """
+        output = await self._tool.acall(**arguments)
+        if output.is_error:
+            raise output.exception or ValueError(str(output.content))
+        return str(output.content)
+
+
+def reflecting_tools(given: Iterable[Callable[..., object] | BaseTool] | None) -> tuple[Any, ...]:
+    """The caller's tools as `bank.reflect` takes them: LlamaIndex's in its form, all others as they are.
+
+    Args:
+        given: functions, tools of LlamaIndex, tools of LangChain; None means none.
+
+    Raises:
+        InvalidRequest: it is not a list, or one of them cannot be called.
+    """
+    return tuple(
+        GivenTool(adapt_to_async_tool(each)) if isinstance(each, BaseTool) else each
+        for each in checked_tools(given)
+    )
 
 
 class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
@@ -54,16 +97,21 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
         self,
         bank: MemoryBank | AsyncMemoryBank,
         *,
-        max_tokens: int = CALLED.max_tokens,
-        recall_options: Mapping[str, Any] | None = None,
-        reflect_options: Mapping[str, Any] | None = None,
+        max_tokens: int = TOOL_DEFAULTS["max_tokens"],
+        recall_options: RecallOptions | None = None,
+        reflect_options: ReflectOptions | None = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         self._bank = open_bank(bank)
         self._sync_bank = bank if isinstance(bank, MemoryBank) else MemoryBank.over(self._bank)
-        self._max_tokens = checked_tokens(max_tokens, "max_tokens", least=1)
-        self._recall = with_defaults(checked_recall_options(recall_options), CALLED)
+        self._recall = with_defaults(
+            {
+                **checked_recall_options(recall_options),
+                "max_tokens": checked_tokens(max_tokens, "max_tokens", least=1),
+            },
+            TOOL_DEFAULTS,
+        )
         self._reflect = {"form_opinions": False, **checked_reflect_options(reflect_options)}
         self._reflect["tools"] = reflecting_tools(self._reflect.get("tools"))
         self._retain: dict[str, Any] = {
@@ -101,12 +149,12 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
         Args:
             query (str): what to look for: a question, or names and words.
         """
-        found = self._sync_bank.recall(query, max_tokens=self._max_tokens, **self._recall)
+        found = self._sync_bank.recall(query, **self._recall)
         return _shown(lines_of(self._bank.name, found))
 
     async def arecall_memories(self, query: str) -> str:
         """As `recall_memories`."""
-        found = await self._bank.recall(query, max_tokens=self._max_tokens, **self._recall)
+        found = await self._bank.recall(query, **self._recall)
         return _shown(lines_of(self._bank.name, found))
 
     def reflect_on_memories(self, question: str) -> str:

@@ -244,7 +244,7 @@ class RecallQuery:
 
     text: str
     query_timestamp: datetime
-    max_tokens: int = 4096
+    max_tokens: int
     budget: Budget = Budget.MID
     types: tuple[FactType, ...] = RECALLED_BY_DEFAULT
     tags: tuple[str, ...] = ()
@@ -286,8 +286,8 @@ class ReflectQuery:
     """
 
     recall: RecallQuery
+    max_answer_tokens: int
     strategy: Strategy = Strategy.SINGLE
-    max_answer_tokens: int = 2048
     context: str = ""
     form_opinions: bool = True
     no_opinions: str = ""

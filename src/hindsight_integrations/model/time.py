@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
+from typing import TypeAlias
 
 from hindsight_integrations.errors import InvalidRequest, shown
 
@@ -15,6 +16,13 @@ MICROSECOND = timedelta(microseconds=1)
 SECOND = 1_000_000  # microseconds
 DAY = 86_400_000_000
 """Microseconds in a day, the unit in which stored instants are counted."""
+
+
+Moment: TypeAlias = datetime | str | float | None
+"""A moment as a caller may write it: a datetime, a timestamp as text or Unix seconds."""
+
+Window: TypeAlias = tuple[datetime | str, datetime | str] | None
+"""(start, end) as a caller may write it; None for no window."""
 
 
 class Granule(StrEnum):

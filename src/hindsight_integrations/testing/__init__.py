@@ -8,17 +8,22 @@ from hindsight_integrations.lazy import adapter_attribute
 
 if TYPE_CHECKING:
     from hindsight_integrations.testing.doubles import FrozenClock
-    from hindsight_integrations.testing.recorded_model import MissingAnswer, RecordedModel
-    from hindsight_integrations.testing.recording_model import RecordingModel
-    from hindsight_integrations.testing.recordings import Recording, unanswered, write_answer
+    from hindsight_integrations.testing.recordings import (
+        MissingAnswer,
+        RecordedModel,
+        Recording,
+        RecordingModel,
+        unanswered,
+        write_answer,
+    )
     from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 _HOMES = {
     "FrozenClock": "doubles",
-    "MissingAnswer": "recorded_model",
-    "RecordedModel": "recorded_model",
+    "MissingAnswer": "recordings",
+    "RecordedModel": "recordings",
     "Recording": "recordings",
-    "RecordingModel": "recording_model",
+    "RecordingModel": "recordings",
     "ScriptedModel": "scripted_model",
     "unanswered": "recordings",
     "write_answer": "recordings",

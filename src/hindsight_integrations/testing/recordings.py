@@ -1,10 +1,4 @@
-"""Recordings: a request to a language model and its answer as one readable JSON file.
-
-A folder of them is what `RecordingModel` writes and `RecordedModel` answers from:
-
-    extract_facts-1f0c9d2ab7e45d13.json     prompt, schema, messages, answer; a text is a list of its lines
-    schemas/ExtractedFacts-8f14e45fceea.json     the JSON schema of the answer, for whoever answers by hand
-"""
+"""Record and replay of language models: the files of a folder, RecordedModel that answers from them, RecordingModel that writes them."""
 
 from __future__ import annotations
 
@@ -15,12 +9,24 @@ import uuid
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import anyio
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator
 
-from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.ports.language_model import Prompt, Role, answer_problem
+from hindsight_integrations.errors import InvalidRequest, MalformedOutput, ModelError, shown
+from hindsight_integrations.ports.language_model import (
+    Completion,
+    LanguageModel,
+    Prompt,
+    Role,
+    answer_problem,
+)
+from hindsight_integrations.prompts.json_answer import with_schema_in_words
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from llama_index.core.llms import LLM
 
 KEY_DIGITS = 16  # hexadecimal, of a SHA-256: two of a million requests meet once in 37 million folders
 SCHEMAS = "schemas"
@@ -208,3 +214,194 @@ def _write_whole(path: Path, data: bytes, *, replace: bool) -> None:
         pass  # another call asked the same
     finally:
         draft.unlink(missing_ok=True)
+
+
+T = TypeVar("T", bound=BaseModel)
+
+POLL_SECONDS = 0.2  # between two looks for an answer that somebody is writing
+
+
+class MissingAnswer(ModelError, LookupError):
+    """A request whose answer is not in the folder. Retrying cannot help (hence LookupError).
+
+    Attributes:
+        path: the file of the request.
+        prompt: the prompt's name.
+        beginning: of what the user's message says, on one line.
+        reason: why there is none.
+    """
+
+    def __init__(self, path: Path, prompt: str, beginning: str, reason: str) -> None:
+        self.path, self.prompt, self.beginning, self.reason = path, prompt, beginning, reason
+        super().__init__(
+            f"no answer is recorded for {prompt!r}, {beginning}: {reason}. Its file is {path}. Record one "
+            f"with RecordingModel(model, {str(path.parent)!r}), or write it with write_answer(file, answer). If there was "
+            "one before, what is asked has changed since: the prompt, the messages and their times, or what memory shows."
+        )
+
+
+class RecordedModel:
+    """Answers each request from the file that `RecordingModel`, or somebody by hand, wrote for it.
+
+    An answer that was outside its schema when it was recorded is so again (`MalformedOutput`), so that repairs are replayed
+    too. A request without an answer is written down as a file and raises `MissingAnswer`.
+
+    Args:
+        folder: where the recordings are; made at the first request that has none.
+        wait: seconds to wait for an answer that somebody else writes meanwhile; 0 for none. A retain waits no longer in all
+            than `RetainConfig.extraction_timeout_s`.
+        name: the model's name in errors.
+
+    Raises:
+        InvalidRequest: `wait` is negative.
+    """
+
+    def __init__(self, folder: str | Path, *, wait: float = 0.0, name: str = "recorded") -> None:
+        if not wait >= 0:
+            raise InvalidRequest("wait", f"{shown(wait)} is not a time to wait", "Give seconds, 0 for none.")
+        self._folder = Path(folder)
+        self._wait = wait
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The model's name, for errors and doctor."""
+        return self._name
+
+    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
+        """The recorded answer.
+
+        Raises:
+            MissingAnswer: there is none, or it was given to another schema and does not fit this one.
+            MalformedOutput: the recorded answer is outside the schema, as it was when it was given.
+            InvalidRequest: the file of the request is damaged.
+        """
+        path = recording_path(self._folder, prompt)
+        found = _found_or_requested(path, prompt)
+        if isinstance(found, Recording):
+            return self._replayed(prompt, path, found)
+        if (recording := await self._awaited(path)) is None:
+            raise found
+        return self._replayed(prompt, path, recording)
+
+    async def _awaited(self, path: Path) -> Recording | None:
+        """The recording once it has an answer; None if it has none in time."""
+        with anyio.move_on_after(self._wait):
+            while self._wait:
+                await anyio.sleep(POLL_SECONDS)
+                try:
+                    recording = read_recording(path)
+                except InvalidRequest:
+                    continue  # an editor is writing it
+                if recording is not None and recording.answer is not None:
+                    return recording
+        return None
+
+    def _replayed(self, prompt: Prompt[T], path: Path, recording: Recording) -> Completion[T]:
+        text, problem = recording.text, recording.problem
+        tokens = (recording.tokens_in, recording.tokens_out)
+        if not problem:
+            try:
+                output = _validated(prompt.schema, recording)
+            except ValidationError as error:
+                problem = answer_problem(error)
+                if isinstance(recording.answer, dict) and recording.schema_hash != schema_hash(prompt.schema):
+                    reason = f"the one there was given to another version of its schema ({problem})"
+                    raise MissingAnswer(path, prompt.name, _beginning(prompt), reason) from error
+            else:
+                return Completion(output, *tokens, text)
+        raise MalformedOutput(self._name, text, problem, tokens_in=tokens[0], tokens_out=tokens[1])
+
+
+def _found_or_requested(path: Path, prompt: Prompt[T]) -> Recording | MissingAnswer:
+    """The recording with its answer; else the request is written down, and this is the error that names it."""
+    recording = read_recording(path)
+    if recording is not None and recording.answer is not None:
+        return recording
+    reason = "nobody has answered it"
+    try:
+        write_request(path, prompt)
+    except OSError as error:
+        reason += f", and it could not be written down ({error.strerror})"
+    return MissingAnswer(path, prompt.name, _beginning(prompt), reason)
+
+
+def _validated(schema: type[T], recording: Recording) -> T:
+    if isinstance(recording.answer, dict):
+        return schema.model_validate(recording.answer)
+    return schema.model_validate_json(recording.text)
+
+
+def _beginning(prompt: Prompt[T]) -> str:
+    """How the user's first message begins, on one line."""
+    texts = (message.text for message in prompt.messages if message.role is Role.USER)
+    return shown(" ".join(next(texts, "").split()))
+
+
+class RecordingModel:
+    """Asks a model for what its folder has no answer to, and keeps request and answer there for `RecordedModel`.
+
+    What the folder has answered is not asked again: a run that was stopped goes on where it was, and a changed prompt asks
+    anew. Delete a file to ask its request again. An answer outside its schema is kept as such, with what was wrong. A model
+    that could not be reached or refused the key is not: its error is raised, and the request stays without an answer.
+
+    Args:
+        model: a LanguageModel, a LlamaIndex LLM, a LangChain chat model, or "openai:<name>".
+        folder: where the recordings are kept; made if it is not there.
+
+    Raises:
+        InvalidRequest: the model is none of these, or its name has another provider, or none.
+        MissingDependency: langchain-openai is not installed.
+        ModelRefused: there is no API key.
+    """
+
+    def __init__(self, model: LanguageModel | LLM | BaseChatModel | str, folder: str | Path) -> None:
+        from hindsight_integrations.backends.language_model.named_models import language_model
+
+        self._model = language_model(model, in_words=with_schema_in_words)
+        self._recorded = RecordedModel(folder, name=self._model.name)
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is recorded."""
+        return self._model.name
+
+    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
+        """The folder's answer, else the model's, which is then in the folder.
+
+        Raises:
+            ModelUnavailable: the model could not be reached, timed out or limited the rate; not recorded.
+            ModelRefused: its service refuses the key; not recorded.
+            MalformedOutput: it answered outside the schema, now or when it was recorded.
+            InvalidRequest: the file of the request is damaged, or the folder cannot be written; the model was not asked.
+        """
+        try:
+            return await self._recorded.complete(prompt)
+        except MissingAnswer as missing:
+            path = missing.path
+            if not path.exists():  # before the model is paid for an answer that would be lost
+                raise InvalidRequest("folder", missing.reason, "Choose one that can be written.") from missing
+        try:
+            done = await self._model.complete(prompt)
+        except MalformedOutput as error:  # its text unchanged, since the repair shows it
+            self._keep(path, prompt, error, answer=error.output, problem=error.problem)
+            raise
+        self._keep(path, prompt, done, answer=_answer(prompt, done))
+        return done
+
+    def _keep(
+        self, path: Path, prompt: Prompt[T], cost: Completion[T] | MalformedOutput, **answered: object
+    ) -> None:
+        answered |= {"model": self.name, "tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out}
+        write_recording(path, recording_of(prompt).model_copy(update=answered))
+
+
+def _answer(prompt: Prompt[T], done: Completion[T]) -> object:
+    """The answer as the model wrote it, since reading may leave things out; else as it was read."""
+    written = answer_object(done.text)
+    try:
+        if written is not None and prompt.schema.model_validate(written) == done.output:
+            return written
+    except ValidationError:
+        pass  # what the model wrote went through something else before it was read
+    return done.output.model_dump(mode="json")

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.model.options import Embedding
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.requests import GivenScores, MinScores
 from hindsight_integrations.model.text import is_storable
@@ -62,9 +63,6 @@ def checked_tools(given: object) -> tuple[Callable[..., object], ...]:
             raise InvalidRequest("tools", reason, "Pass functions or LangChain tools.")
     return tuple(found)
 
-
-Embedding: TypeAlias = Sequence[float] | Sequence[str] | npt.NDArray[np.floating[Any]] | None
-"""A vector, or texts of which the mean vector is taken; None for the question's own."""
 
 UNIT = 1e-5  # how far from 1 the length of a unit vector in float32 may be
 MAX_EMBEDDED = 64  # texts embedded in place of one question
@@ -155,8 +153,6 @@ def checked_min_scores(given: GivenScores) -> MinScores:
     raise InvalidRequest(f"min_scores.{stage}", f"{shown(value)} is not {expected}", "Choose one there.")
 
 
-Moment: TypeAlias = datetime | str | float | None
-Window: TypeAlias = tuple[datetime | str, datetime | str] | None
 Target: TypeAlias = str | Path | IO[str]
 
 

@@ -45,9 +45,9 @@ from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, 
 from hindsight_integrations.model.requests import TextForm
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.testing.doubles import HashEmbedder
-from hindsight_integrations.verb_options import CALLED, SEARCHED, UNASKED
+from hindsight_integrations.validation.options import PROMPT_DEFAULTS, SEARCH_DEFAULTS, TOOL_DEFAULTS
 
-INTEGRATIONS = {"unasked": UNASKED, "searched": SEARCHED, "called": CALLED}
+INTEGRATIONS = {"unasked": PROMPT_DEFAULTS, "searched": SEARCH_DEFAULTS, "called": TOOL_DEFAULTS}
 PACKAGES = ("hindsight-integrations", "chromadb", "pyserini", "rustworkx", "onnxruntime", "tiktoken", "numpy")
 
 

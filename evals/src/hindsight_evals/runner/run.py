@@ -25,7 +25,7 @@ from hindsight_integrations.engine.assembly import local_embedder
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.ports.token_counter import TokenCounter
-from hindsight_integrations.testing.recording_model import RecordingModel
+from hindsight_integrations.testing.recordings import RecordingModel
 
 CALLS, MEMORIES = "calls", "memories"
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from hindsight_evals.benchmarks.kills.child import preload
 from hindsight_evals.benchmarks.kills.waiting import Item, ReadingModel, retain
 from hindsight_integrations import AsyncHindsight, HindsightConfig
-from hindsight_integrations.cli.work import work
+from hindsight_integrations.cli.app import work
 from hindsight_integrations.config import (
     KeywordBackend,
     ObservationConfig,

@@ -7,16 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from hindsight_evals.benchmarks.locomo.baselines import Baselines, Corpus
 from hindsight_evals.benchmarks.locomo.coverage import Mode, Outcome, System
 from hindsight_evals.benchmarks.locomo.dataset import Conversation, Question
 from hindsight_integrations import Budget, ExtractedFact, Hindsight, HindsightConfig, MemoryBank
+from hindsight_integrations.model.options import RecallOptions
 from hindsight_integrations.model.requests import TextForm
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
-from hindsight_integrations.verb_options import RecallDefaults, with_defaults
 
 BUDGETS = (256, 512, 1024, 2048, 4096)  # tokens
 
@@ -44,7 +43,7 @@ class Setup:
     limit: int | None = None
     budgets: tuple[int, ...] = BUDGETS
     form: TextForm = TextForm.FULL
-    asked_like: RecallDefaults | None = None
+    asked_like: RecallOptions | None = None
 
     @property
     def depth(self) -> int:
@@ -108,15 +107,13 @@ class Asking:
                 sources = (unit.sources for unit in units)
                 yield outcome.scored(question, sources, tokens=sum(unit.tokens for unit in units))
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self) -> RecallOptions:
         like = self.setup.asked_like
-        return {"text": self.setup.form} if like is None else with_defaults({"budget": like.budget}, like)
+        return {"text": self.setup.form} if like is None else like
 
     def _ours(self, question: Question, blank: Outcome) -> Outcome:
         found = self.bank.recall(
             question.text,
-            max_tokens=blank.budget,
-            query_timestamp=self.conversation.asked_at,
-            **self._options(),
+            **(self._options() | {"max_tokens": blank.budget, "query_timestamp": self.conversation.asked_at}),
         )
         return blank.scored(question, (item.unit.sources for item in found.units), tokens=found.tokens)

@@ -20,8 +20,7 @@ from sqlalchemy.pool import NullPool
 from hindsight_integrations import BankNotFound, BankNotOpen, BankReference, InvalidRequest, bank_at
 from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.errors import shown
-from hindsight_integrations.llamaindex.arguments import checked_chat_store
-from hindsight_integrations.llamaindex.placing import without_memories
+from hindsight_integrations.llamaindex.messages import checked_chat_store, without_memories
 from hindsight_integrations.model.turns import CHATS_FILE, CHATS_TABLE
 
 SIMPLE = SimpleChatStore.class_name()
