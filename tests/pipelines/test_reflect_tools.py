@@ -15,11 +15,10 @@ from table import every_row
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.bank.reading import recalled
 from hindsight_integrations.bank.reflect_reads import LimitedReads
-from hindsight_integrations.cara.reflection.agentic.numbering import Numbering
-from hindsight_integrations.cara.reflection.agentic.tool import Bench, ToolProblem, ToolResult
-from hindsight_integrations.cara.reflection.agentic.toolbox import MEMORY_TOOLS, Toolbox
-from hindsight_integrations.cara.reflection.citations import Shown
-from hindsight_integrations.cara.reflection.tools import no_mental_models
+from hindsight_integrations.cara.agentic.tool import Bench, Numbering, ToolProblem, ToolResult
+from hindsight_integrations.cara.agentic.toolbox import MEMORY_TOOLS, Toolbox
+from hindsight_integrations.cara.citations import Shown
+from hindsight_integrations.cara.tools import no_mental_models
 from hindsight_integrations.model.requests import RecallQuery, TagsMatch
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind

@@ -9,9 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.cara.grounds import Ground, completed_grounds
-from hindsight_integrations.cara.reflection.citations import Shown, reference_faults, references
-from hindsight_integrations.cara.reflection.length import shortened
+from hindsight_integrations.cara.answer import shortened
+from hindsight_integrations.cara.citations import (
+    Ground,
+    Shown,
+    completed_grounds,
+    reference_faults,
+    references,
+)
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.results import RecallResult

@@ -7,8 +7,8 @@ from builders import at, make_unit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.cara.reflection.agentic.numbering import Numbering
-from hindsight_integrations.cara.reflection.citations import Shown, references
+from hindsight_integrations.cara.agentic.tool import Numbering
+from hindsight_integrations.cara.citations import Shown, references
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.turns import Role, SourceTurn
 

@@ -11,12 +11,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.bank.reflections import Reflections, ReflectOptions
-from hindsight_integrations.cara.opinions.forming import foreseen, form_opinions
+from hindsight_integrations.cara.opinions.answered import occasion_of
+from hindsight_integrations.cara.opinions.forming import Related, Relations, foreseen, form_opinions
 from hindsight_integrations.cara.opinions.put_forward import PutForward
-from hindsight_integrations.cara.opinions.relating import Related, Relations
-from hindsight_integrations.cara.reflection.opinions import occasion_of
-from hindsight_integrations.cara.reflection.reflecting import noted
-from hindsight_integrations.cara.reflection.underway import Underway, answered, begun, called, thought
+from hindsight_integrations.cara.pipeline import Underway, answered, begun, called, noted, thought
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.opinions import EvidenceStrength
 from hindsight_integrations.model.profile import BankProfile

@@ -2,25 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hindsight_integrations.cara.reflection.agentic.answering import Lookup
-from hindsight_integrations.cara.reflection.agentic.stepping import Progress
-from hindsight_integrations.cara.reflection.citations import Shown
-from hindsight_integrations.cara.reflection.memories import recalled_tiers
-from hindsight_integrations.cara.reflection.opinions import Answered
-from hindsight_integrations.cara.reflection.single import answered_from
-from hindsight_integrations.cara.reflection.tools import ReflectTools
-from hindsight_integrations.cara.reflection.without_model import EXTRACTED, extracted
+from hindsight_integrations.cara.agentic.steps import Lookup, Progress, answered_in_steps
+from hindsight_integrations.cara.answer import answered_at_once, answered_from
+from hindsight_integrations.cara.citations import Shown
+from hindsight_integrations.cara.memories import recalled_tiers
+from hindsight_integrations.cara.opinions.answered import Answered
+from hindsight_integrations.cara.streaming import answered_aloud
+from hindsight_integrations.cara.tools import ReflectTools
+from hindsight_integrations.cara.without_model import EXTRACTED, extracted, without_model
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.record_digest import RecordDigest
-from hindsight_integrations.model.reflections import MemoryTiers
+from hindsight_integrations.model.reflections import MemoryTiers, ReflectEvent, ReflectEventKind, Reflection
 from hindsight_integrations.model.requests import ReflectQuery, Strategy
 from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.ports.language_model import StreamingLanguageModel
+
+
+async def reflect(query: ReflectQuery, tools: ReflectTools) -> Reflection:
+    """Answer a question from memory in the character of a profile, with what the answer stands on.
+
+    Raises:
+        InvalidRequest: a tool of the caller's cannot be used.
+        ModelError: the model failed; nothing was changed.
+    """
+    if tools.model is None:
+        return noted(await without_model(query.recall, tools), query)
+    if query.strategy is Strategy.SINGLE:
+        return noted(await answered_at_once(query, tools.model, tools), query)
+    async with aclosing(answered_in_steps(query, tools.model, tools)) as events:
+        (reflection,) = [event.reflection async for event in events if event.reflection is not None]
+    return noted(reflection, query)
+
+
+def noted(reflection: Reflection, query: ReflectQuery) -> Reflection:
+    """The reflection with a note where opinions were wanted and none may be formed."""
+    if not query.no_opinions:
+        return reflection
+    return replace(reflection, notes=(*reflection.notes, query.no_opinions))
+
+
+async def reflect_events(query: ReflectQuery, tools: ReflectTools) -> AsyncGenerator[ReflectEvent, None]:
+    """The same while it is made: steps, pieces of the answer's text, and last the reflection.
+
+    Raises:
+        InvalidRequest: a tool of the caller's cannot be used.
+        ModelError: the model failed; nothing was changed.
+    """
+    model = tools.model
+    if model is not None and query.strategy is Strategy.AGENTIC:
+        events = answered_in_steps(query, model, tools, streamed=True)
+    elif isinstance(model, StreamingLanguageModel):
+        events = answered_aloud(query, model, tools)
+    else:
+        events = _in_one_piece(query, tools)
+    async with aclosing(events):
+        async for event in events:
+            yield replace(event, reflection=noted(event.reflection, query)) if event.reflection else event
+
+
+async def _in_one_piece(query: ReflectQuery, tools: ReflectTools) -> AsyncGenerator[ReflectEvent, None]:
+    """The events of an answer that nobody writes aloud."""
+    reflection = await reflect(replace(query, no_opinions=""), tools)
+    yield ReflectEvent(ReflectEventKind.TEXT, text=reflection.text)
+    yield ReflectEvent(ReflectEventKind.REFLECTION, reflection=reflection)
 
 
 @dataclass(frozen=True, slots=True)

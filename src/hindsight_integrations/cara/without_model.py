@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hindsight_integrations.cara.reflection.tools import ReflectTools
+from hindsight_integrations.cara.tools import ReflectTools
 from hindsight_integrations.model.reflections import Citation, Reflection
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult

@@ -1,4 +1,4 @@
-"""The tools of a reflection, and what a call of one comes to."""
+"""The tools over memory, and the toolbox that calls them and the caller's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import (
     ROUND_HALF_UP,
     Context,
@@ -17,20 +18,14 @@ from decimal import (
     Overflow,
     localcontext,
 )
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from hindsight_integrations.cara.reflection.agentic.callers_tools import GivenTool, callers_tools
-from hindsight_integrations.cara.reflection.agentic.recalling import RECALL, Network
-from hindsight_integrations.cara.reflection.agentic.showing import (
+from hindsight_integrations.cara.agentic.callers_tools import GivenTool, callers_tools
+from hindsight_integrations.cara.agentic.tool import (
     MOST_LISTED,
     NOTHING,
-    fitting,
-    note_on,
-    shown_units,
-)
-from hindsight_integrations.cara.reflection.agentic.tool import (
     Arguments,
     Bench,
     Dated,
@@ -38,14 +33,41 @@ from hindsight_integrations.cara.reflection.agentic.tool import (
     Tool,
     ToolProblem,
     ToolResult,
+    fitting,
+    note_on,
+    shown_units,
 )
-from hindsight_integrations.cara.reflection.reads import ANY_TIME, RecordWords
+from hindsight_integrations.cara.tools import ANY_TIME, RecordWords
 from hindsight_integrations.errors import InvalidRequest, MemoryDamaged
 from hindsight_integrations.model.aggregates import Aggregation
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType
 from hindsight_integrations.prompts.memories import belief_line, mental_model_line
 from hindsight_integrations.prompts.reflect_step import ANSWER, LookupStep
 from hindsight_integrations.prompts.reflect_tools import record_line, sorts_line, turn_line
+
+Network = Literal["world", "experience", "observation"]
+
+
+class RecallArguments(Dated):
+    """A question, in which networks and of which time."""
+
+    query: str = Field(min_length=1, max_length=2_000)
+    types: list[Network] | None = Field(None, min_length=1)
+
+
+async def recall(given: RecallArguments, bench: Bench) -> ToolResult:
+    """The memories nearest to a question, best first."""
+    types = tuple(map(FactType, given.types)) if given.types else OBSERVED_NETWORKS
+    found = await bench.reads.recall(
+        given.query, types=types, period=given.period, max_tokens=bench.max_tokens
+    )
+    shown = shown_units(found.units, len(found.units), bench)
+    figures = tuple(line for digest in found.records for line in digest.text.splitlines())
+    return replace(shown, lines=figures + shown.lines, note=shown.note if shown.lines or not figures else "")
+
+
+RECALL = MemoryTool("recall", RecallArguments, recall)
+
 
 MOST_TURNS = 20  # of one search
 FEWEST_LETTERS = 2  # a single letter is in nearly every turn

@@ -1,19 +1,96 @@
-"""What a tool of a reflection is: a name, arguments, and a result in lines that a model reads."""
+"""What a tool of a reflection is: its name, its arguments, and numbered result lines that a model reads."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from hindsight_integrations.cara.reflection.agentic.numbering import Numbering
-from hindsight_integrations.cara.reflection.reads import MemoryReads, Period
+from hindsight_integrations.cara.citations import Shown
+from hindsight_integrations.cara.tools import MemoryReads, Period
+from hindsight_integrations.model.mental_models import MentalModel
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.ports.language_model import answer_problem
+from hindsight_integrations.prompts.memories import memory_line
 from hindsight_integrations.prompts.reflect_tools import tool_usage
+
+
+class Numbering:
+    """Numbers what is shown on from what was shown so far; what is shown again keeps its number.
+
+    Args:
+        first: what one recall showed; or all that was, where a conversation goes on.
+    """
+
+    def __init__(self, first: Shown) -> None:
+        self._memories = dict(first.memories)
+        self._models = dict(first.models)
+        self._beliefs = dict(first.beliefs)
+        self._turns = dict(first.turns)
+        self._quoted = dict(first.quoted)
+        self._numbers: dict[object, str] = {
+            **{item.unit.id: number for number, item in (*self._memories.items(), *self._beliefs.items())},
+            **{model.id: number for number, model in self._models.items()},
+            **{(turn.thread, turn.message_id): number for number, turn in self._turns.items()},
+        }
+
+    @property
+    def shown(self) -> Shown:
+        """All that was shown so far."""
+        return Shown(
+            dict(self._memories),
+            dict(self._models),
+            dict(self._beliefs),
+            dict(self._turns),
+            dict(self._quoted),
+        )
+
+    def memory(self, item: RecalledUnit) -> str:
+        """The number of a memory."""
+        if (number := self._numbers.get(item.unit.id)) is None:
+            number = self._number(item.unit.id)
+            self._memories[number] = item
+        return number
+
+    def turn(self, turn: SourceTurn, units: Sequence[RecalledUnit]) -> tuple[str, ...]:
+        """The numbers of the memories made from a turn, whose words are shown; of a turn without any its own."""
+        self.quote(turn.text, units)
+        if units:
+            return tuple(self.memory(item) for item in units)
+        place = (turn.thread, turn.message_id)
+        if (number := self._numbers.get(place)) is None:
+            number = self._number(place)
+            self._turns[number] = turn
+        return (number,)
+
+    def quote(self, text: str, units: Sequence[RecalledUnit]) -> None:
+        """Note that words were shown that these memories were made from: what is taken from them stands on those."""
+        ids = (*self._quoted.get(text, ()), *(item.unit.id for item in units))
+        self._quoted[text] = tuple(dict.fromkeys(ids))
+
+    def model(self, model: MentalModel) -> str:
+        """The number of a mental model."""
+        if (number := self._numbers.get(model.id)) is None:
+            number = self._numbers[model.id] = f"M{len(self._models) + 1}"
+            self._models[number] = model
+        return number
+
+    def belief(self, item: RecalledUnit) -> str:
+        """The number of a belief."""
+        if (number := self._numbers.get(item.unit.id)) is None:
+            number = self._numbers[item.unit.id] = f"B{len(self._beliefs) + 1}"
+            self._beliefs[number] = item
+        return number
+
+    def _number(self, key: object) -> str:
+        number = self._numbers[key] = str(len(self._memories) + len(self._turns) + 1)
+        return number
+
 
 A = TypeVar("A", bound=BaseModel)
 
@@ -158,3 +235,41 @@ def read_arguments(schema: type[A], given: Mapping[str, Any], usage: str) -> A:
         return schema.model_validate({name: each for name, each in given.items() if each is not None})
     except ValidationError as error:
         raise ToolProblem(f"wrong arguments ({answer_problem(error)}). It is called so: {usage}") from error
+
+
+MOST_LISTED = 100  # memories of one complete listing: more is to be asked for in parts
+NOTHING = "Nothing was found."
+
+
+def shown_units(units: Sequence[RecalledUnit], total: int, bench: Bench) -> ToolResult:
+    """Memories as a result, as many as fit.
+
+    Args:
+        units: in the order in which they are shown.
+        total: how many match in all.
+        bench: what they are numbered on, and the tokens.
+    """
+    kept = fitting(units, bench)
+    lines = tuple(memory_line(bench.numbers.memory(item), item) for item in kept)
+    return ToolResult(lines, tuple(item.unit.id for item in kept), note_on(len(kept), total))
+
+
+def fitting(units: Sequence[RecalledUnit], bench: Bench) -> list[RecalledUnit]:
+    """The first of the memories, as many as the tokens of a result hold, at least one."""
+    kept: list[RecalledUnit] = []
+    left = bench.max_tokens
+    for item in units:
+        left -= item.tokens
+        if kept and left < 0:
+            break
+        kept.append(item)
+    return kept
+
+
+def note_on(shown: int, total: int) -> str:
+    """What is to be said of a result that may not be all of it."""
+    if not total:
+        return NOTHING
+    if shown < total:
+        return f"These are the first {shown} of {total}. Narrow the question or the days for the rest."
+    return ""

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hindsight_integrations.cara.grounds import Ground, completed_grounds
-from hindsight_integrations.cara.opinions.drafts import Occasion
+from hindsight_integrations.cara.citations import (
+    Ground,
+    References,
+    Shown,
+    completed_grounds,
+    reference_faults,
+    references,
+)
 from hindsight_integrations.cara.opinions.forming import Formed, form_opinions
-from hindsight_integrations.cara.opinions.put_forward import PutForward, opinion_faults, refused
-from hindsight_integrations.cara.opinions.wording import plain
-from hindsight_integrations.cara.reflection.citations import References, Shown, reference_faults, references
-from hindsight_integrations.cara.reflection.tools import ReflectTools
+from hindsight_integrations.cara.opinions.put_forward import PutForward, opinion_faults, plain, refused
+from hindsight_integrations.cara.opinions.situation import Occasion
+from hindsight_integrations.cara.tools import ReflectTools
 from hindsight_integrations.model.reflections import OpinionChange, Reflection
 from hindsight_integrations.model.requests import ReflectQuery
 from hindsight_integrations.model.units import UnitKind

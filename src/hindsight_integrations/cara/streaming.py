@@ -7,13 +7,12 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from hindsight_integrations.cara.reflection.citations import Shown, references
-from hindsight_integrations.cara.reflection.concluding import Written, concluded
-from hindsight_integrations.cara.reflection.memories import recalled_tiers
-from hindsight_integrations.cara.reflection.opinions import formed_with
-from hindsight_integrations.cara.reflection.single import known
-from hindsight_integrations.cara.reflection.tools import ReflectTools
-from hindsight_integrations.cara.reflection.without_model import nothing_known
+from hindsight_integrations.cara.answer import Written, concluded, known
+from hindsight_integrations.cara.citations import Shown, references
+from hindsight_integrations.cara.memories import recalled_tiers
+from hindsight_integrations.cara.opinions.answered import formed_with
+from hindsight_integrations.cara.tools import ReflectTools
+from hindsight_integrations.cara.without_model import nothing_known
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.model.reflections import ReflectEvent, ReflectEventKind
 from hindsight_integrations.model.requests import ReflectQuery

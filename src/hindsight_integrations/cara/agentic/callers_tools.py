@@ -1,4 +1,4 @@
-"""The caller's own tools: LangChain's, known by their shape alone, or plain functions. Their results are data."""
+"""The caller's own tools: plain functions, or LangChain tools, which are recognised by their shape. Their results are data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError, validate_call
 from typing_extensions import TypeIs
 
-from hindsight_integrations.cara.reflection.agentic.tool import Bench, Tool, ToolProblem, ToolResult
+from hindsight_integrations.cara.agentic.tool import Bench, Tool, ToolProblem, ToolResult
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.ports.language_model import answer_problem
