@@ -5,34 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel
 
 from hindsight_integrations.cara.citations import (
+    CitationIndex,
     References,
-    Shown,
     citations,
     reference_faults,
     references,
 )
-from hindsight_integrations.cara.memories import recalled_tiers
-from hindsight_integrations.cara.opinions.answered import (
-    Answered,
-    formed_with,
-    opinion_problems,
-    read_opinions,
-)
+from hindsight_integrations.cara.opinions.proposed import ProposedOpinion, opinion_problems, read_opinions
 from hindsight_integrations.cara.tools import ReflectTools
 from hindsight_integrations.cara.without_model import nothing_known
 from hindsight_integrations.errors import MalformedOutput, ModelError
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.model.reflections import MemoryTiers, Reflection, ReflectStep
+from hindsight_integrations.model.reflections import MemoryTiers, OpinionChange, Reflection, ReflectStep
 from hindsight_integrations.model.requests import ReflectQuery
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.prompts.answer import Answer, Asked, answer_prompt
 from hindsight_integrations.prompts.answered_opinions import AnsweredOpinion
-from hindsight_integrations.prompts.form_opinions import AnsweredOpinions, form_opinions_prompt
+from hindsight_integrations.prompts.form_opinions import form_opinions_prompt
+from hindsight_integrations.prompts.repairing import Answered as RepairedAnswer
 from hindsight_integrations.prompts.repairing import complete_with_repair
 from hindsight_integrations.prompts.typed_answer import OUTPUT, typed_answer_prompt
 
@@ -102,22 +98,112 @@ class Written:
         self.tokens_in += tokens_in
         self.tokens_out += tokens_out
 
+    def shorten(self, query: ReflectQuery, tools: ReflectTools) -> None:
+        """Cut a text over the reflection's limit, and note that."""
+        self.text, notes = shortened(self.text, query.max_answer_tokens, tools.tokens)
+        self.notes = (*self.notes, *notes)
 
-async def concluded(
-    written: Written,
-    shown: Shown,
-    tiers: MemoryTiers,
-    *,
-    query: ReflectQuery,
-    tools: ReflectTools,
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer whose opinions are not formed yet.
+
+    Attributes:
+        reflection: the answer.
+        opinions: those it proposes, in order: each as it may be kept, or why it is refused.
+    """
+
+    reflection: Reflection
+    opinions: tuple[ProposedOpinion | OpinionChange, ...] = ()
+
+    @property
+    def proposed(self) -> list[ProposedOpinion]:
+        """The opinions that may be kept."""
+        return [each for each in self.opinions if isinstance(each, ProposedOpinion)]
+
+
+async def answer_in_one_call(
+    tiers: MemoryTiers, query: ReflectQuery, model: LanguageModel, tools: ReflectTools
 ) -> Answered:
-    """The reflection that an answer makes, its opinions not formed yet: that comes last, so that of one that fails nothing is kept.
+    """Answer a question from what recall found: one call gives the text, its typed form and the opinions it proposes.
 
-    Its typed form and its opinions take a call each.
+    An unsound answer is asked for again; what is sound of the last one is kept.
 
     Args:
-        written: the answer.
-        shown: what its writer was shown.
+        tiers: what was recalled; with nothing in it the answer says so.
+        query: the question.
+        model: who answers.
+        tools: of the reflection.
+
+    Raises:
+        MalformedOutput: nothing the model wrote can be read as an answer, repairs included.
+        ModelUnavailable: it could not be reached.
+    """
+    if not tiers_hold_anything(tiers):
+        return Answered(nothing_known(tiers.recalled))
+    index = CitationIndex.of(tiers)
+    prompt = answer_prompt(
+        Asked(query.recall.text, query.recall.query_timestamp, query.context),
+        tiers,
+        tools.profile,
+        await tools.directives(query.recall),
+        max_answer_tokens=query.max_answer_tokens,
+        output=query.response_schema,
+    )
+    done = await complete_with_repair(
+        model, prompt, check=lambda answer: "; ".join(_answer_problems(answer, index, query, tools))
+    )
+    if (answer := done.last) is None:
+        raise unreadable(model, done)
+    written = Written(answer.text, answer.based_on, answer.sufficient)
+    written.count(done.tries, done.tokens_in, done.tokens_out)
+    written.shorten(query, tools)
+    structured = getattr(answer, OUTPUT, None)
+    return await _answered(written, structured, answer.opinions, index, tiers, query=query, tools=tools)
+
+
+def tiers_hold_anything(tiers: MemoryTiers) -> bool:
+    """Whether there is anything to answer from."""
+    tiered = tiers.observations or tiers.facts or tiers.mental_models or tiers.beliefs
+    return bool(tiered or tiers.recalled.records)
+
+
+def unreadable(model: LanguageModel, done: RepairedAnswer[Any]) -> MalformedOutput:
+    """The error of a prompt that no try of the model answered."""
+    return MalformedOutput(model.name, "", done.problem, tokens_in=done.tokens_in, tokens_out=done.tokens_out)
+
+
+def _answer_problems(
+    answer: Answer, index: CitationIndex, query: ReflectQuery, tools: ReflectTools
+) -> Iterator[str]:
+    """What is wrong with an answer, in words for the model."""
+    found = references(answer.based_on, index)
+    yield from reference_faults(found, index)
+    if answer.sufficient and found.none and (index.memories or index.models):
+        yield "it names no memory it stands on; name them in based_on, or set sufficient to false"
+    (size,) = tools.tokens.count([answer.text])
+    if size > query.max_answer_tokens:
+        yield f"its text has {size} tokens, and at most {query.max_answer_tokens} are allowed; say it shorter"
+    if query.form_opinions:
+        yield from _opinion_problems(answer.opinions, index, query, tools)
+
+
+def _opinion_problems(
+    opinions: Sequence[AnsweredOpinion], index: CitationIndex, query: ReflectQuery, tools: ReflectTools
+) -> Iterator[str]:
+    for number, opinion in enumerate(opinions, 1):
+        for fault in opinion_problems(opinion, index, query, tools.languages):
+            yield f"opinion {number}: {fault}"
+
+
+async def conclude(
+    written: Written, index: CitationIndex, tiers: MemoryTiers, *, query: ReflectQuery, tools: ReflectTools
+) -> Answered:
+    """The answer that a written text makes; its typed form and its opinions take a call each.
+
+    Args:
+        written: the text.
+        index: what its writer was shown.
         tiers: what plain recall found.
         query: the question.
         tools: of the reflection.
@@ -126,11 +212,24 @@ async def concluded(
         MalformedOutput: the model cannot put the answer into the caller's schema.
         ModelError: it failed at that.
     """
-    found = references(written.based_on, shown)
-    text, notes = shortened(written.text, query.max_answer_tokens, tools.tokens)
-    written.text, written.notes = text, (*written.notes, *notes)
-    structured = await _typed(written, _cited(found, shown), query, tools.model)
-    candidates = await _candidates(written, found, shown, query=query, tools=tools)
+    written.shorten(query, tools)
+    cited = _cited(references(written.based_on, index), index)
+    structured = await _typed(written, cited, query, tools.model)
+    opinions = await _proposed(written, cited, index, query=query, tools=tools)
+    return await _answered(written, structured, opinions, index, tiers, query=query, tools=tools)
+
+
+async def _answered(
+    written: Written,
+    structured: BaseModel | None,
+    opinions: Sequence[AnsweredOpinion],
+    index: CitationIndex,
+    tiers: MemoryTiers,
+    *,
+    query: ReflectQuery,
+    tools: ReflectTools,
+) -> Answered:
+    found, records = references(written.based_on, index), tiers.recalled.records
     reflection = Reflection(
         text=written.text,
         units=found.units,
@@ -138,22 +237,21 @@ async def concluded(
         recalled=tiers.recalled,
         based_on=await citations(found, tools),
         structured=structured,
-        sufficient=written.sufficient
-        and not (found.none and not tiers.recalled.records and not written.grounded),
+        sufficient=written.sufficient and not (found.none and not records and not written.grounded),
         steps=tuple(written.steps),
-        mental_models=tuple(each.id for each in shown.models.values()),
+        mental_models=tuple(each.id for each in index.models.values()),
         calls=written.calls,
         tokens_in=written.tokens_in,
         tokens_out=written.tokens_out,
         notes=written.notes,
     )
-    return Answered(reflection, read_opinions(candidates, shown, query, tools))
+    return Answered(reflection, read_opinions(opinions, index, query, tools))
 
 
-def _cited(found: References, shown: Shown) -> list[tuple[str, RecalledUnit]]:
+def _cited(found: References, index: CitationIndex) -> list[tuple[str, RecalledUnit]]:
     """The memories an answer stands on, by the number under which they were shown."""
     ids = {item.unit.id for item in found.units}
-    return [(number, item) for number, item in shown.memories.items() if item.unit.id in ids]
+    return [(number, item) for number, item in index.memories.items() if item.unit.id in ids]
 
 
 async def _typed(
@@ -169,33 +267,31 @@ async def _typed(
     done = await complete_with_repair(model, prompt)
     written.count(done.tries, done.tokens_in, done.tokens_out)
     if done.output is None:
-        raise MalformedOutput(
-            model.name, "", done.problem, tokens_in=done.tokens_in, tokens_out=done.tokens_out
-        )
+        raise unreadable(model, done)
     return done.output
 
 
-async def _candidates(
-    written: Written, found: References, shown: Shown, *, query: ReflectQuery, tools: ReflectTools
+async def _proposed(
+    written: Written,
+    cited: Sequence[tuple[str, RecalledUnit]],
+    index: CitationIndex,
+    *,
+    query: ReflectQuery,
+    tools: ReflectTools,
 ) -> Sequence[AnsweredOpinion]:
     """The opinions that a call of its own finds in an answer; none where none may be formed, or it stands on nothing.
 
     The answer is whole by now: where the model fails at this, a note says so, and no opinion is formed.
     """
-    memories = _cited(found, shown)
-    if tools.model is None or tools.opinions is None or not query.form_opinions or not memories:
+    if tools.model is None or tools.opinions is None or not query.form_opinions or not cited:
         return ()
-
-    def problems(answer: AnsweredOpinions) -> str:
-        return "; ".join(
-            f"opinion {number}: {fault}"
-            for number, opinion in enumerate(answer.opinions, 1)
-            for fault in opinion_problems(opinion, shown, query, tools.languages)
-        )
-
-    prompt = form_opinions_prompt(query.recall.text, written.text, memories)
+    prompt = form_opinions_prompt(query.recall.text, written.text, cited)
     try:
-        done = await complete_with_repair(tools.model, prompt, check=problems)
+        done = await complete_with_repair(
+            tools.model,
+            prompt,
+            check=lambda answer: "; ".join(_opinion_problems(answer.opinions, index, query, tools)),
+        )
     except ModelError as error:
         written.notes = (*written.notes, f"no opinions were looked for: {type(error).__name__}")
         return ()
@@ -204,113 +300,3 @@ async def _candidates(
         written.notes = (*written.notes, "no opinions were formed: what the model wrote cannot be read")
         return ()
     return done.last.opinions
-
-
-async def answered_at_once(query: ReflectQuery, model: LanguageModel, tools: ReflectTools) -> Reflection:
-    """Answer a question from what one recall finds, in tiers, and form the opinions the answer puts forward.
-
-    An answer that is unsound is asked for again; what is sound of the last one is kept.
-
-    Raises:
-        MalformedOutput: nothing the model wrote can be read as an answer, repairs included.
-        ModelUnavailable: it could not be reached.
-    """
-    revision = await tools.revision()
-    tiers = await recalled_tiers(query.recall, tools)
-    answered = await answered_from(tiers, query, model, tools)
-    if answered.reflection.extractive:
-        return answered.reflection
-    return await formed_with(answered, query, tools, revision=revision)
-
-
-async def answered_from(
-    tiers: MemoryTiers, query: ReflectQuery, model: LanguageModel, tools: ReflectTools
-) -> Answered:
-    """The answer to a question from what recall found, by one call; its opinions are not formed yet.
-
-    Args:
-        tiers: what was recalled; with nothing in it the answer says so.
-        query: the question.
-        model: who answers.
-        tools: of the reflection.
-
-    Raises:
-        MalformedOutput: nothing the model wrote can be read as an answer, repairs included.
-        ModelUnavailable: it could not be reached.
-    """
-    if not known(tiers):
-        return Answered(nothing_known(tiers.recalled))
-    check = AnswerCheck(query, Shown.of(tiers), tools)
-    asked = Asked(query.recall.text, query.recall.query_timestamp, query.context)
-    prompt = answer_prompt(
-        asked,
-        tiers,
-        tools.profile,
-        await tools.directives(query.recall),
-        max_answer_tokens=query.max_answer_tokens,
-        output=query.response_schema,
-    )
-    done = await complete_with_repair(model, prompt, check=check.problems)
-    if done.last is None:
-        raise MalformedOutput(
-            model.name, "", done.problem, tokens_in=done.tokens_in, tokens_out=done.tokens_out
-        )
-    answer, found = done.last, check.cited(done.last)
-    text, notes = shortened(answer.text, query.max_answer_tokens, tools.tokens)
-    reflection = Reflection(
-        text=text,
-        units=found.units,
-        extractive=False,
-        recalled=tiers.recalled,
-        based_on=await citations(found, tools),
-        structured=getattr(answer, OUTPUT, None),
-        sufficient=answer.sufficient and not (found.none and not tiers.recalled.records),
-        mental_models=tuple(each.id for each in tiers.mental_models),
-        calls=done.tries,
-        tokens_in=done.tokens_in,
-        tokens_out=done.tokens_out,
-        notes=notes,
-    )
-    return Answered(reflection, read_opinions(answer.opinions, check.shown, query, tools))
-
-
-def known(tiers: MemoryTiers) -> bool:
-    """Whether there is anything to answer from."""
-    tiered = tiers.observations or tiers.facts or tiers.mental_models or tiers.beliefs
-    return bool(tiered or tiers.recalled.records)
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerCheck:
-    """Checks the answers to one question.
-
-    Attributes:
-        query: the question.
-        shown: what the model was shown.
-        tools: of the reflection.
-    """
-
-    query: ReflectQuery
-    shown: Shown
-    tools: ReflectTools
-
-    def problems(self, answer: Answer) -> str:
-        """What is wrong with an answer, in words for the model; "" if nothing is."""
-        return "; ".join(self._problems(answer))
-
-    def cited(self, answer: Answer) -> References:
-        """What an answer stands on."""
-        return references(answer.based_on, self.shown)
-
-    def _problems(self, answer: Answer) -> Iterator[str]:
-        found = self.cited(answer)
-        yield from reference_faults(found, self.shown)
-        if answer.sufficient and found.none and (self.shown.memories or self.shown.models):
-            yield "it names no memory it stands on; name them in based_on, or set sufficient to false"
-        (size,) = self.tools.tokens.count([answer.text])
-        if size > self.query.max_answer_tokens:
-            yield f"its text has {size} tokens, and at most {self.query.max_answer_tokens} are allowed; say it shorter"
-        if self.query.form_opinions:
-            for number, opinion in enumerate(answer.opinions, 1):
-                for fault in opinion_problems(opinion, self.shown, self.query, self.tools.languages):
-                    yield f"opinion {number}: {fault}"

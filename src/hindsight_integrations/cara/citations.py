@@ -85,7 +85,7 @@ _SEVERAL = re.compile(r"[,;]")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class CitationIndex:
     """What whoever answers was shown, by the numbers under which it was.
 
     Attributes:
@@ -103,7 +103,7 @@ class Shown:
     quoted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tiers: MemoryTiers) -> Shown:
+    def of(cls, tiers: MemoryTiers) -> CitationIndex:
         """What a prompt shows of these tiers."""
         return cls(citable(tiers), modelled(tiers), believed(tiers))
 
@@ -132,7 +132,7 @@ class References:
         return not (self.units or self.models or self.turns)
 
 
-def references(given: Iterable[str], shown: Shown) -> References:
+def references(given: Iterable[str], shown: CitationIndex) -> References:
     """What references name: "3", "[3]", "M1", or the full id of a memory or mental model."""
     by_id = {item.unit.id: item for item in shown.memories.values()}
     models_by_id = {model.id: model for model in shown.models.values()}
@@ -163,7 +163,7 @@ def references(given: Iterable[str], shown: Shown) -> References:
     )
 
 
-def reference_faults(found: References, shown: Shown) -> Iterator[str]:
+def reference_faults(found: References, shown: CitationIndex) -> Iterator[str]:
     """What is wrong with references, in words for the model."""
     if found.unknown:
         named = ", ".join(each[:40] for each in found.unknown[:5])
@@ -179,7 +179,7 @@ def _single(given: Iterable[str]) -> Iterator[str]:
                 yield plain
 
 
-def _range(shown: Shown) -> str:
+def _range(shown: CitationIndex) -> str:
     parts = [f"{first} to {last}" for first, last in (_ends(shown.memories), _ends(shown.models)) if first]
     return "memories " + " and ".join(parts) if parts else "no memories"
 

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from contextlib import aclosing
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import TypeAlias
 
-from hindsight_integrations.cara.agentic.tool import Bench, Numbering, ToolProblem
+from hindsight_integrations.cara.agentic.tool import Numbering, ToolContext, ToolProblem
 from hindsight_integrations.cara.agentic.toolbox import Toolbox, call_key
-from hindsight_integrations.cara.answer import Written, concluded
-from hindsight_integrations.cara.citations import Shown, reference_faults, references
-from hindsight_integrations.cara.memories import recalled_tiers
-from hindsight_integrations.cara.opinions.answered import Answered, formed_with
-from hindsight_integrations.cara.streaming import Streamed, as_written, streamed_text
+from hindsight_integrations.cara.answer import Answered, Written, conclude, unreadable
+from hindsight_integrations.cara.citations import CitationIndex, reference_faults, references
 from hindsight_integrations.cara.tools import ReflectTools
-from hindsight_integrations.errors import InvalidRequest, MalformedOutput
-from hindsight_integrations.model.reflections import MemoryTiers, ReflectEvent, ReflectEventKind, ReflectStep
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.reflections import MemoryTiers, ReflectStep
 from hindsight_integrations.model.requests import Budget, ReflectQuery
-from hindsight_integrations.ports.language_model import LanguageModel, PromptMessage, StreamingLanguageModel
-from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.language_model import LanguageModel, PromptMessage
 from hindsight_integrations.prompts.answer import Asked
 from hindsight_integrations.prompts.reflect_step import (
     ANSWER,
@@ -33,7 +27,6 @@ from hindsight_integrations.prompts.reflect_step import (
     reflect_step_prompt,
     result_said,
     step_said,
-    streamed_last_step_prompt,
     with_calls_left,
 )
 from hindsight_integrations.prompts.repairing import Answered as RepairedAnswer
@@ -43,9 +36,8 @@ MOST_STEPS: Mapping[Budget, int] = {Budget.LOW: 5, Budget.MID: 10, Budget.HIGH: 
 """Tools that may be called (reference, "Configuration Defaults": at most 10)."""
 
 WRONG_CALLS = 2  # in a row, after which the model has to answer
+RESULT_SHARE = 0.5  # of the budget of memories, that one result may take
 CONTEXT_SHARE = 4  # results may cost together so many times what the memories of one recall may
-
-AnswerProblem: TypeAlias = Callable[[FinalAnswer], str]
 
 REPEATED = "this very call was made before, its result stands above."
 STEPS_TAKEN = "All steps are taken."
@@ -67,6 +59,7 @@ class Progress:
         answer: once the model gave it; None until then, and where it is to be written yet.
         why: why the model has to answer, in words for it; empty while it need not.
         step: the call of a tool that it asked for and that is to be made; None if there is none.
+        done: whether the answer comes next.
         spent: tokens that results cost so far.
     """
 
@@ -78,6 +71,7 @@ class Progress:
     answer: FinalAnswer | None = None
     why: str = ""
     step: LookupStep | None = None
+    done: bool = False
     spent: int = 0
 
     @property
@@ -91,6 +85,10 @@ class Progress:
             call_key(each.tool, each.arguments) == call_key(step.tool, step.given) for each in self.steps
         )
 
+    def copy(self) -> Progress:
+        """A copy whose conversation can grow on its own."""
+        return replace(self, messages=[*self.messages], steps=[*self.steps])
+
     def count(self, answered: RepairedAnswer[LookupStep] | RepairedAnswer[FinalAnswer]) -> None:
         """Add what a prompt and its repairs cost."""
         self.calls += answered.tries
@@ -98,186 +96,16 @@ class Progress:
         self.tokens_out += answered.tokens_out
 
 
-class Stepping:
-    """Calls of tools, one after the other, as a model asks for them.
+class AgenticLoop:
+    """The steps of one agentic reflection: the model asks for a tool, the tool is called, until the model answers or has to.
 
-    Args:
-        model: who steps.
-        toolbox: what it may call.
-        bench: what the tools work with.
-        tokens: counts what results cost.
-        most_steps: tools that may be called.
-        problem: what is wrong with an answer, in words for the model; "" if nothing is.
-        streamed: the answer is written afterwards, not in the step that ends.
-    """
-
-    def __init__(
-        self,
-        model: LanguageModel,
-        toolbox: Toolbox,
-        bench: Bench,
-        *,
-        tokens: TokenCounter,
-        most_steps: int,
-        problem: AnswerProblem,
-        streamed: bool = False,
-    ) -> None:
-        self._model = model
-        self._toolbox = toolbox
-        self._bench = bench
-        self._tokens = tokens
-        self._most_steps = most_steps
-        self._answer_problem = problem
-        self._streamed = streamed
-        self._room = CONTEXT_SHARE * bench.max_tokens
-
-    async def take(self, progress: Progress) -> AsyncGenerator[ReflectStep, None]:
-        """The steps as they are taken; at the end `progress` has the answer, or why it is to be written now.
-
-        Raises:
-            ModelError: the model failed.
-        """
-        while not progress.why:
-            await self.think(progress)
-            if progress.step is None:
-                return
-            yield await self.call(progress.step, progress)
-
-    async def think(self, progress: Progress) -> None:
-        """Ask the model for the next step: then `progress` has a call to be made, or the answer, or why it is to be written now.
-
-        Raises:
-            ModelError: the model failed.
-        """
-        prompt = reflect_step_prompt(progress.messages, streamed=self._streamed)
-        done = await complete_with_repair(self._model, prompt, check=self._problem)
-        progress.count(done)
-        step = done.output or done.last
-        if step is None:
-            progress.why = NO_STEP
-        elif step.tool == ANSWER and isinstance(step, ReflectStepAnswer):
-            progress.answer = step.answer
-        else:
-            progress.messages.append(step_said(step))
-            progress.step = None if step.tool == ANSWER else step
-
-    async def call(self, step: LookupStep, progress: Progress) -> ReflectStep:
-        """Call the tool of a step, and add what came of it to the conversation."""
-        taken, told = await self._taken(step, progress)
-        progress.step = None
-        progress.steps.append(taken)
-        progress.why = progress.why or self._why(progress)
-        left = self._most_steps - len(progress.steps)
-        progress.messages.append(told if progress.why else with_calls_left(told, left))
-        return taken
-
-    def _problem(self, step: LookupStep) -> str:
-        """What is wrong with a step that is to be written anew; a wrong call is none, its tool says so."""
-        if step.tool != ANSWER or not isinstance(step, ReflectStepAnswer):
-            return ""
-        if step.answer is None:
-            return f"`tool` is {ANSWER!r}, and `answer` is missing: write the answer there"
-        return self._answer_problem(step.answer)
-
-    async def _taken(self, step: LookupStep, progress: Progress) -> tuple[ReflectStep, PromptMessage]:
-        """Call the tool; what came of it, and how the model is told."""
-        try:
-            if progress.made(step):
-                progress.why = f"{step.tool}: {REPEATED}"
-                raise ToolProblem(REPEATED)
-            result = await self._toolbox.called(step, self._bench)
-        except ToolProblem as problem:
-            taken = ReflectStep(step.tool, step.given, step.thought, problem=str(problem))
-            return taken, problem_said(step.tool, str(problem))
-        taken = ReflectStep(step.tool, step.given, step.thought, found=result.found)
-        message = result_said(step.tool, result.lines, result.note)
-        progress.spent += self._tokens.count([message.text])[0]
-        return taken, message
-
-    def _why(self, progress: Progress) -> str:
-        """Why the model has to answer now; empty if it need not."""
-        if len(progress.steps) >= self._most_steps:
-            return STEPS_TAKEN
-        if progress.wrong >= WRONG_CALLS:
-            return TOO_MANY_WRONG
-        return CONTEXT_FULL if progress.spent >= self._room else ""
-
-
-async def last_answer(model: LanguageModel, progress: Progress, problem: AnswerProblem) -> FinalAnswer:
-    """The answer of a model that has to answer: no tool is offered any more.
-
-    Raises:
-        MalformedOutput: it gave none, even when asked again.
-        ModelError: as the model's own.
-    """
-    prompt = last_step_prompt(progress.messages, progress.why)
-    done = await complete_with_repair(model, prompt, check=problem)
-    progress.count(done)
-    answer = done.output or done.last
-    if answer is None:
-        raise MalformedOutput(
-            model.name, "", done.problem, tokens_in=done.tokens_in, tokens_out=done.tokens_out
-        )
-    return answer
-
-
-RESULT_SHARE = 0.5  # of the budget of memories, that one result may take
-
-
-async def answered_in_steps(
-    query: ReflectQuery, model: LanguageModel, tools: ReflectTools, *, streamed: bool = False
-) -> AsyncGenerator[ReflectEvent, None]:
-    """Answer a question in steps, from what plain recall and then tools find.
+    All that changes from step to step is in `Progress` and `index`, so that the loop can be left after each and continued.
 
     Args:
         query: the question.
         model: who steps and answers.
         tools: of the reflection.
-        streamed: the answer's text comes in events, too; as it is written, where the model can do that.
-
-    Yields:
-        an event a step, the pieces of the text, and last the reflection.
-
-    Raises:
-        InvalidRequest: a tool of the caller's cannot be used.
-        MalformedOutput: the model gave no answer, or none in the caller's schema.
-        ModelError: it failed.
-    """
-    aloud = model if streamed and isinstance(model, StreamingLanguageModel) else None
-    revision = await tools.revision()
-    tiers = await recalled_tiers(query.recall, tools)
-    lookup = Lookup(query, model, tools, shown=Shown.of(tiers), streamed=aloud is not None)
-    progress = await lookup.begun(tiers)
-    async with aclosing(lookup.stepping.take(progress)) as steps:
-        async for step in steps:
-            yield ReflectEvent(ReflectEventKind.STEP, step=step)
-    if aloud is None:
-        answered = await lookup.answered(progress, tiers)
-    else:
-        spoken = Streamed()
-        prompt = streamed_last_step_prompt(
-            progress.messages, progress.why, max_answer_tokens=query.max_answer_tokens
-        )
-        async with aclosing(streamed_text(aloud, prompt, query, tools, into=spoken)) as events:
-            async for event in events:
-                yield event
-        answered = await lookup.concluded(as_written(spoken, lookup.shown), progress, tiers)
-    reflection = await formed_with(answered, query, tools, revision=revision)
-    if streamed and aloud is None:
-        yield ReflectEvent(ReflectEventKind.TEXT, text=reflection.text)
-    yield ReflectEvent(ReflectEventKind.REFLECTION, reflection=reflection)
-
-
-class Lookup:
-    """An answer looked for step by step: what its steps work with, and the answer at their end.
-
-    All that changes meanwhile is in `Progress` and in `shown`, so that it can be left after each step and gone on with.
-
-    Args:
-        query: the question.
-        model: who steps and answers.
-        tools: of the reflection.
-        shown: what the model was shown so far.
+        index: what the model was shown so far.
         streamed: the answer is written afterwards, not in the step that ends.
 
     Raises:
@@ -290,32 +118,24 @@ class Lookup:
         model: LanguageModel,
         tools: ReflectTools,
         *,
-        shown: Shown,
+        index: CitationIndex,
         streamed: bool = False,
     ) -> None:
         if tools.reads is None:
             raise InvalidRequest("strategy", "agentic reads a bank, and there is none here", 'Pass "single".')
         most = max(1, round(query.recall.max_tokens * RESULT_SHARE))
-        self._bench = Bench(tools.reads(query.recall), Numbering(shown), most)
+        self._context = ToolContext(tools.reads(query.recall), Numbering(index), most)
         self._query, self._model, self._tools = query, model, tools
         self._toolbox = Toolbox(query.tools)
-        self._check = _Check(self._bench, query, tools)
-        self.stepping = Stepping(
-            model,
-            self._toolbox,
-            self._bench,
-            tokens=tools.tokens,
-            most_steps=MOST_STEPS[query.recall.budget],
-            problem=self._check,
-            streamed=streamed,
-        )
+        self._most_steps = MOST_STEPS[query.recall.budget]
+        self._streamed = streamed
 
     @property
-    def shown(self) -> Shown:
+    def index(self) -> CitationIndex:
         """All that the model was shown so far."""
-        return self._bench.numbers.shown
+        return self._context.numbers.shown
 
-    async def begun(self, tiers: MemoryTiers) -> Progress:
+    async def begin(self, tiers: MemoryTiers) -> Progress:
         """The conversation as it begins: with what plain recall found.
 
         Args:
@@ -324,12 +144,46 @@ class Lookup:
         query = self._query
         asked = Asked(query.recall.text, query.recall.query_timestamp, query.context)
         directives = await self._tools.directives(query.recall)
-        calls = MOST_STEPS[query.recall.budget]
         usages, profile = self._toolbox.usages, self._tools.profile
-        return Progress(first_messages(usages, profile, directives, asked, tiers, calls=calls))
+        return Progress(first_messages(usages, profile, directives, asked, tiers, calls=self._most_steps))
 
-    async def answered(self, progress: Progress, tiers: MemoryTiers) -> Answered:
-        """The answer that the steps led to, or that the model has to give now; its opinions are not formed yet.
+    async def think(self, progress: Progress) -> Progress:
+        """Ask the model for the next step: a call of a tool, or the answer.
+
+        Raises:
+            ModelError: the model failed.
+        """
+        progress = progress.copy()
+        prompt = reflect_step_prompt(progress.messages, streamed=self._streamed)
+        done = await complete_with_repair(self._model, prompt, check=self._step_problem)
+        progress.count(done)
+        step = done.output or done.last
+        progress.done = step is None or step.tool == ANSWER
+        if step is None:
+            progress.why = NO_STEP
+        elif step.tool == ANSWER and isinstance(step, ReflectStepAnswer):
+            progress.answer = step.answer
+        else:
+            progress.messages.append(step_said(step))
+            progress.step = None if progress.done else step
+        return progress
+
+    async def call_tool(self, progress: Progress) -> Progress:
+        """Call the tool of the last step, if it asked for one, and add what came of it to the conversation."""
+        if (step := progress.step) is None:
+            return progress
+        progress = progress.copy()
+        taken, told = await self._call(step, progress)
+        progress.step = None
+        progress.steps.append(taken)
+        progress.why = progress.why or self._why(progress)
+        progress.done = bool(progress.why)
+        left = self._most_steps - len(progress.steps)
+        progress.messages.append(told if progress.done else with_calls_left(told, left))
+        return progress
+
+    async def answer(self, progress: Progress, tiers: MemoryTiers) -> Answered:
+        """The answer that the steps led to, or that the model has to give now, without tools.
 
         Args:
             progress: the steps taken.
@@ -339,10 +193,16 @@ class Lookup:
             MalformedOutput: the model gave no answer, or none in the caller's schema.
             ModelError: it failed.
         """
-        answer = progress.answer or await last_answer(self._model, progress, self._check)
-        return await self.concluded(Written(answer.text, answer.based_on, answer.sufficient), progress, tiers)
+        progress, answer = progress.copy(), progress.answer
+        if answer is None:
+            prompt = last_step_prompt(progress.messages, progress.why)
+            done = await complete_with_repair(self._model, prompt, check=self._answer_problem)
+            progress.count(done)
+            if (answer := done.output or done.last) is None:
+                raise unreadable(self._model, done)
+        return await self.conclude(Written(answer.text, answer.based_on, answer.sufficient), progress, tiers)
 
-    async def concluded(self, written: Written, progress: Progress, tiers: MemoryTiers) -> Answered:
+    async def conclude(self, written: Written, progress: Progress, tiers: MemoryTiers) -> Answered:
         """What a written answer makes, with the steps on the way to it.
 
         Args:
@@ -358,23 +218,45 @@ class Lookup:
         written.steps = progress.steps
         written.grounded = any(step.tool in callers and not step.problem for step in progress.steps)
         written.count(progress.calls, progress.tokens_in, progress.tokens_out)
-        return await concluded(written, self.shown, tiers, query=self._query, tools=self._tools)
+        return await conclude(written, self.index, tiers, query=self._query, tools=self._tools)
 
+    async def _call(self, step: LookupStep, progress: Progress) -> tuple[ReflectStep, PromptMessage]:
+        """Call the tool; what came of it, and how the model is told."""
+        try:
+            if progress.made(step):
+                progress.why = f"{step.tool}: {REPEATED}"
+                raise ToolProblem(REPEATED)
+            result = await self._toolbox.called(step, self._context)
+        except ToolProblem as problem:
+            taken = ReflectStep(step.tool, step.given, step.thought, problem=str(problem))
+            return taken, problem_said(step.tool, str(problem))
+        taken = ReflectStep(step.tool, step.given, step.thought, found=result.found)
+        message = result_said(step.tool, result.lines, result.note)
+        progress.spent += self._tools.tokens.count([message.text])[0]
+        return taken, message
 
-class _Check:
-    """What is wrong with an answer, in words for the model; "" if nothing is."""
+    def _why(self, progress: Progress) -> str:
+        """Why the model has to answer now; empty if it need not."""
+        if len(progress.steps) >= self._most_steps:
+            return STEPS_TAKEN
+        if progress.wrong >= WRONG_CALLS:
+            return TOO_MANY_WRONG
+        return CONTEXT_FULL if progress.spent >= CONTEXT_SHARE * self._context.max_tokens else ""
 
-    def __init__(self, bench: Bench, query: ReflectQuery, tools: ReflectTools) -> None:
-        self._bench = bench
-        self._query = query
-        self._tools = tools
+    def _step_problem(self, step: LookupStep) -> str:
+        """What makes the model write a step again; a wrong call does not, since its tool says what is wrong."""
+        if step.tool != ANSWER or not isinstance(step, ReflectStepAnswer):
+            return ""
+        if step.answer is None:
+            return f"`tool` is {ANSWER!r}, and `answer` is missing: write the answer there"
+        return self._answer_problem(step.answer)
 
-    def __call__(self, answer: FinalAnswer) -> str:
-        return "; ".join(self._problems(answer))
+    def _answer_problem(self, answer: FinalAnswer) -> str:
+        return "; ".join(self._answer_problems(answer))
 
-    def _problems(self, answer: FinalAnswer) -> Iterator[str]:
-        shown = self._bench.numbers.shown
-        yield from reference_faults(references(answer.based_on, shown), shown)
+    def _answer_problems(self, answer: FinalAnswer) -> Iterator[str]:
+        index = self.index
+        yield from reference_faults(references(answer.based_on, index), index)
         (size,) = self._tools.tokens.count([answer.text])
         if size > self._query.max_answer_tokens:
             yield f"its text has {size} tokens, over {self._query.max_answer_tokens}; say it shorter"

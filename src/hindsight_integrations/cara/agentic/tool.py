@@ -10,7 +10,7 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from hindsight_integrations.cara.citations import Shown
+from hindsight_integrations.cara.citations import CitationIndex
 from hindsight_integrations.cara.tools import MemoryReads, Period
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.recalled import RecalledUnit
@@ -27,7 +27,7 @@ class Numbering:
         first: what one recall showed; or all that was, where a conversation goes on.
     """
 
-    def __init__(self, first: Shown) -> None:
+    def __init__(self, first: CitationIndex) -> None:
         self._memories = dict(first.memories)
         self._models = dict(first.models)
         self._beliefs = dict(first.beliefs)
@@ -40,9 +40,9 @@ class Numbering:
         }
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> CitationIndex:
         """All that was shown so far."""
-        return Shown(
+        return CitationIndex(
             dict(self._memories),
             dict(self._models),
             dict(self._beliefs),
@@ -115,7 +115,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class ToolContext:
     """What the tools of one reflection work with.
 
     Attributes:
@@ -142,7 +142,7 @@ class Tool(Protocol):
         """How it is called and what it gives, as a model is told."""
         ...
 
-    async def call(self, arguments: Mapping[str, Any], bench: Bench) -> ToolResult:
+    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         """Use it.
 
         Raises:
@@ -164,16 +164,16 @@ class MemoryTool(Generic[A]):
 
     name: str
     arguments: type[A]
-    use: Callable[[A, Bench], Awaitable[ToolResult]]
+    use: Callable[[A, ToolContext], Awaitable[ToolResult]]
 
     @property
     def usage(self) -> str:
         """How it is called and what it gives."""
         return tool_usage(self.name)
 
-    async def call(self, arguments: Mapping[str, Any], bench: Bench) -> ToolResult:
+    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         """Use it; see `Tool.call`."""
-        return await self.use(read_arguments(self.arguments, arguments, self.usage), bench)
+        return await self.use(read_arguments(self.arguments, arguments, self.usage), context)
 
 
 class Arguments(BaseModel):
@@ -241,23 +241,23 @@ MOST_LISTED = 100  # memories of one complete listing: more is to be asked for i
 NOTHING = "Nothing was found."
 
 
-def shown_units(units: Sequence[RecalledUnit], total: int, bench: Bench) -> ToolResult:
+def shown_units(units: Sequence[RecalledUnit], total: int, context: ToolContext) -> ToolResult:
     """Memories as a result, as many as fit.
 
     Args:
         units: in the order in which they are shown.
         total: how many match in all.
-        bench: what they are numbered on, and the tokens.
+        context: what they are numbered on, and the tokens.
     """
-    kept = fitting(units, bench)
-    lines = tuple(memory_line(bench.numbers.memory(item), item) for item in kept)
+    kept = fitting(units, context)
+    lines = tuple(memory_line(context.numbers.memory(item), item) for item in kept)
     return ToolResult(lines, tuple(item.unit.id for item in kept), note_on(len(kept), total))
 
 
-def fitting(units: Sequence[RecalledUnit], bench: Bench) -> list[RecalledUnit]:
+def fitting(units: Sequence[RecalledUnit], context: ToolContext) -> list[RecalledUnit]:
     """The first of the memories, as many as the tokens of a result hold, at least one."""
     kept: list[RecalledUnit] = []
-    left = bench.max_tokens
+    left = context.max_tokens
     for item in units:
         left -= item.tokens
         if kept and left < 0:

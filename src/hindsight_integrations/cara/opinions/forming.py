@@ -18,7 +18,7 @@ from hindsight_integrations.cara.opinions.evidence import (
     held_wording,
     step_of,
 )
-from hindsight_integrations.cara.opinions.put_forward import PutForward
+from hindsight_integrations.cara.opinions.proposed import ProposedOpinion
 from hindsight_integrations.cara.opinions.situation import (
     Draft,
     Occasion,
@@ -427,8 +427,8 @@ BUSY = "the bank changed at every try to keep it"
 
 
 @dataclass(frozen=True, slots=True)
-class Formed:
-    """What became of the opinions put forward.
+class FormedOpinions:
+    """What became of the opinions of an answer, or would become of them.
 
     Attributes:
         changes: of each, in the order given; of a repeated operation, those formed by it the first time.
@@ -447,58 +447,74 @@ class Formed:
     tokens_out: int = 0
 
 
-async def foreseen(
-    given: Sequence[PutForward], occasion: Occasion, relations: Relations, tools: OpinionTools
-) -> Formed:
-    """What would become of the opinions of an answer, as the bank is now; nothing is written.
+@dataclass(frozen=True, slots=True, eq=False)
+class AssessedOpinions:
+    """The opinions of an answer, compared with those held; nothing is written yet.
 
-    Args:
-        given: opinions that may be kept.
+    Attributes:
+        proposed: the opinions.
         occasion: the reflection.
-        relations: of pairs that were compared; takes those that are compared now.
-        tools: of the engine.
+        relations: of the pairs that were compared, and what that cost.
+        formed: what would become of them.
+        decision: what is to be written, and on which situation; None where nothing is left to decide.
     """
-    if not isinstance(found := await _decided(given, occasion, relations, tools), tuple):
-        return found
-    situation, decision = found
-    return _formed(decision.changes, relations, moves(situation, decision, occasion.at))
+
+    proposed: Sequence[ProposedOpinion]
+    occasion: Occasion
+    relations: Relations
+    formed: FormedOpinions
+    decision: tuple[Situation, Decision] | None = None
 
 
-async def form_opinions(
-    given: Sequence[PutForward], occasion: Occasion, tools: OpinionTools, relations: Relations | None = None
-) -> Formed:
-    """Keep the opinions of an answer that are new, and weigh what the others stand on as evidence of those that are held.
+async def assess_opinions(
+    proposed: Sequence[ProposedOpinion],
+    occasion: Occasion,
+    tools: OpinionTools,
+    relations: Relations | None = None,
+) -> AssessedOpinions:
+    """Read, compare, decide: what would become of the opinions of an answer, as the bank is now.
 
-    Nothing is written of an opinion that cannot be compared with one that is held, or that stands on what is gone.
+    An opinion that cannot be compared with one that is held, or that stands on what is gone, is refused.
 
     Args:
-        given: opinions that may be kept.
+        proposed: opinions that may be kept.
         occasion: the reflection.
         tools: of the engine.
-        relations: of pairs that were compared already, and what that cost; nobody is asked of these again.
+        relations: of pairs that were compared already, and what that cost; the model is not asked about these again.
     """
     relations = relations or Relations()
-    for _ in range(ATTEMPTS):
-        if not isinstance(found := await _decided(given, occasion, relations, tools), tuple):
-            return found
-        situation, decision = found
-        if await tools.workers.write(_commit, decision, situation, occasion, tools):
-            return _formed(decision.changes, relations, moves(situation, decision, occasion.at))
-    return _refused(given, BUSY, relations)
-
-
-async def _decided(
-    given: Sequence[PutForward], occasion: Occasion, relations: Relations, tools: OpinionTools
-) -> tuple[Situation, Decision] | Formed:
-    """Read, compare, decide; or what became of them where nothing is left to be decided."""
     try:
-        found = await tools.workers.read(read_situation, given, occasion, tools)
+        situation = await tools.workers.read(read_situation, proposed, occasion, tools)
     except ModelError:  # of the embedder; the answer is there all the same
-        return _refused(given, NOT_EMBEDDED, relations)
-    if found.before is not None:
-        return Formed(found.before, repeated=True)
-    await _compare(found, relations, tools)
-    return found, await tools.workers.read(decide, found, relations.found, occasion, tools)
+        refused = _refused(proposed, NOT_EMBEDDED, relations)
+        return AssessedOpinions(proposed, occasion, relations, refused)
+    if situation.before is not None:
+        repeated = FormedOpinions(situation.before, repeated=True)
+        return AssessedOpinions(proposed, occasion, relations, repeated)
+    await _compare(situation, relations, tools)
+    decision = await tools.workers.read(decide, situation, relations.found, occasion, tools)
+    formed = _formed(decision.changes, relations, moves(situation, decision, occasion.at))
+    return AssessedOpinions(proposed, occasion, relations, formed, (situation, decision))
+
+
+async def commit_opinions(assessed: AssessedOpinions, tools: OpinionTools) -> FormedOpinions:
+    """Keep the new opinions of an answer, and record what the others stand on as evidence of those held, in one commit.
+
+    Where the bank changed meanwhile, they are assessed again first.
+
+    Args:
+        assessed: the opinions.
+        tools: of the engine.
+    """
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            assessed = await assess_opinions(assessed.proposed, assessed.occasion, tools, assessed.relations)
+        if assessed.decision is None:
+            return assessed.formed
+        situation, decision = assessed.decision
+        if await tools.workers.write(_commit, decision, situation, assessed.occasion, tools):
+            return assessed.formed
+    return _refused(assessed.proposed, BUSY, assessed.relations)
 
 
 async def _compare(found: Situation, relations: Relations, tools: OpinionTools) -> None:
@@ -512,8 +528,8 @@ async def _compare(found: Situation, relations: Relations, tools: OpinionTools) 
 
 def _formed(
     changes: tuple[OpinionChange, ...], relations: Relations, moved: tuple[OpinionMove, ...]
-) -> Formed:
-    return Formed(
+) -> FormedOpinions:
+    return FormedOpinions(
         changes,
         moved,
         calls=relations.calls,
@@ -522,7 +538,7 @@ def _formed(
     )
 
 
-def _refused(given: Sequence[PutForward], reason: str, relations: Relations) -> Formed:
+def _refused(given: Sequence[ProposedOpinion], reason: str, relations: Relations) -> FormedOpinions:
     changes = tuple(
         OpinionChange(OpinionOutcome.REFUSED, each.text, each.confidence, reason=reason) for each in given
     )

@@ -22,7 +22,7 @@ from hindsight_integrations.cara.opinions.evidence import (
     unsaid,
     weighed,
 )
-from hindsight_integrations.cara.opinions.put_forward import fault, plain
+from hindsight_integrations.cara.opinions.proposed import fault, plain
 from hindsight_integrations.cara.tools import OpinionTools
 from hindsight_integrations.errors import MalformedOutput, PromptTooLong, RevisionConflict
 from hindsight_integrations.ledger.ledger import LedgerReader, Transaction
@@ -69,7 +69,7 @@ from hindsight_integrations.text.which_language import language_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Standing:
+class OpinionEvidence:
     """One opinion with what may be evidence of it.
 
     Attributes:
@@ -88,7 +88,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outstanding:
+class PendingAssessment:
     """What is to be decided of a bank's opinions.
 
     Attributes:
@@ -99,10 +99,10 @@ class Outstanding:
 
     revision: int
     profile: BankProfile
-    opinions: tuple[Standing, ...]
+    opinions: tuple[OpinionEvidence, ...]
 
 
-def outstanding(tools: OpinionTools) -> Outstanding:
+def read_pending(tools: OpinionTools) -> PendingAssessment:
     """Read a bank's opinions, and find of what came since each was last looked at that which may be evidence of it."""
     ledger, bank = tools.projector.ledger, tools.projector.name
     profile, revision = ledger.bank(bank).profile, ledger.revision(bank)
@@ -124,30 +124,30 @@ def outstanding(tools: OpinionTools) -> Outstanding:
             ]
 
         opinions = tuple(
-            _standing(log, wording, near(log, wording), reader, tools)
+            _opinion_evidence(log, wording, near(log, wording), reader, tools)
             for log, wording in held
             if wording.unit_id in wordings
         )
-    return Outstanding(revision, profile, opinions)
+    return PendingAssessment(revision, profile, opinions)
 
 
-def _standing(
+def _opinion_evidence(
     log: OpinionLog,
     wording: OpinionVersion,
     near: Sequence[Fact],
     reader: LedgerReader,
     tools: OpinionTools,
-) -> Standing:
+) -> OpinionEvidence:
     """An opinion with its new facts, parted into those to be asked of and those that repeat."""
     before = frozenset(weighed(log))
     new = [fact for fact in near if fact.unit.id not in before]
     if not new:
-        return Standing(log, wording)
+        return OpinionEvidence(log, wording)
     known = read_facts(reader, tools.projector.name, weighed(log), tools.languages)
     asked = unsaid(log, new, known, thresholds=tools.embedder.identity.thresholds)
     ids = {fact.unit.id for fact in asked}
     repeating = tuple(fact for fact in new if fact.unit.id not in ids)
-    return Standing(log, wording, known, tuple(asked), repeating)
+    return OpinionEvidence(log, wording, known, tuple(asked), repeating)
 
 
 def _fresh(
@@ -189,7 +189,7 @@ class Pair:
         earlier: facts that the fact's source said before, weighed already or to be, and that are like it.
     """
 
-    opinion: Standing
+    opinion: OpinionEvidence
     fact: Fact
     earlier: tuple[Fact, ...] = ()
 
@@ -214,12 +214,12 @@ class Verdict:
     grounds: tuple[str, ...] = ()
 
 
-def pair_key(opinion: Standing, fact: Fact) -> PairKey:
+def pair_key(opinion: OpinionEvidence, fact: Fact) -> PairKey:
     """What an assessment of a fact for an opinion is of."""
     return opinion.log.id, opinion.wording.unit_id, fact.unit.id, fact.unit.text
 
 
-def next_batch(found: Outstanding, tried: Collection[PairKey]) -> list[Pair]:
+def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[Pair]:
     """The next pairs to ask of, as many as one prompt holds; none if all were tried.
 
     Only opinions with the same tags come together, so that a reason has no word of what others may not see.
@@ -242,7 +242,7 @@ def next_batch(found: Outstanding, tried: Collection[PairKey]) -> list[Pair]:
     return batch
 
 
-def _pairs(found: Outstanding, tried: Collection[PairKey]) -> Iterator[Pair]:
+def _pairs(found: PendingAssessment, tried: Collection[PairKey]) -> Iterator[Pair]:
     """The pairs not yet tried: by the tags of their opinions, then by opinion, then in order of mention."""
     for opinion in sorted(found.opinions, key=lambda each: each.log.tags):
         for fact in opinion.asked:
@@ -250,7 +250,7 @@ def _pairs(found: Outstanding, tried: Collection[PairKey]) -> Iterator[Pair]:
                 yield Pair(opinion, fact, _earlier(opinion, fact))
 
 
-def _earlier(opinion: Standing, fact: Fact) -> tuple[Fact, ...]:
+def _earlier(opinion: OpinionEvidence, fact: Fact) -> tuple[Fact, ...]:
     """What the fact's sources said before, weighed already or to be, the nearest first."""
     before = opinion.asked[: opinion.asked.index(fact)]
     same = (
@@ -301,7 +301,7 @@ def may_reword(assessment: Assessment, strength: EvidenceStrength) -> bool:
     return assessment is not Assessment.NEUTRAL
 
 
-def rewording(opinion: Standing, verdicts: Sequence[Verdict], bank: str) -> Rewording | None:
+def rewording(opinion: OpinionEvidence, verdicts: Sequence[Verdict], bank: str) -> Rewording | None:
     """The new wording of an opinion by the newest fact that calls for one; None if it stays.
 
     Args:
@@ -339,7 +339,7 @@ def rewording(opinion: Standing, verdicts: Sequence[Verdict], bank: str) -> Rewo
     return Rewording(unit, write, closing, fact.unit.id)
 
 
-def wording_id(opinion: Standing, text: str, bank: str) -> str:
+def wording_id(opinion: OpinionEvidence, text: str, bank: str) -> str:
     """The id of a wording: the same text in the same place of the same opinion is the same row."""
     place = str(len(opinion.log.versions))
     return str(
@@ -523,7 +523,7 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
     tried: set[PairKey] = set()
     spent, conflicts = Settled(), 0
     while True:
-        found = await tools.workers.read(outstanding, tools)
+        found = await tools.workers.read(read_pending, tools)
         if batch := next_batch(found, tried):
             made = await assess(batch, found.profile, tools.model, tools.languages)
             verdicts.update(made.verdicts)
@@ -558,7 +558,7 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
 
 
 def decide(
-    found: Outstanding, verdicts: Mapping[PairKey, Verdict], tools: OpinionTools, *, giving_up: bool
+    found: PendingAssessment, verdicts: Mapping[PairKey, Verdict], tools: OpinionTools, *, giving_up: bool
 ) -> Decision:
     """What verdicts do to opinions as they stand.
 
@@ -596,7 +596,7 @@ def decide(
     return Decision(tuple(evidence), tuple(reworded), assessed, tuple(passed_over))
 
 
-def write_set(decision: Decision, found: Outstanding, tools: OpinionTools) -> WriteSet:
+def write_set(decision: Decision, found: PendingAssessment, tools: OpinionTools) -> WriteSet:
     """What a decision changes, but for the task's end; embeds new wordings and lets them mention what the old ones do."""
     bank, ledger = tools.projector.name, tools.projector.ledger
     counts = tools.tokens.count([each.unit.text for each in decision.reworded])
@@ -633,7 +633,7 @@ def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWr
     return [MentionWrite(new.unit.id, entity.id, entity.name) for entity in entities.values()]
 
 
-def _commit(writes: WriteSet, found: Outstanding, tools: OpinionTools) -> bool:
+def _commit(writes: WriteSet, found: PendingAssessment, tools: OpinionTools) -> bool:
     """Commit if opinions and facts are what they were when they were read; False, and nothing is written, if not."""
     if writes.completed_tasks == () and not _tells(writes):
         return True
@@ -654,7 +654,7 @@ def _tells(writes: WriteSet) -> bool:
     return opinions is not None and bool(opinions.evidence or opinions.reworded or opinions.assessed)
 
 
-def _unchanged(opinions: Sequence[Standing], transaction: Transaction, tools: OpinionTools) -> bool:
+def _unchanged(opinions: Sequence[OpinionEvidence], transaction: Transaction, tools: OpinionTools) -> bool:
     """Whether these opinions have the same wordings and evidence, and their new facts still say what they said."""
     bank = tools.projector.name
     now = {log.id: log for log in transaction.opinions(bank, [each.log.id for each in opinions])}

@@ -11,7 +11,7 @@ import numpy as np
 
 from hindsight_integrations.cara.opinions.candidates import Held, about, held_opinions, near
 from hindsight_integrations.cara.opinions.evidence import Fact, read_facts, weighed
-from hindsight_integrations.cara.opinions.put_forward import PutForward
+from hindsight_integrations.cara.opinions.proposed import ProposedOpinion
 from hindsight_integrations.cara.tools import OpinionTools
 from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.confidence import confidence_of
@@ -87,7 +87,7 @@ def read_grounds(reader: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Gr
     return Grounds(tuple(reader.units(bank, rows).values()), tuple(entities.values()))
 
 
-def entities_of(given: PutForward, grounds: Grounds, known: Mapping[str, Entity]) -> list[Entity]:
+def entities_of(given: ProposedOpinion, grounds: Grounds, known: Mapping[str, Entity]) -> list[Entity]:
     """The known entities that the opinion is said to be about, and those of its grounds that it names.
 
     Args:
@@ -106,13 +106,13 @@ def entities_of(given: PutForward, grounds: Grounds, known: Mapping[str, Entity]
     return list(found.values())
 
 
-def names_given(given: Sequence[PutForward]) -> list[str]:
+def names_given(given: Sequence[ProposedOpinion]) -> list[str]:
     """Normalised names of whom and what opinions are said to be about."""
     return sorted({normalise_name(name) for each in given for name in each.entities} - {""})
 
 
 def opinion_unit(
-    given: PutForward, occasion: Occasion, bank: str, *, position: int, tags: tuple[str, ...]
+    given: ProposedOpinion, occasion: Occasion, bank: str, *, position: int, tags: tuple[str, ...]
 ) -> MemoryUnit:
     """The unit of an opinion, but for its tokens: the same reflection again gives the same one.
 
@@ -157,7 +157,7 @@ class Draft:
         near: opinions that may be about the same matter; none where `same` is one.
     """
 
-    given: PutForward
+    given: ProposedOpinion
     fault: str
     unit: MemoryUnit
     vector: Vector
@@ -191,7 +191,7 @@ class Situation:
     before: tuple[OpinionChange, ...] | None = None
 
 
-def read_situation(given: Sequence[PutForward], occasion: Occasion, tools: OpinionTools) -> Situation:
+def read_situation(given: Sequence[ProposedOpinion], occasion: Occasion, tools: OpinionTools) -> Situation:
     """Read what opinions put forward meet with; embeds them."""
     ledger, bank = tools.projector.ledger, tools.projector.name
     revision = ledger.revision(bank)
@@ -242,7 +242,7 @@ def _with_near(draft: Draft, held: Sequence[Held], memories: int, tools: Opinion
 
 
 def _units(
-    given: Sequence[PutForward],
+    given: Sequence[ProposedOpinion],
     grounds: Sequence[Grounds],
     occasion: Occasion,
     reader: LedgerReader,
