@@ -414,9 +414,9 @@ class AsyncReflectStages(BankVerbs):
             InvalidRequest: what is given is no answer.
         """
         state, request = self._answer(given, options)
+        steps = await self._steps(request)
         if not state.candidates:
             return {**given, "moves": [], "relations": [], "compared": [0, 0, 0]}
-        steps = await self._steps(request)
         assessed = await steps.assess([each.opinion for each in state.candidates], state.revision)
         relations, numbers = assessed.relations, [each.number for each in state.candidates]
         return {
