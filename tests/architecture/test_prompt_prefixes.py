@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from table import every_row
 
 from hindsight_integrations import prompts
-from hindsight_integrations.cara.reflection.agentic.toolbox import MEMORY_TOOLS
+from hindsight_integrations.cara.agentic.toolbox import MEMORY_TOOLS
 from hindsight_integrations.config import ExtractionMode, GeneralKnowledge
 from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
 from hindsight_integrations.model.opinions import Conviction

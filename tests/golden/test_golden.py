@@ -19,7 +19,7 @@ from builders import make_item, make_unit
 from pydantic import BaseModel
 from table import every_row
 
-from hindsight_integrations.cara.reflection.agentic.toolbox import MEMORY_TOOLS
+from hindsight_integrations.cara.agentic.toolbox import MEMORY_TOOLS
 from hindsight_integrations.config import ExtractionMode
 from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
 from hindsight_integrations.model.opinions import Conviction

@@ -15,7 +15,7 @@ from replayed_confidence import replayed
 from watched_model import Watched
 
 from hindsight_integrations import BankProfile, Disposition, Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.cara.opinions.wording import fault
+from hindsight_integrations.cara.opinions.proposed import fault
 from hindsight_integrations.config import ObservationConfig, OpinionConfig
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.ports.language_model import Completion, Prompt

@@ -16,7 +16,7 @@ import pytest
 from watched_model import Watched
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
-from hindsight_integrations.cara.observations.observing import TRIES_OF_MODEL
+from hindsight_integrations.cara.observations import TRIES_OF_MODEL
 from hindsight_integrations.config import ObservationConfig, RetainConfig
 from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.tasks import TaskState

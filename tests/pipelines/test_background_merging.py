@@ -28,8 +28,7 @@ from hindsight_integrations import (
     ModelUnavailable,
     RetainItem,
 )
-from hindsight_integrations.cara.background import MAX_CHARACTERS
-from hindsight_integrations.cara.background_task import merge_waiting
+from hindsight_integrations.cara.background import MAX_CHARACTERS, merge_waiting
 from hindsight_integrations.config import (
     KeywordBackend,
     ObservationConfig,

@@ -26,7 +26,7 @@ from hindsight_integrations import (
     ModelState,
     RefreshTrigger,
 )
-from hindsight_integrations.cara.mental_models import staleness
+from hindsight_integrations.cara import mental_models
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
 from hindsight_integrations.ports.clock import SystemClock
@@ -411,7 +411,7 @@ def test_more_changes_than_are_looked_at_make_it_stale(
     opener: Callable[..., Hindsight], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether one of them bears on the question is not known then."""
-    monkeypatch.setattr(staleness, "MOST_LOOKED_AT", 3)
+    monkeypatch.setattr(mental_models, "MOST_LOOKED_AT", 3)
     bank = engine_of(opener, Answering()).bank("b")
     told(bank, TEA)
     bank.mental_models.create("Bea", "What does Bea Lund like?")

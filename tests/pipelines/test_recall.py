@@ -23,7 +23,7 @@ from hindsight_integrations import (
     RecallResult,
     TagsMatch,
 )
-from hindsight_integrations.cara.reflection.without_model import BEST_MEMORIES
+from hindsight_integrations.cara.without_model import BEST_MEMORIES
 from hindsight_integrations.config import OnChannelFailure, RecallConfig
 from hindsight_integrations.ports.arrays import Hits, Vector
 from hindsight_integrations.search.channels.keyword import keyword_channel

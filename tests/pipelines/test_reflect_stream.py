@@ -15,7 +15,7 @@ from openai_server import Drip, OpenAIServer
 from pydantic import BaseModel, SecretStr
 
 from hindsight_integrations import Hindsight, MalformedOutput, MemoryBank
-from hindsight_integrations.cara.reflection.without_model import BEST_MEMORIES
+from hindsight_integrations.cara.without_model import BEST_MEMORIES
 from hindsight_integrations.model.reflections import ReflectEvent, ReflectEventKind, Reflection
 from hindsight_integrations.testing.scripted_model import Reply, ScriptedModel
 

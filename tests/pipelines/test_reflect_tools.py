@@ -15,11 +15,10 @@ from table import every_row
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.bank.reading import recalled
 from hindsight_integrations.bank.reflect_reads import LimitedReads
-from hindsight_integrations.cara.reflection.agentic.numbering import Numbering
-from hindsight_integrations.cara.reflection.agentic.tool import Bench, ToolProblem, ToolResult
-from hindsight_integrations.cara.reflection.agentic.toolbox import MEMORY_TOOLS, Toolbox
-from hindsight_integrations.cara.reflection.citations import Shown
-from hindsight_integrations.cara.reflection.tools import no_mental_models
+from hindsight_integrations.cara.agentic.tool import Numbering, ToolContext, ToolProblem, ToolResult
+from hindsight_integrations.cara.agentic.toolbox import MEMORY_TOOLS, Toolbox
+from hindsight_integrations.cara.citations import CitationIndex
+from hindsight_integrations.cara.tools import no_mental_models
 from hindsight_integrations.model.requests import RecallQuery, TagsMatch
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
@@ -87,7 +86,7 @@ def close(bank: MemoryBank, unit_id: str) -> None:
 
 
 def nothing_shown() -> Numbering:
-    return Numbering(Shown({}, {}, {}))
+    return Numbering(CitationIndex({}, {}, {}))
 
 
 class Session:
@@ -100,7 +99,7 @@ class Session:
             context, query, recall=partial(recalled, context), mental_models=no_mental_models
         )
         self.bank = bank
-        self.bench = Bench(reads, nothing_shown(), 2_000)
+        self.bench = ToolContext(reads, nothing_shown(), 2_000)
         self.toolbox = Toolbox()
 
     def call(self, tool: str, **arguments: Any) -> ToolResult:
@@ -378,11 +377,11 @@ class Forecast:
         return {"place": arguments["place"], "sky": "clear"}
 
 
-def own(*tools: Any) -> tuple[Toolbox, Bench]:
-    return Toolbox(tools), Bench(None, nothing_shown(), 50)  # type: ignore[arg-type] # memory is not asked
+def own(*tools: Any) -> tuple[Toolbox, ToolContext]:
+    return Toolbox(tools), ToolContext(None, nothing_shown(), 50)  # type: ignore[arg-type] # memory is not asked
 
 
-def use(box: tuple[Toolbox, Bench], tool: str, **arguments: Any) -> ToolResult:
+def use(box: tuple[Toolbox, ToolContext], tool: str, **arguments: Any) -> ToolResult:
     step = LookupStep.model_validate({"tool": tool, "arguments": arguments})
     return asyncio.run(box[0].called(step, box[1]))
 

@@ -12,12 +12,12 @@ from table import every_row
 
 from hindsight_integrations.cara.background import (
     MAX_CHARACTERS,
+    MergeCheck,
     appended,
     background_sentences,
     own_sentences,
     same_sentence,
 )
-from hindsight_integrations.cara.background_task import MergeCheck
 from hindsight_integrations.errors import BackgroundRefused
 from hindsight_integrations.prompts.merge_background import MergedBackground
 from hindsight_integrations.text.languages import LANGUAGES

@@ -10,13 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.cara.observations.summarising import (
+from hindsight_integrations.cara.observations import (
     CANDIDATES,
+    LONGEST_SAID,
     candidates,
     chosen_within,
     represented,
+    told,
+    weight,
 )
-from hindsight_integrations.cara.observations.told import LONGEST, told, weight
 from hindsight_integrations.model.embedder import REFERENCE
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import Matrix
@@ -141,10 +143,10 @@ def test_of_a_long_fact_whole_sentences_are_told() -> None:
     filler = "The tide rose slowly over the long grey wall of the harbour that morning. " * 12
     text = f"It rained. {filler}Ana sold her boat to Rui. {filler}The buyer paid Ana in cash."
     short = told(unit(text), ["Ana"], ALL)
-    assert len(short) <= LONGEST
+    assert len(short) <= LONGEST_SAID
     assert short.index("Ana sold her boat to Rui.") < short.index("The buyer paid Ana in cash.")
     assert all(piece.strip() in text for piece in short.split("\u2026"))
-    assert len(told(unit("boat " * 500), ["Ana"], ALL)) <= LONGEST
+    assert len(told(unit("boat " * 500), ["Ana"], ALL)) <= LONGEST_SAID
     assert told(replace(unit("x" * 5000), speaker=""), ["Ana"], ALL)
 
 

@@ -9,9 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.cara.grounds import Ground, completed_grounds
-from hindsight_integrations.cara.reflection.citations import Shown, reference_faults, references
-from hindsight_integrations.cara.reflection.length import shortened
+from hindsight_integrations.cara.answer import shortened
+from hindsight_integrations.cara.citations import (
+    CitationIndex,
+    Ground,
+    completed_grounds,
+    reference_faults,
+    references,
+)
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.results import RecallResult
@@ -97,14 +102,14 @@ def test_references_are_read_as_models_write_them(
     given: list[str], units: list[str], beliefs: list[str], unknown: list[str]
 ) -> None:
     """By number, in brackets or not, several in one, or by the full id; beliefs and inventions are told apart."""
-    found = references(given, Shown.of(TIERS))
+    found = references(given, CitationIndex.of(TIERS))
     assert [each.unit.id for each in found.units] == units
     assert (list(found.beliefs), list(found.unknown)) == (beliefs, unknown)
 
 
 def test_a_model_is_told_what_there_is_to_cite() -> None:
     """The range of the numbers, and that beliefs are none."""
-    faults = list(reference_faults(references(["9", "B1"], Shown.of(TIERS)), Shown.of(TIERS)))
+    faults = list(reference_faults(references(["9", "B1"], CitationIndex.of(TIERS)), CitationIndex.of(TIERS)))
     assert faults == [
         "based_on names 9, and there are memories 1 to 3",
         "based_on names B1: beliefs are no evidence, name the memories",

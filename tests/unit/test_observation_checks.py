@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from table import every_row
 
-from hindsight_integrations.cara.observations.summarising import ECHO_WORDS, Checker
+from hindsight_integrations.cara.observations import ECHO_WORDS, Checker
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.prompts.observe import AnsweredObservation, AnsweredObservations

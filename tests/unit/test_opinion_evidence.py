@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from hindsight_integrations.cara.opinions.evidence import (
     AssessedFact,
+    Fact,
     evidence_rows,
     is_evidence,
+    sources_of,
+    step_of,
     unsaid,
 )
-from hindsight_integrations.cara.opinions.facts import Fact, sources_of
-from hindsight_integrations.cara.opinions.steps import step_of
 from hindsight_integrations.config import OpinionConfig
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.opinions import (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.cara.opinions.wording import LONGEST_OPINION, fault, plain
+from hindsight_integrations.cara.opinions.proposed import LONGEST_OPINION, fault, plain
 from hindsight_integrations.text.languages import languages_of
 
 LANGUAGES = languages_of(["en", "de", "es"])

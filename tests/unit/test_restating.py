@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from strategies import texts
 from table import every_row
 
-from hindsight_integrations.cara.opinions.evidence import restates
-from hindsight_integrations.cara.opinions.facts import Fact
+from hindsight_integrations.cara.opinions.evidence import Fact, restates
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.de import GERMAN

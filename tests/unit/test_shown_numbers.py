@@ -7,8 +7,8 @@ from builders import at, make_unit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.cara.reflection.agentic.numbering import Numbering
-from hindsight_integrations.cara.reflection.citations import Shown, references
+from hindsight_integrations.cara.agentic.tool import Numbering
+from hindsight_integrations.cara.citations import CitationIndex, references
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.turns import Role, SourceTurn
 
@@ -22,12 +22,12 @@ def turn(message: str) -> SourceTurn:
 
 
 def nothing() -> Numbering:
-    return Numbering(Shown({}, {}, {}))
+    return Numbering(CitationIndex({}, {}, {}))
 
 
 def test_what_is_shown_again_keeps_its_number() -> None:
     """The same memory has one number, whichever tool shows it, and numbers go on from those of the first message."""
-    numbers = Numbering(Shown({"1": item("x")}, {}, {"B1": item("held")}))
+    numbers = Numbering(CitationIndex({"1": item("x")}, {}, {"B1": item("held")}))
     assert [numbers.memory(item(name)) for name in ("a", "b", "a", "x", "c")] == ["2", "3", "2", "1", "4"]
     assert [numbers.belief(item(name)) for name in ("held", "new", "held")] == ["B1", "B2", "B1"]
 

@@ -12,9 +12,9 @@ from typing import ClassVar, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from hindsight_integrations.bank.open_banks import OpenBanks
-from hindsight_integrations.cara.background_task import BackgroundTools
-from hindsight_integrations.cara.observations.tools import ObservationTools
-from hindsight_integrations.cara.opinions.tools import OpinionTools
+from hindsight_integrations.cara.background import BackgroundTools
+from hindsight_integrations.cara.observations import ObservationTools
+from hindsight_integrations.cara.tools import OpinionTools
 from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import CheckedWorkers, Runner
 from hindsight_integrations.config import AS_SET, ExtractionOptions, HindsightConfig

@@ -9,9 +9,9 @@ from hindsight_integrations.bank.context import BankContext, Tools
 from hindsight_integrations.bank.item_writing import scrub_many
 from hindsight_integrations.bank.kept_answers import mental_model_tools
 from hindsight_integrations.bank.task_runner import Handler
-from hindsight_integrations.cara.background_task import merge_waiting
-from hindsight_integrations.cara.mental_models.refreshing import refresh_waiting
-from hindsight_integrations.cara.observations.observing import observe
+from hindsight_integrations.cara.background import merge_waiting
+from hindsight_integrations.cara.mental_models import refresh_waiting
+from hindsight_integrations.cara.observations import observe
 from hindsight_integrations.cara.opinions.reinforcing import reinforce
 from hindsight_integrations.config import ObservationMode
 from hindsight_integrations.errors import InvalidRequest

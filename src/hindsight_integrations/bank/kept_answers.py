@@ -11,9 +11,8 @@ import numpy as np
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.bank.profile import profile_of
 from hindsight_integrations.bank.reading import recalled
-from hindsight_integrations.cara.mental_models.refreshing import with_staleness
-from hindsight_integrations.cara.mental_models.tools import MentalModelTools
-from hindsight_integrations.cara.reflection.tools import ReflectTools
+from hindsight_integrations.cara.mental_models import MentalModelTools, with_staleness
+from hindsight_integrations.cara.tools import ReflectTools
 from hindsight_integrations.errors import ModelError
 from hindsight_integrations.model.mental_models import MentalModel, in_force
 from hindsight_integrations.model.requests import RecallQuery

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.kept_answers import mental_model_tools
-from hindsight_integrations.cara.mental_models.refreshing import refresh, with_staleness
+from hindsight_integrations.cara.mental_models import refresh, with_staleness
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger

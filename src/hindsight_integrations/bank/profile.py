@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
-from hindsight_integrations.cara.background_task import merge_snippet
+from hindsight_integrations.cara.background import merge_snippet
 from hindsight_integrations.errors import InvalidRequest, LedgerFailed
 from hindsight_integrations.ledger.values import Scrub
 from hindsight_integrations.model.erasure import ForgetReceipt

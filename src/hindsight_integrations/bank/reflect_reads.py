@@ -13,7 +13,7 @@ from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.bank.entities import entities_named
 from hindsight_integrations.bank.listing import ListingVerbs
 from hindsight_integrations.bank.records import AsyncRecords
-from hindsight_integrations.cara.reflection.reads import Listed, Period, RecordWords, SaidTurn, Sources
+from hindsight_integrations.cara.tools import Listed, Period, RecordWords, SaidTurn, Sources
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
 from hindsight_integrations.model.entities import Entity

@@ -11,18 +11,22 @@ from pydantic import TypeAdapter, ValidationError
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.bank.reflections import Reflections
-from hindsight_integrations.cara.opinions.forming import foreseen, form_opinions
-from hindsight_integrations.cara.opinions.put_forward import PutForward
-from hindsight_integrations.cara.opinions.relating import Related, Relations
-from hindsight_integrations.cara.reflection.opinions import occasion_of
-from hindsight_integrations.cara.reflection.reflecting import noted
-from hindsight_integrations.cara.reflection.underway import Underway, answered, begun, called, thought
+from hindsight_integrations.cara.agentic.steps import Progress
+from hindsight_integrations.cara.citations import CitationIndex
+from hindsight_integrations.cara.opinions.forming import Related, Relations
+from hindsight_integrations.cara.opinions.proposed import ProposedOpinion
+from hindsight_integrations.cara.pipeline import ReflectState, ReflectSteps
+from hindsight_integrations.cara.without_model import EXTRACTED
 from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.opinions import EvidenceStrength
 from hindsight_integrations.model.options import ReflectOptions
 from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.reflections import (
     Citation,
+    MemoryTiers,
     OpinionChange,
     OpinionMove,
     OpinionMovement,
@@ -31,6 +35,7 @@ from hindsight_integrations.model.reflections import (
     ReflectStep,
 )
 from hindsight_integrations.model.requests import ReflectQuery
+from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.relate_opinions import Relation
@@ -188,11 +193,91 @@ COSTS = ("calls", "tokens_in", "tokens_out")
 
 
 @dataclass(frozen=True, slots=True)
+class Underway:
+    """A `ReflectState` that can be stored, with its question: without what no later step reads of it.
+
+    Attributes:
+        query: the question.
+        asked_at: when (aware UTC).
+        operation: key under which a retry forms nothing twice; empty for none.
+        revision: of the bank, before anything was recalled.
+        best: the best memories of plain recall, as many as an extractive answer quotes.
+        confidence: of plain recall, that the answer is there, in [0, 1].
+        models: the mental models that an answer in one call is shown; the conversation of an agentic reflection has them already,
+            as it has the rest.
+        observations: likewise.
+        facts: likewise.
+        beliefs: likewise.
+        records: the digests of the records that the question touches.
+        shown: of an agentic reflection, what its model was shown so far.
+        progress: of an agentic reflection, how far it has come.
+    """
+
+    query: str
+    asked_at: datetime
+    operation: str
+    revision: int
+    best: tuple[RecalledUnit, ...]
+    confidence: float
+    models: tuple[MentalModel, ...] = ()
+    observations: tuple[RecalledUnit, ...] = ()
+    facts: tuple[RecalledUnit, ...] = ()
+    beliefs: tuple[RecalledUnit, ...] = ()
+    records: tuple[RecordDigest, ...] = ()
+    shown: CitationIndex | None = None
+    progress: Progress | None = None
+
+    @classmethod
+    def of(cls, state: ReflectState, request: ReflectQuery) -> Underway:
+        """What is stored of a state."""
+        tiers, recall = state.tiers, request.recall
+        underway = cls(
+            recall.text,
+            recall.query_timestamp,
+            request.operation,
+            state.revision,
+            _without_records(tiers.recalled.units[:EXTRACTED]),
+            tiers.recalled.confidence,
+            records=tiers.recalled.records,
+        )
+        if state.index is not None:
+            return replace(underway, shown=_index_without_records(state.index), progress=state.progress)
+        return replace(
+            underway,
+            models=tiers.mental_models,
+            observations=_without_records(tiers.observations),
+            facts=_without_records(tiers.facts),
+            beliefs=_without_records(tiers.beliefs),
+        )
+
+    @property
+    def state(self) -> ReflectState:
+        """The state again."""
+        tokens = sum(item.tokens for item in self.best)
+        recalled = RecallResult(self.best, tokens, confidence=self.confidence, records=self.records)
+        tiers = MemoryTiers(recalled, self.models, self.observations, self.facts, self.beliefs)
+        return ReflectState(self.revision, tiers, self.shown, self.progress)
+
+
+def _without_records(items: Iterable[RecalledUnit]) -> tuple[RecalledUnit, ...]:
+    """Memories without their records: an answer reads none of them, and tools look them up in the bank."""
+    return tuple(replace(item, unit=replace(item.unit, records=())) for item in items)
+
+
+def _index_without_records(index: CitationIndex) -> CitationIndex:
+    memories, beliefs = (
+        dict(zip(numbered, _without_records(numbered.values()), strict=True))
+        for numbered in (index.memories, index.beliefs)
+    )
+    return replace(index, memories=memories, beliefs=beliefs)
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """An opinion of an answer that may be kept, and its place among those of the answer, from 1."""
 
     number: int
-    opinion: PutForward
+    opinion: ProposedOpinion
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +285,10 @@ class AnswerState:
     """What lies between an answer and the commit.
 
     Attributes:
-        query, asked_at, operation, revision: as of `Underway`.
+        query: the question.
+        asked_at: when (aware UTC).
+        operation: key under which a retry forms nothing twice; empty for none.
+        revision: of the bank, before anything was recalled.
         reflection: the answer.
         candidates: the opinions that may be kept.
         moves: what each would do; None while they were not assessed.
@@ -244,13 +332,13 @@ class AsyncReflectStages(BankVerbs):
             options: as of `bank.reflect`.
 
         Returns:
-            what the next stage takes: `think` with strategy="agentic" and a model ("progress" is in it), else `answer`.
+            what the next stage takes; "next" names it: `think` with strategy="agentic" and a model, else `answer`.
 
         Raises:
             InvalidRequest: an option is out of range.
         """
         request = self._reflections.checked(query, **options)
-        return as_json(await begun(request, await self._reflections.tools(request.recall.as_of)))
+        return _stored(await (await self._steps(request)).recall(), request)
 
     async def think(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
         """Ask the model for the next step of a reflection in steps.
@@ -260,14 +348,14 @@ class AsyncReflectStages(BankVerbs):
             options: as of `bank.reflect`, as given to `recall`.
 
         Returns:
-            the same further on; where "progress" has a "step", `call_tool` comes next, else `answer`.
+            the same further on; "next" names the stage that comes next: `call_tool` or `answer`.
 
         Raises:
             InvalidRequest: what is underway is no reflection in steps.
             ModelError: the model failed; memory is unchanged.
         """
         state, request = self._underway(underway, options)
-        return as_json(await thought(state, request, await self._reflections.tools(request.recall.as_of)))
+        return _stored(await (await self._steps(request)).think(state), request)
 
     async def call_tool(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
         """Make the call that the last step asked for.
@@ -277,13 +365,13 @@ class AsyncReflectStages(BankVerbs):
             options: as of `bank.reflect`, as given to `recall`.
 
         Returns:
-            the same further on; where "progress" has a "why", `answer` comes next, else `think`.
+            the same further on; "next" names the stage that comes next: `think` or `answer`.
 
         Raises:
             InvalidRequest: what is underway is no reflection in steps.
         """
         state, request = self._underway(underway, options)
-        return as_json(await called(state, request, await self._reflections.tools(request.recall.as_of)))
+        return _stored(await (await self._steps(request)).call_tool(state), request)
 
     async def answer(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
         """Answer; the opinions in it are not formed yet.
@@ -301,14 +389,14 @@ class AsyncReflectStages(BankVerbs):
             ModelError: the model failed; memory is unchanged.
         """
         state, request = self._underway(underway, options)
-        found = await answered(state, request, await self._reflections.tools(request.recall.as_of))
-        plain, candidates = plain_reflection(noted(found.reflection, request)), []
-        for number, each in enumerate(found.opinions, 1):
-            if isinstance(each, PutForward):
+        answered = await (await self._steps(request)).answer(state)
+        plain, candidates = plain_reflection(answered.reflection), []
+        for number, each in enumerate(answered.opinions, 1):
+            if isinstance(each, ProposedOpinion):
                 candidates.append({"number": number, "opinion": as_json(each)})
             else:
                 plain["opinions"].append(plain_change(number, each))
-        occasion = {name: value for name, value in as_json(state).items() if name in _OCCASION}
+        occasion = {name: underway[name] for name in _OCCASION}
         return {**occasion, "reflection": plain, "candidates": candidates}
 
     async def assess(self, given: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
@@ -327,17 +415,14 @@ class AsyncReflectStages(BankVerbs):
             InvalidRequest: what is given is no answer.
         """
         state, request = self._answer(given, options)
-        tools = await self._reflections.tools(request.recall.as_of)
-        if not state.candidates or tools.opinions is None:
+        steps = await self._steps(request)
+        if not state.candidates:
             return {**given, "moves": [], "relations": [], "compared": [0, 0, 0]}
-        occasion, relations = occasion_of(request, state.revision), Relations()
-        formed = await foreseen(
-            [each.opinion for each in state.candidates], occasion, relations, tools.opinions
-        )
-        numbers = [each.number for each in state.candidates]
+        assessed = await steps.assess([each.opinion for each in state.candidates], state.revision)
+        relations, numbers = assessed.relations, [each.number for each in state.candidates]
         return {
             **given,
-            "moves": [plain_move(*each) for each in zip(numbers, formed.moves, strict=False)],
+            "moves": [plain_move(*each) for each in zip(numbers, assessed.formed.moves, strict=False)],
             "relations": plain_relations(relations),
             "compared": [relations.calls, relations.tokens_in, relations.tokens_out],
         }
@@ -365,15 +450,14 @@ class AsyncReflectStages(BankVerbs):
             InvalidRequest: what is given was not assessed, or the engine is read-only.
         """
         state, request = self._answer(given, options)
-        tools = await self._reflections.tools(request.recall.as_of)
         if state.moves is None:
             raise InvalidRequest("given", "its opinions were not assessed", "Pass what `assess` gave.")
-        if tools.opinions is None:
+        steps = await self._steps(request)
+        if not steps.keeps_opinions:
             return state.reflection  # without a model nothing is put forward
         kept = _approved(state.candidates, approved)
         relations = relations_from(state.relations, state.compared)
-        occasion = occasion_of(request, state.revision)
-        formed = await form_opinions(list(kept.values()), occasion, tools.opinions, relations)
+        formed = await steps.commit(await steps.assess(list(kept.values()), state.revision, relations))
         opinions = [*state.reflection["opinions"], *_refused(state.moves, kept)]
         if formed.repeated:
             opinions = [plain_change(number, each) for number, each in enumerate(formed.changes, 1)]
@@ -391,9 +475,14 @@ class AsyncReflectStages(BankVerbs):
         state = from_json(AnswerState, given)
         return state, self._request(state.query, state.asked_at, state.operation, options)
 
-    def _underway(self, given: Mapping[str, Any], options: ReflectOptions) -> tuple[Underway, ReflectQuery]:
-        state = from_json(Underway, given)
-        return state, self._request(state.query, state.asked_at, state.operation, options)
+    def _underway(
+        self, given: Mapping[str, Any], options: ReflectOptions
+    ) -> tuple[ReflectState, ReflectQuery]:
+        stored = from_json(Underway, given)
+        return stored.state, self._request(stored.query, stored.asked_at, stored.operation, options)
+
+    async def _steps(self, request: ReflectQuery) -> ReflectSteps:
+        return ReflectSteps(request, await self._reflections.tools(request.recall.as_of))
 
     def _request(
         self, query: str, asked_at: datetime, operation: str, options: ReflectOptions
@@ -402,10 +491,14 @@ class AsyncReflectStages(BankVerbs):
         return replace(request, operation=operation)
 
 
+def _stored(state: ReflectState, request: ReflectQuery) -> StageState:
+    return {**as_json(Underway.of(state, request)), "next": state.next_step.value}
+
+
 _OCCASION = ("query", "asked_at", "operation", "revision")
 
 
-def _approved(candidates: Iterable[Candidate], approved: Iterable[int] | None) -> dict[int, PutForward]:
+def _approved(candidates: Iterable[Candidate], approved: Iterable[int] | None) -> dict[int, ProposedOpinion]:
     """The opinions that may be kept, by number.
 
     Raises:
@@ -424,7 +517,7 @@ def _approved(candidates: Iterable[Candidate], approved: Iterable[int] | None) -
     return {number: each for number, each in by_number.items() if number in numbers}
 
 
-def _refused(moves: Iterable[Mapping[str, Any]], kept: Mapping[int, PutForward]) -> list[StageState]:
+def _refused(moves: Iterable[Mapping[str, Any]], kept: Mapping[int, ProposedOpinion]) -> list[StageState]:
     """What became of the candidates that nobody approved: those that would have moved something were refused."""
     refused = {
         "outcome": OpinionOutcome.REFUSED.value,

@@ -10,7 +10,7 @@ from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.bank.reading import ReadingVerbs
 from hindsight_integrations.bank.reflections import Reflections
 from hindsight_integrations.bank.telemetry import observed
-from hindsight_integrations.cara.reflection.reflecting import reflect, reflect_events
+from hindsight_integrations.cara.pipeline import reflect, reflect_events
 from hindsight_integrations.model.options import ReflectOptions, shows_options
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import ReflectEvent, Reflection

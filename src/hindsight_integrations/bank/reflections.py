@@ -11,7 +11,7 @@ from hindsight_integrations.bank.kept_answers import directives_for, mental_mode
 from hindsight_integrations.bank.profile import profile_of
 from hindsight_integrations.bank.reading import recalled, recalled_by_default
 from hindsight_integrations.bank.reflect_reads import LimitedReads
-from hindsight_integrations.cara.reflection.tools import RECORD_TOKENS, ReflectTools
+from hindsight_integrations.cara.tools import RECORD_TOKENS, ReflectTools
 from hindsight_integrations.choices import choice
 from hindsight_integrations.model.options import REFLECT_DEFAULTS, ReflectOptions
 from hindsight_integrations.model.profile import BankProfile

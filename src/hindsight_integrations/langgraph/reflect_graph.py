@@ -327,11 +327,11 @@ def _drawn(nodes: ReflectNodes, *, agentic: bool, traced: bool) -> StateGraph[An
             graph.add_node(str(node.name), **omit_payloads(node))
     graph.add_edge(START, "recall")
     if agentic:
-        graph.add_conditional_edges("recall", _recalled, ["think", "answer", END])
-        graph.add_conditional_edges("think", _thought, ["tools", "answer"])
-        graph.add_conditional_edges("tools", _called, ["think", "answer"])
+        graph.add_conditional_edges("recall", _next, ["think", "answer", END])
+        graph.add_conditional_edges("think", _next, ["tools", "answer"])
+        graph.add_conditional_edges("tools", _next, ["think", "answer"])
     else:
-        graph.add_conditional_edges("recall", _recalled, ["answer", END])
+        graph.add_conditional_edges("recall", _next, ["answer", END])
     graph.add_conditional_edges("answer", _answered, ["assess", END])
     graph.add_conditional_edges("assess", _assessed, [*MOVEMENTS, "commit", END])
     for name in MOVEMENTS:
@@ -342,21 +342,12 @@ def _drawn(nodes: ReflectNodes, *, agentic: bool, traced: bool) -> StateGraph[An
     return graph
 
 
-def _recalled(state: State) -> str:
-    """Where to from recall: nowhere without a question."""
+def _next(state: State) -> str:
+    """Where to from recall, think and tools: to the node of the step that comes next; nowhere without a question."""
     if not state["underway"]:
         return END
-    return "think" if "progress" in state["underway"] else "answer"
-
-
-def _thought(state: State) -> str:
-    """Where to from a step: to the tool it asks for, else the answer is written."""
-    return "tools" if "step" in state["underway"]["progress"] else "answer"
-
-
-def _called(state: State) -> str:
-    """Where to from a tool: on, unless the model has to answer now."""
-    return "answer" if state["underway"]["progress"].get("why") else "think"
+    step = str(state["underway"]["next"])
+    return "tools" if step == "call_tool" else step
 
 
 def _answered(state: State) -> str:

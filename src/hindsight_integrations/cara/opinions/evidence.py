@@ -1,4 +1,4 @@
-"""Rows of an opinion's evidence log, from facts that were assessed: the one way to them. Pure."""
+"""Facts as evidence: who says them, which repeat another, and the rows of an opinion's evidence log that they make."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hindsight_integrations.cara.opinions.facts import Fact
+import numpy as np
+
+from hindsight_integrations.config import OpinionConfig
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.opinions import (
+    STRONG_SUPPORT,
     Assessment,
     Evidence,
     EvidenceStrength,
@@ -17,8 +21,100 @@ from hindsight_integrations.model.opinions import (
     OpinionVersion,
     UpdateRule,
 )
+from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.text import normalised_text
-from hindsight_integrations.text.specifics import pinned_alike, told_apart
+from hindsight_integrations.model.turns import Role, SourceTurn
+from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, MemoryUnit, UnitKind
+from hindsight_integrations.ports.arrays import IntArray, Vector
+from hindsight_integrations.search.documents import as_they_stand
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.specifics import Specifics, pinned_alike, specifics, told_apart
+from hindsight_integrations.text.which_language import language_of
+
+CAUTIOUS_SHARES = {4: 5 / 6, 5: 2 / 3}
+"""Of the step, by skepticism: 0.15 becomes 0.125 and 0.10 [earlier paper 9.4]."""
+
+
+def step_of(profile: BankProfile, config: OpinionConfig) -> float:
+    """The step size that rows of evidence written under a profile have: a of paper eq. 26, or alpha of the other rule.
+
+    Big Five profiles have no trait for it, and take the whole step.
+
+    Args:
+        profile: the bank's, now.
+        config: rule, step, and whether cautious profiles take smaller ones.
+    """
+    step = config.step if config.rule is UpdateRule.ADDITIVE else STRONG_SUPPORT
+    if config.cautious_steps and isinstance(profile.disposition, Disposition):
+        step *= CAUTIOUS_SHARES.get(profile.disposition.skepticism, 1.0)
+    return step
+
+
+# Who says what a memory says: whose word it is as evidence of an opinion.
+def sources_of(unit: MemoryUnit, turns: Sequence[SourceTurn]) -> tuple[str, ...]:
+    """The sources of a memory, sorted; none if it is no evidence at all.
+
+    A source is who spoke, not who is quoted. Where no turns are kept, it is the document, else the conversation. The
+    agent's own words are no evidence: it must not talk itself into its beliefs. Nor is what it experienced in a
+    conversation whose turns were not kept, of which nobody can say any more whether it was only said by the agent.
+
+    Args:
+        unit: the memory.
+        turns: those that it was made from.
+    """
+    if unit.kind is not UnitKind.MEMORY or unit.fact_type not in OBSERVED_NETWORKS:
+        return ()
+    if turns:
+        return tuple(sorted({normalised_text(turn.speaker) for turn in turns if turn.role is Role.USER}))
+    if unit.document_id:
+        return (f"document:{unit.document_id}",)
+    if unit.fact_type is FactType.EXPERIENCE and (unit.speaker or unit.sources):
+        return ()
+    return (normalised_text(unit.speaker),) if unit.speaker else (f"thread:{unit.thread}",)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fact:
+    """A memory as it is weighed.
+
+    Attributes:
+        unit: a document with the items that hold.
+        vector: as stored (dimension,).
+        sources: who says so; none if it is no evidence, see `sources_of`.
+        specifics: what it pins down.
+    """
+
+    unit: MemoryUnit
+    vector: Vector
+    sources: tuple[str, ...]
+    specifics: Specifics
+
+
+def read_facts(
+    ledger: LedgerReader, bank: str, unit_ids: Sequence[str], languages: Sequence[Language]
+) -> dict[str, Fact]:
+    """These memories as facts, by unit id; unknown and damaged ones are left out, and those without a readable vector.
+
+    Args:
+        ledger: of the bank.
+        bank: its name.
+        unit_ids: which memories; closed ones are read like others.
+        languages: their texts may be in.
+    """
+    rows: IntArray = np.array(sorted(ledger.units.row_ids(bank, unit_ids).values()), np.int64)
+    units = as_they_stand(ledger.units.get(bank, rows), ledger, bank)
+    vectors, turns = ledger.units.vectors(bank, rows), ledger.turns.of_units(bank, rows)
+    return {
+        unit.id: Fact(
+            unit,
+            vectors[row],
+            sources_of(unit, turns.get(row, ())),
+            specifics(unit.text, language_of(unit.text, languages)),
+        )
+        for row, unit in units.items()
+        if row in vectors
+    }
+
 
 ALIKE = 0.25  # of the way from the semantic link to the duplicate: from there on texts say the same
 PINNED = 0.0  # of it, where they share a number or a day as well

@@ -5,24 +5,40 @@ Read, compare, decide, commit once; what changes meanwhile is read again, and on
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from hindsight_integrations.cara.opinions.deciding import Decided, Decision, decide
-from hindsight_integrations.cara.opinions.drafts import Occasion
-from hindsight_integrations.cara.opinions.evidence import held_wording
-from hindsight_integrations.cara.opinions.facts import Fact
-from hindsight_integrations.cara.opinions.put_forward import PutForward
-from hindsight_integrations.cara.opinions.relating import Compared, Relations, relate
-from hindsight_integrations.cara.opinions.situation import Situation, read_situation, unchanged
-from hindsight_integrations.cara.opinions.tools import OpinionTools
+from hindsight_integrations.cara.opinions.candidates import Held
+from hindsight_integrations.cara.opinions.evidence import (
+    AssessedFact,
+    Fact,
+    evidence_rows,
+    held_wording,
+    step_of,
+)
+from hindsight_integrations.cara.opinions.proposed import ProposedOpinion
+from hindsight_integrations.cara.opinions.situation import (
+    Draft,
+    Occasion,
+    Situation,
+    read_situation,
+    unchanged,
+)
+from hindsight_integrations.cara.tools import OpinionTools
 from hindsight_integrations.errors import ModelError, RevisionConflict
 from hindsight_integrations.model.opinions import (
+    Assessment,
     Evidence,
+    EvidenceStrength,
     EvidenceWrite,
+    FormationWrite,
     OpinionLog,
+    OpinionOrigin,
     OpinionsWrite,
+    RewordingWrite,
+    UpdateRule,
     ValidityChange,
     confidence_of,
 )
@@ -32,9 +48,314 @@ from hindsight_integrations.model.reflections import (
     OpinionMovement,
     OpinionOutcome,
 )
-from hindsight_integrations.model.units import ValidityKind
-from hindsight_integrations.model.writes import WriteSet
+from hindsight_integrations.model.text import normalised_text
+from hindsight_integrations.model.time import next_instant
+from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
+from hindsight_integrations.model.writes import MentionWrite, UnitWrite, WriteSet
+from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.prompts.relate_opinions import (
+    AnsweredRelation,
+    AnsweredRelations,
+    NewOpinion,
+    Relation,
+    relate_opinions_prompt,
+)
+from hindsight_integrations.prompts.repairing import complete_with_repair
 from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.text.specifics import specifics, told_apart
+from hindsight_integrations.text.which_language import language_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """A new opinion and those it is compared with."""
+
+    text: str
+    held: tuple[Held, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """How one new opinion relates to one that is held.
+
+    Attributes:
+        relation: how.
+        strength: how much the new one says for or against it.
+        reason: in words, for people.
+    """
+
+    relation: Relation
+    strength: EvidenceStrength
+    reason: str
+
+
+@dataclass(slots=True)
+class Relations:
+    """What a model said of pairs, and what that cost.
+
+    Attributes:
+        found: by new text and unit id of the held one's wording; of pairs it said nothing usable of there is none.
+        asked: the pairs it was asked of, answered or not: none is asked of twice for one answer.
+        calls: how often it was called.
+        tokens_in: prompt tokens it reported.
+        tokens_out: completion tokens it reported.
+    """
+
+    found: dict[tuple[str, str], Related] = field(default_factory=dict)
+    asked: set[tuple[str, str]] = field(default_factory=set)
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+async def relate(compared: Sequence[Compared], model: LanguageModel, known: Relations) -> None:
+    """Ask of all pairs that were not asked of yet, in one call, and add what is usable of the answer to what is known.
+
+    Raises:
+        ModelError: the model failed.
+    """
+    asked = [
+        Compared(each.text, missing)
+        for each in compared
+        if (missing := tuple(one for one in each.held if (each.text, one.wording.unit_id) not in known.asked))
+    ]
+    if not asked:
+        return
+    known.asked.update((each.text, one.wording.unit_id) for each in asked for one in each.held)
+    held = list({one.wording.unit_id: one for each in asked for one in each.held}.values())
+    numbers = {one.wording.unit_id: number for number, one in enumerate(held, 1)}
+    new = [NewOpinion(each.text, tuple(numbers[one.wording.unit_id] for one in each.held)) for each in asked]
+    prompt = relate_opinions_prompt(new, [one.wording.text for one in held])
+    done = await complete_with_repair(model, prompt, check=lambda answer: relation_problems(answer, new))
+    known.calls += done.tries
+    known.tokens_in += done.tokens_in
+    known.tokens_out += done.tokens_out
+    for one in usable(done.last, new):
+        known.found[new[one.new - 1].text, held[one.held - 1].wording.unit_id] = Related(
+            one.relation, one.strength, " ".join(one.reason.split())
+        )
+
+
+def relation_problems(answer: AnsweredRelations, new: Sequence[NewOpinion]) -> str:
+    """What is wrong with an answer, in words for the model; "" if nothing is."""
+    asked = {(number, held) for number, each in enumerate(new, 1) for held in each.held}
+    given = Counter((one.new, one.held) for one in answer.relations)
+    faults = (
+        ("pairs nobody asked for", sorted(given.keys() - asked)),
+        ("pairs without an answer", sorted(asked - given.keys())),
+        ("pairs with several answers", sorted(pair for pair, count in given.items() if count > 1)),
+    )
+    return "; ".join(
+        f"{what}: {', '.join(f'new {one} with held {other}' for one, other in pairs)}"
+        for what, pairs in faults
+        if pairs
+    )
+
+
+def usable(answer: AnsweredRelations | None, new: Sequence[NewOpinion]) -> list[AnsweredRelation]:
+    """What an answer says of pairs that were asked for and that it speaks of once."""
+    if answer is None:
+        return []
+    asked = {(number, held) for number, each in enumerate(new, 1) for held in each.held}
+    given = Counter((one.new, one.held) for one in answer.relations)
+    return [one for one in answer.relations if (one.new, one.held) in asked and given[one.new, one.held] == 1]
+
+
+REWORDED = "reworded"
+NOT_COMPARED = "it could not be compared with an opinion that is held"
+SAID_TWICE = "the answer says it twice"
+ALREADY_WEIGHED = "what it stands on was weighed already"
+REACHED_AGAIN = "the same judgement, reached again from this fact"
+
+_ORDER = (Relation.SAME, Relation.REFINES, Relation.OPPOSES)
+"""Which relation says what becomes of an opinion that has several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What becomes of one opinion put forward.
+
+    Attributes:
+        change: what is told of it.
+        assessment: what it is to the opinion that is held; None where it becomes one itself, or nothing.
+        evidence: rows by which it moves opinions that are held.
+    """
+
+    change: OpinionChange
+    assessment: Assessment | None = None
+    evidence: tuple[EvidenceWrite, ...] = ()
+
+
+@dataclass(slots=True)
+class Decision:
+    """What is to be written, and what becomes of each opinion."""
+
+    decided: tuple[Decided, ...] = ()
+    units: tuple[UnitWrite, ...] = ()
+    mentions: tuple[MentionWrite, ...] = ()
+    events: tuple[ValidityEvent, ...] = ()
+    formed: tuple[FormationWrite, ...] = ()
+    reworded: tuple[RewordingWrite, ...] = ()
+    evidence: tuple[EvidenceWrite, ...] = ()
+
+    @property
+    def changes(self) -> tuple[OpinionChange, ...]:
+        """What is told of each opinion, in the order they were put forward."""
+        return tuple(each.change for each in self.decided)
+
+    @property
+    def writes_anything(self) -> bool:
+        """Whether there is anything to be written of opinions."""
+        return bool(self.formed or self.reworded or self.evidence)
+
+    def add(self, draft: Draft, unit: MemoryUnit) -> None:
+        """Let a draft's unit be written."""
+        self.units += (UnitWrite(unit, draft.vector.astype("<f4").tobytes()),)
+        self.mentions += tuple(MentionWrite(unit.id, each.id, each.name) for each in draft.entities)
+
+
+def decide(
+    found: Situation,
+    relations: Mapping[tuple[str, str], Related],
+    occasion: Occasion,
+    tools: OpinionTools,
+) -> Decision:
+    """What becomes of the drafts, each in turn.
+
+    Args:
+        found: the drafts and what they meet with.
+        relations: by text and unit id of the wording compared with.
+        occasion: the reflection.
+        tools: settings and thresholds.
+    """
+    deciding = _Deciding(found, occasion, tools)
+    deciding.decision.decided = tuple(deciding.decided(draft, relations) for draft in found.drafts)
+    return deciding.decision
+
+
+@dataclass(frozen=True, slots=True)
+class _Deciding:
+    """The decision of one answer's opinions under way."""
+
+    found: Situation
+    occasion: Occasion
+    tools: OpinionTools
+    decision: Decision = field(default_factory=Decision)
+    kept: list[Draft] = field(default_factory=list)
+
+    def decided(self, draft: Draft, relations: Mapping[tuple[str, str], Related]) -> Decided:
+        if draft.fault:
+            return _change(draft, OpinionOutcome.REFUSED, None, draft.fault)
+        if twin := self._said_before(draft):
+            return _change(draft, OpinionOutcome.KNOWN, twin.unit.id, SAID_TWICE)
+        if draft.same is not None:
+            again = Related(Relation.SAME, EvidenceStrength.MILD, REACHED_AGAIN)
+            return self._of_held(draft, [(draft.same, again)])
+        compared = [(held, relations.get((draft.given.text, held.wording.unit_id))) for held in draft.near]
+        if any(related is None for _, related in compared):
+            return _change(draft, OpinionOutcome.REFUSED, None, NOT_COMPARED)
+        bearing = [
+            (held, related)
+            for held, related in compared
+            if related is not None and related.relation is not Relation.DIFFERENT
+        ]
+        return self._of_held(draft, bearing) if bearing else self._form(draft)
+
+    def _said_before(self, draft: Draft) -> Draft | None:
+        """Another one of the same answer that says the same thing."""
+        return next((each for each in self.kept if self._says_the_same(draft, each)), None)
+
+    def _says_the_same(self, one: Draft, other: Draft) -> bool:
+        if one.unit.tags != other.unit.tags:
+            return False
+        texts = (one.unit.text, other.unit.text)
+        if normalised_text(texts[0]) == normalised_text(texts[1]):
+            return True
+        language = language_of(texts[0], self.tools.languages)
+        denied, denied_too = (language.negation.search(text) is not None for text in texts)
+        said, said_too = (specifics(text, language) for text in texts)
+        alike = float(one.vector @ other.vector) >= self.tools.embedder.identity.thresholds.duplicate
+        return alike and denied == denied_too and not told_apart(said, said_too)
+
+    def _form(self, draft: Draft) -> Decided:
+        self.kept.append(draft)
+        self.decision.add(draft, draft.unit)
+        self.decision.formed += (
+            FormationWrite(
+                unit_id=draft.unit.id,
+                confidence=draft.given.confidence,
+                formed_at=self.occasion.at,
+                origin=OpinionOrigin.REFLECT,
+                operation=self.occasion.operation,
+                profile=self.found.profile_number,
+                reasoning=draft.given.reasoning,
+                based_on=draft.given.grounds,
+                assessed_to=self.occasion.revision,
+            ),
+        )
+        return _change(draft, OpinionOutcome.FORMED, draft.unit.id, "")
+
+    def _of_held(self, draft: Draft, bearing: Sequence[tuple[Held, Related]]) -> Decided:
+        """What an opinion does that bears on some that are held: nothing but through the facts it cites."""
+        rows = {held.log.id: self._evidence(draft, held, related) for held, related in bearing}
+        evidence = tuple(row for found in rows.values() for row in found)
+        self.decision.evidence += evidence
+        held, related = min(bearing, key=lambda one: _ORDER.index(one[1].relation))
+        if not any(rows.values()):
+            return _change(draft, OpinionOutcome.KNOWN, held.log.id, ALREADY_WEIGHED)
+        reworded = rows[held.log.id] and _rewords(related) and self._reword(draft, held, related)
+        outcome = OpinionOutcome.REWORDED if reworded else OpinionOutcome.EVIDENCE
+        decided = _change(draft, outcome, held.log.id, related.reason)
+        return replace(decided, assessment=_assessment(related), evidence=evidence)
+
+    def _evidence(self, draft: Draft, held: Held, related: Related) -> tuple[EvidenceWrite, ...]:
+        written = {(row.opinion_id, row.unit_id) for row in self.decision.evidence}
+        assessment = _assessment(related)
+        assessed = [
+            AssessedFact(self.found.facts[unit_id], assessment, related.strength, related.reason)
+            for unit_id in draft.given.cited
+            if unit_id in self.found.facts and (held.log.id, unit_id) not in written
+        ]
+        return evidence_rows(
+            held.log,
+            assessed,
+            self.found.facts,
+            thresholds=self.tools.embedder.identity.thresholds,
+            rule=UpdateRule(self.tools.config.rule),
+            step=step_of(self.found.profile, self.tools.config),
+        )
+
+    def _reword(self, draft: Draft, held: Held, related: Related) -> bool:
+        """Let an opinion have the draft's words, once an answer."""
+        if held.log.id in {each.opinion_id for each in self.decision.reworded}:
+            return False
+        since = max(next_instant(held.wording.since), self.occasion.at)
+        unit = replace(draft.unit, mentioned_at=since, confidence=held.log.confidence)
+        self.decision.add(draft, unit)
+        self.decision.events += (
+            ValidityEvent(held.wording.unit_id, ValidityKind.CLOSED, since, unit.id, REWORDED),
+        )
+        based_on = tuple(dict.fromkeys((*held.wording.based_on, *draft.given.grounds)))
+        self.decision.reworded += (RewordingWrite(held.log.id, unit.id, related.reason, based_on),)
+        return True
+
+
+def _rewords(related: Related) -> bool:
+    """Whether the new words take the place of the old: a refinement, or strong contradiction (paper section 5.5)."""
+    if related.relation is Relation.OPPOSES:
+        return related.strength is EvidenceStrength.STRONG
+    return related.relation is Relation.REFINES
+
+
+def _assessment(related: Related) -> Assessment:
+    """What the facts of an opinion are to the one that is held."""
+    if related.relation is not Relation.OPPOSES:
+        return Assessment.REINFORCE
+    return Assessment.CONTRADICT if related.strength is EvidenceStrength.STRONG else Assessment.WEAKEN
+
+
+def _change(draft: Draft, outcome: OpinionOutcome, opinion_id: str | None, reason: str) -> Decided:
+    return Decided(OpinionChange(outcome, draft.given.text, draft.given.confidence, opinion_id, reason))
 
 
 def moves(found: Situation, decision: Decision, at: datetime) -> tuple[OpinionMove, ...]:
@@ -106,8 +427,8 @@ BUSY = "the bank changed at every try to keep it"
 
 
 @dataclass(frozen=True, slots=True)
-class Formed:
-    """What became of the opinions put forward.
+class FormedOpinions:
+    """What became of the opinions of an answer, or would become of them.
 
     Attributes:
         changes: of each, in the order given; of a repeated operation, those formed by it the first time.
@@ -126,58 +447,74 @@ class Formed:
     tokens_out: int = 0
 
 
-async def foreseen(
-    given: Sequence[PutForward], occasion: Occasion, relations: Relations, tools: OpinionTools
-) -> Formed:
-    """What would become of the opinions of an answer, as the bank is now; nothing is written.
+@dataclass(frozen=True, slots=True, eq=False)
+class AssessedOpinions:
+    """The opinions of an answer, compared with those held; nothing is written yet.
 
-    Args:
-        given: opinions that may be kept.
+    Attributes:
+        proposed: the opinions.
         occasion: the reflection.
-        relations: of pairs that were compared; takes those that are compared now.
-        tools: of the engine.
+        relations: of the pairs that were compared, and what that cost.
+        formed: what would become of them.
+        decision: what is to be written, and on which situation; None where nothing is left to decide.
     """
-    if not isinstance(found := await _decided(given, occasion, relations, tools), tuple):
-        return found
-    situation, decision = found
-    return _formed(decision.changes, relations, moves(situation, decision, occasion.at))
+
+    proposed: Sequence[ProposedOpinion]
+    occasion: Occasion
+    relations: Relations
+    formed: FormedOpinions
+    decision: tuple[Situation, Decision] | None = None
 
 
-async def form_opinions(
-    given: Sequence[PutForward], occasion: Occasion, tools: OpinionTools, relations: Relations | None = None
-) -> Formed:
-    """Keep the opinions of an answer that are new, and weigh what the others stand on as evidence of those that are held.
+async def assess_opinions(
+    proposed: Sequence[ProposedOpinion],
+    occasion: Occasion,
+    tools: OpinionTools,
+    relations: Relations | None = None,
+) -> AssessedOpinions:
+    """Read, compare, decide: what would become of the opinions of an answer, as the bank is now.
 
-    Nothing is written of an opinion that cannot be compared with one that is held, or that stands on what is gone.
+    An opinion that cannot be compared with one that is held, or that stands on what is gone, is refused.
 
     Args:
-        given: opinions that may be kept.
+        proposed: opinions that may be kept.
         occasion: the reflection.
         tools: of the engine.
-        relations: of pairs that were compared already, and what that cost; nobody is asked of these again.
+        relations: of pairs that were compared already, and what that cost; the model is not asked about these again.
     """
     relations = relations or Relations()
-    for _ in range(ATTEMPTS):
-        if not isinstance(found := await _decided(given, occasion, relations, tools), tuple):
-            return found
-        situation, decision = found
-        if await tools.workers.write(_commit, decision, situation, occasion, tools):
-            return _formed(decision.changes, relations, moves(situation, decision, occasion.at))
-    return _refused(given, BUSY, relations)
-
-
-async def _decided(
-    given: Sequence[PutForward], occasion: Occasion, relations: Relations, tools: OpinionTools
-) -> tuple[Situation, Decision] | Formed:
-    """Read, compare, decide; or what became of them where nothing is left to be decided."""
     try:
-        found = await tools.workers.read(read_situation, given, occasion, tools)
+        situation = await tools.workers.read(read_situation, proposed, occasion, tools)
     except ModelError:  # of the embedder; the answer is there all the same
-        return _refused(given, NOT_EMBEDDED, relations)
-    if found.before is not None:
-        return Formed(found.before, repeated=True)
-    await _compare(found, relations, tools)
-    return found, await tools.workers.read(decide, found, relations.found, occasion, tools)
+        refused = _refused(proposed, NOT_EMBEDDED, relations)
+        return AssessedOpinions(proposed, occasion, relations, refused)
+    if situation.before is not None:
+        repeated = FormedOpinions(situation.before, repeated=True)
+        return AssessedOpinions(proposed, occasion, relations, repeated)
+    await _compare(situation, relations, tools)
+    decision = await tools.workers.read(decide, situation, relations.found, occasion, tools)
+    formed = _formed(decision.changes, relations, moves(situation, decision, occasion.at))
+    return AssessedOpinions(proposed, occasion, relations, formed, (situation, decision))
+
+
+async def commit_opinions(assessed: AssessedOpinions, tools: OpinionTools) -> FormedOpinions:
+    """Keep the new opinions of an answer, and record what the others stand on as evidence of those held, in one commit.
+
+    Where the bank changed meanwhile, they are assessed again first.
+
+    Args:
+        assessed: the opinions.
+        tools: of the engine.
+    """
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            assessed = await assess_opinions(assessed.proposed, assessed.occasion, tools, assessed.relations)
+        if assessed.decision is None:
+            return assessed.formed
+        situation, decision = assessed.decision
+        if await tools.workers.write(_commit, decision, situation, assessed.occasion, tools):
+            return assessed.formed
+    return _refused(assessed.proposed, BUSY, assessed.relations)
 
 
 async def _compare(found: Situation, relations: Relations, tools: OpinionTools) -> None:
@@ -191,8 +528,8 @@ async def _compare(found: Situation, relations: Relations, tools: OpinionTools) 
 
 def _formed(
     changes: tuple[OpinionChange, ...], relations: Relations, moved: tuple[OpinionMove, ...]
-) -> Formed:
-    return Formed(
+) -> FormedOpinions:
+    return FormedOpinions(
         changes,
         moved,
         calls=relations.calls,
@@ -201,7 +538,7 @@ def _formed(
     )
 
 
-def _refused(given: Sequence[PutForward], reason: str, relations: Relations) -> Formed:
+def _refused(given: Sequence[ProposedOpinion], reason: str, relations: Relations) -> FormedOpinions:
     changes = tuple(
         OpinionChange(OpinionOutcome.REFUSED, each.text, each.confidence, reason=reason) for each in given
     )

@@ -1,25 +1,40 @@
-"""Moving opinions by evidence, as a task (paper section 5.5): read, assess, and write rows and the task's end in one commit."""
+"""Update opinions by facts that came since (paper section 5.5): read, assess in batches, reword, and commit with the task's end."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 
-from hindsight_integrations.cara.grounds import Ground, completed_grounds
-from hindsight_integrations.cara.opinions.evidence import AssessedFact, evidence_rows
-from hindsight_integrations.cara.opinions.pairs import Pair, PairKey, Verdict, next_batch, pair_key
-from hindsight_integrations.cara.opinions.rewording import Rewording, may_reword, rewording, rewording_fault
-from hindsight_integrations.cara.opinions.standing import Outstanding, Standing, outstanding
-from hindsight_integrations.cara.opinions.steps import step_of
-from hindsight_integrations.cara.opinions.tools import OpinionTools
+from hindsight_integrations.cara.citations import Ground, completed_grounds
+from hindsight_integrations.cara.opinions.candidates import About, about, may_bear_on
+from hindsight_integrations.cara.opinions.evidence import (
+    AssessedFact,
+    Fact,
+    evidence_rows,
+    held_wording,
+    is_evidence,
+    read_facts,
+    step_of,
+    unsaid,
+    weighed,
+)
+from hindsight_integrations.cara.opinions.proposed import fault, plain
+from hindsight_integrations.cara.tools import OpinionTools
 from hindsight_integrations.errors import MalformedOutput, PromptTooLong, RevisionConflict
 from hindsight_integrations.ledger.ledger import LedgerReader, Transaction
 from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.opinions import (
+    Assessment,
+    EvidenceStrength,
     EvidenceWrite,
+    OpinionLog,
     OpinionsWrite,
+    OpinionVersion,
+    RewordingWrite,
     UpdateRule,
     confidence_of,
     conviction,
@@ -27,7 +42,15 @@ from hindsight_integrations.model.opinions import (
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.results import Dropped, Settled
 from hindsight_integrations.model.tasks import Task
-from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.text import normalised_text
+from hindsight_integrations.model.time import next_instant
+from hindsight_integrations.model.units import (
+    NAMESPACE,
+    FactType,
+    MemoryUnit,
+    ValidityEvent,
+    ValidityKind,
+)
 from hindsight_integrations.model.writes import MentionWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.language_model import LanguageModel, Prompt
 from hindsight_integrations.prompts.assess_evidence import (
@@ -40,7 +63,288 @@ from hindsight_integrations.prompts.assess_evidence import (
 from hindsight_integrations.prompts.repairing import complete_with_repair
 from hindsight_integrations.search.documents import as_they_stand
 from hindsight_integrations.search.embedding import embed_units
+from hindsight_integrations.text.grounding import unknown_numbers
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.which_language import language_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpinionEvidence:
+    """One opinion with what may be evidence of it.
+
+    Attributes:
+        log: the opinion.
+        wording: as it is worded now.
+        known: facts weighed already, by unit id.
+        asked: new facts that an assessor must be asked of, in order of mention.
+        repeating: new facts that say again what their sources said in others.
+    """
+
+    log: OpinionLog
+    wording: OpinionVersion
+    known: dict[str, Fact] = field(default_factory=dict)
+    asked: tuple[Fact, ...] = ()
+    repeating: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PendingAssessment:
+    """What is to be decided of a bank's opinions.
+
+    Attributes:
+        revision: the bank's, when it was read.
+        profile: who the agent is.
+        opinions: those held, in the order they were formed.
+    """
+
+    revision: int
+    profile: BankProfile
+    opinions: tuple[OpinionEvidence, ...]
+
+
+def read_pending(tools: OpinionTools) -> PendingAssessment:
+    """Read a bank's opinions, and find of what came since each was last looked at that which may be evidence of it."""
+    ledger, bank = tools.projector.ledger, tools.projector.name
+    profile, revision = ledger.bank(bank).profile, ledger.revision(bank)
+    with ledger.snapshot(bank) as reader:
+        held = [(log, wording) for log in reader.opinions.get(bank) if (wording := held_wording(log))]
+        fresh = _fresh(held, reader, bank)
+        ids = {unit_id for found in fresh.values() for unit_id in found}
+        facts = read_facts(reader, bank, sorted(ids), tools.languages)
+        wordings = read_facts(reader, bank, [wording.unit_id for _, wording in held], tools.languages)
+        topics = _topics({**facts, **wordings}, reader, bank)
+
+        def near(log: OpinionLog, wording: OpinionVersion) -> list[Fact]:
+            own, thresholds = topics[wording.unit_id], tools.embedder.identity.thresholds
+            found = (facts[unit_id] for unit_id in fresh[log.assessed_to] if unit_id in facts)
+            return [
+                fact
+                for fact in found
+                if is_evidence(fact, log) and may_bear_on(own, topics[fact.unit.id], thresholds)
+            ]
+
+        opinions = tuple(
+            _opinion_evidence(log, wording, near(log, wording), reader, tools)
+            for log, wording in held
+            if wording.unit_id in wordings
+        )
+    return PendingAssessment(revision, profile, opinions)
+
+
+def _opinion_evidence(
+    log: OpinionLog,
+    wording: OpinionVersion,
+    near: Sequence[Fact],
+    reader: LedgerReader,
+    tools: OpinionTools,
+) -> OpinionEvidence:
+    """An opinion with its new facts, parted into those to be asked of and those that repeat."""
+    before = frozenset(weighed(log))
+    new = [fact for fact in near if fact.unit.id not in before]
+    if not new:
+        return OpinionEvidence(log, wording)
+    known = read_facts(reader, tools.projector.name, weighed(log), tools.languages)
+    asked = unsaid(log, new, known, thresholds=tools.embedder.identity.thresholds)
+    ids = {fact.unit.id for fact in asked}
+    repeating = tuple(fact for fact in new if fact.unit.id not in ids)
+    return OpinionEvidence(log, wording, known, tuple(asked), repeating)
+
+
+def _fresh(
+    held: Sequence[tuple[OpinionLog, OpinionVersion]], reader: LedgerReader, bank: str
+) -> dict[int, tuple[str, ...]]:
+    """Unit ids of the facts that came after each revision up to which an opinion was looked at."""
+    return {
+        revision: tuple(reader.units.unit_ids(bank, reader.opinions.facts_since(bank, revision)).values())
+        for revision in {log.assessed_to for log, _ in held}
+    }
+
+
+def _topics(facts: Mapping[str, Fact], reader: LedgerReader, bank: str) -> dict[str, About]:
+    """What each of these memories is about."""
+    places = reader.units.row_ids(bank, list(facts))
+    found = reader.entities.of_units(bank, np.array(sorted(places.values()), np.int64))
+    memories = reader.units.count(bank)
+    return {
+        unit_id: about(found.get(places[unit_id], ()), fact.vector, memories)
+        for unit_id, fact in facts.items()
+    }
+
+
+BATCH_TOKENS = 4_000  # of opinions and facts in one prompt, as of facts in that of observations
+LINE_TOKENS = 40  # of a line in the prompt beside its text: number, dates, and its place among the pairs
+MOST_EARLIER = 3  # earlier facts of the same source that are shown with a new one, the nearest
+
+PairKey: TypeAlias = tuple[str, str, str, str]
+"""Opinion id, unit id of its wording, fact id and text: what an assessment is of."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """A fact to be assessed as evidence of an opinion.
+
+    Attributes:
+        opinion: the opinion.
+        fact: the fact.
+        earlier: facts that the fact's source said before, weighed already or to be, and that are like it.
+    """
+
+    opinion: OpinionEvidence
+    fact: Fact
+    earlier: tuple[Fact, ...] = ()
+
+    @property
+    def key(self) -> PairKey:
+        """What an assessment of it is good for: another wording or text needs another one."""
+        return pair_key(self.opinion, self.fact)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """What an assessor said of a pair.
+
+    Attributes:
+        assessed: how the fact bears on the opinion.
+        rewording: the opinion anew, as it was written; empty where it stays.
+        grounds: ids of the facts the rewording takes something from, the assessed one first.
+    """
+
+    assessed: AssessedFact
+    rewording: str = ""
+    grounds: tuple[str, ...] = ()
+
+
+def pair_key(opinion: OpinionEvidence, fact: Fact) -> PairKey:
+    """What an assessment of a fact for an opinion is of."""
+    return opinion.log.id, opinion.wording.unit_id, fact.unit.id, fact.unit.text
+
+
+def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[Pair]:
+    """The next pairs to ask of, as many as one prompt holds; none if all were tried.
+
+    Only opinions with the same tags come together, so that a reason has no word of what others may not see.
+    """
+    batch: list[Pair] = []
+    seen: set[str] = set()
+    left = BATCH_TOKENS
+    for pair in _pairs(found, tried):
+        if batch and (len(batch) == MOST_PAIRS or pair.opinion.log.tags != batch[0].opinion.log.tags):
+            break
+        shown = [pair.fact, *pair.earlier]
+        cost = sum(LINE_TOKENS + one.unit.tokens for one in shown if one.unit.id not in seen)
+        if pair.opinion.log.id not in seen:
+            cost += LINE_TOKENS + len(pair.opinion.wording.text) // 3
+        if batch and cost > left:
+            break
+        left -= cost
+        seen |= {pair.opinion.log.id, *(one.unit.id for one in shown)}
+        batch.append(pair)
+    return batch
+
+
+def _pairs(found: PendingAssessment, tried: Collection[PairKey]) -> Iterator[Pair]:
+    """The pairs not yet tried: by the tags of their opinions, then by opinion, then in order of mention."""
+    for opinion in sorted(found.opinions, key=lambda each: each.log.tags):
+        for fact in opinion.asked:
+            if pair_key(opinion, fact) not in tried:
+                yield Pair(opinion, fact, _earlier(opinion, fact))
+
+
+def _earlier(opinion: OpinionEvidence, fact: Fact) -> tuple[Fact, ...]:
+    """What the fact's sources said before, weighed already or to be, the nearest first."""
+    before = opinion.asked[: opinion.asked.index(fact)]
+    same = (
+        one for one in (*opinion.known.values(), *before) if not set(fact.sources).isdisjoint(one.sources)
+    )
+    near = sorted(same, key=lambda one: (-round(float(fact.vector @ one.vector), 6), one.unit.id))
+    return tuple(near[:MOST_EARLIER])
+
+
+REWORDED = "reworded"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewording:
+    """A new wording of an opinion, and what it changes.
+
+    Attributes:
+        unit: the new wording, without its tokens.
+        write: the rewording.
+        closing: ends the wording before it.
+        fact: id of the fact that made it.
+    """
+
+    unit: MemoryUnit
+    write: RewordingWrite
+    closing: ValidityEvent
+    fact: str
+
+
+def rewording_fault(text: str, pair: Pair, languages: Sequence[Language]) -> str:
+    """What is wrong with a text as another wording of a pair's opinion; "" if nothing is.
+
+    It must be an opinion like any other, and have no number that neither the old wording nor the fact has.
+    """
+    text = plain(text)
+    if found := fault(text, languages):
+        return found
+    grounds = [pair.opinion.wording.text, pair.fact.unit.text]
+    language = language_of(text, languages)
+    unknown = unknown_numbers(text, grounds, language)
+    return f"neither the opinion nor the fact says {', '.join(unknown)}" if unknown else ""
+
+
+def may_reword(assessment: Assessment, strength: EvidenceStrength) -> bool:
+    """Whether an assessment may change the wording: it makes the opinion more exact, or contradicts it strongly."""
+    if assessment is Assessment.CONTRADICT:
+        return strength is EvidenceStrength.STRONG
+    return assessment is not Assessment.NEUTRAL
+
+
+def rewording(opinion: OpinionEvidence, verdicts: Sequence[Verdict], bank: str) -> Rewording | None:
+    """The new wording of an opinion by the newest fact that calls for one; None if it stays.
+
+    Args:
+        opinion: as it stands.
+        verdicts: of the facts that join its log in their own right, in order of mention; their rewordings are sound.
+        bank: its bank.
+    """
+    worded = [
+        each
+        for each in verdicts
+        if each.rewording and may_reword(each.assessed.assessment, each.assessed.strength)
+    ]
+    if not worded:
+        return None
+    text, fact = plain(worded[-1].rewording), worded[-1].assessed.fact
+    if normalised_text(text) == normalised_text(opinion.wording.text):
+        return None
+    since = max(next_instant(opinion.wording.since), fact.unit.mentioned_at)
+    unit = MemoryUnit(
+        id=wording_id(opinion, text, bank),
+        bank=bank,
+        text=text,
+        fact_type=FactType.OPINION,
+        mentioned_at=since,
+        confidence=opinion.log.confidence,
+        tags=opinion.log.tags,
+    )
+    write = RewordingWrite(
+        opinion_id=opinion.log.id,
+        unit_id=unit.id,
+        reason=" ".join(worded[-1].assessed.reason.split()),
+        based_on=tuple(dict.fromkeys((*opinion.wording.based_on, *worded[-1].grounds))),
+    )
+    closing = ValidityEvent(opinion.wording.unit_id, ValidityKind.CLOSED, since, unit.id, REWORDED)
+    return Rewording(unit, write, closing, fact.unit.id)
+
+
+def wording_id(opinion: OpinionEvidence, text: str, bank: str) -> str:
+    """The id of a wording: the same text in the same place of the same opinion is the same row."""
+    place = str(len(opinion.log.versions))
+    return str(
+        uuid.uuid5(NAMESPACE, "\x1e".join(("opinion", bank, opinion.log.id, place, normalised_text(text))))
+    )
 
 
 # Assessing facts as evidence in batches: what one prompt asks, and what of its answer counts (paper section
@@ -219,7 +523,7 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
     tried: set[PairKey] = set()
     spent, conflicts = Settled(), 0
     while True:
-        found = await tools.workers.read(outstanding, tools)
+        found = await tools.workers.read(read_pending, tools)
         if batch := next_batch(found, tried):
             made = await assess(batch, found.profile, tools.model, tools.languages)
             verdicts.update(made.verdicts)
@@ -254,7 +558,7 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
 
 
 def decide(
-    found: Outstanding, verdicts: Mapping[PairKey, Verdict], tools: OpinionTools, *, giving_up: bool
+    found: PendingAssessment, verdicts: Mapping[PairKey, Verdict], tools: OpinionTools, *, giving_up: bool
 ) -> Decision:
     """What verdicts do to opinions as they stand.
 
@@ -292,7 +596,7 @@ def decide(
     return Decision(tuple(evidence), tuple(reworded), assessed, tuple(passed_over))
 
 
-def write_set(decision: Decision, found: Outstanding, tools: OpinionTools) -> WriteSet:
+def write_set(decision: Decision, found: PendingAssessment, tools: OpinionTools) -> WriteSet:
     """What a decision changes, but for the task's end; embeds new wordings and lets them mention what the old ones do."""
     bank, ledger = tools.projector.name, tools.projector.ledger
     counts = tools.tokens.count([each.unit.text for each in decision.reworded])
@@ -329,7 +633,7 @@ def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWr
     return [MentionWrite(new.unit.id, entity.id, entity.name) for entity in entities.values()]
 
 
-def _commit(writes: WriteSet, found: Outstanding, tools: OpinionTools) -> bool:
+def _commit(writes: WriteSet, found: PendingAssessment, tools: OpinionTools) -> bool:
     """Commit if opinions and facts are what they were when they were read; False, and nothing is written, if not."""
     if writes.completed_tasks == () and not _tells(writes):
         return True
@@ -350,7 +654,7 @@ def _tells(writes: WriteSet) -> bool:
     return opinions is not None and bool(opinions.evidence or opinions.reworded or opinions.assessed)
 
 
-def _unchanged(opinions: Sequence[Standing], transaction: Transaction, tools: OpinionTools) -> bool:
+def _unchanged(opinions: Sequence[OpinionEvidence], transaction: Transaction, tools: OpinionTools) -> bool:
     """Whether these opinions have the same wordings and evidence, and their new facts still say what they said."""
     bank = tools.projector.name
     now = {log.id: log for log in transaction.opinions.get(bank, [each.log.id for each in opinions])}

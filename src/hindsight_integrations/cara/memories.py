@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from hindsight_integrations.cara.reflection.tools import ReflectTools
+from hindsight_integrations.cara.tools import ReflectTools
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import RecallQuery

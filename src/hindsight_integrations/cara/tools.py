@@ -1,18 +1,27 @@
-"""What a model may read on the way to an answer, beside what recall gives; limited to what the reflection may use."""
+"""What reflections and opinions need of the bank and the engine."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
 
+from hindsight_integrations.concurrency.workers import Runner
+from hindsight_integrations.config import OpinionConfig
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
 from hindsight_integrations.model.mental_models import MentalModel
+from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.search.bank_view import Projector
+from hindsight_integrations.text.language import Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +146,71 @@ class MemoryReads(Protocol):
     async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
         """Memories as recall serves them: documents with the items that hold; observations that fell are left out."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpinionTools:
+    """What the forming and moving of opinions needs of the engine.
+
+    Attributes:
+        model: who compares and assesses.
+        languages: of the bank's texts, the likeliest first.
+    """
+
+    projector: Projector
+    embedder: Embedder
+    tokens: TokenCounter
+    model: LanguageModel
+    workers: Runner
+    config: OpinionConfig
+    languages: Sequence[Language]
+
+
+RECORD_TOKENS = 1_024  # of exact figures and rows of records, beside the memories
+
+Recall = Callable[[RecallQuery], Awaitable[RecallResult]]
+
+
+async def no_mental_models(_: RecallQuery) -> Sequence[MentalModel]:
+    """Of a bank without mental models."""
+    return ()
+
+
+async def no_directives(_: RecallQuery) -> Sequence[str]:
+    """Of a bank without directives."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectTools:
+    """What a reflection needs of the bank and the engine.
+
+    Attributes:
+        projector: the bank.
+        workers: run what blocks.
+        recall: finds memories.
+        profile: who answers.
+        model: who writes the answer; None for memories as they are.
+        tokens: counts.
+        languages: of the bank's texts, the likeliest first.
+        mental_models: those near a question.
+        directives: the operator's rules for answers to a question.
+        opinions: what the forming of opinions needs; None where none may be formed.
+        reads: what an agentic reflection may read, limited to a query's tags, moment and window; None where there is no bank.
+    """
+
+    projector: Projector
+    workers: Runner
+    recall: Recall
+    profile: BankProfile
+    model: LanguageModel | None
+    tokens: TokenCounter
+    languages: Sequence[Language]
+    mental_models: Callable[[RecallQuery], Awaitable[Sequence[MentalModel]]] = no_mental_models
+    directives: Callable[[RecallQuery], Awaitable[Sequence[str]]] = no_directives
+    opinions: OpinionTools | None = None
+    reads: Callable[[RecallQuery], MemoryReads] | None = None
+
+    async def revision(self) -> int:
+        """The bank's, now."""
+        return await self.workers.read(self.projector.ledger.revision, self.projector.name)

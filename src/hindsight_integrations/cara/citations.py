@@ -1,27 +1,91 @@
-"""What an answer cites: numbers of what it was shown, what is wrong with them, and what they lead to."""
+"""Citations: the numbers under which memory is shown, what an answer cites by them, and the grounds of a text."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from hindsight_integrations.cara.reflection.tools import ReflectTools
+from hindsight_integrations.cara.tools import ReflectTools
 from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import Citation, MemoryTiers
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.memories import believed, citable, modelled
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.name_spotting import NameSpotter
+from hindsight_integrations.text.stems import content_stems, numbers
+from hindsight_integrations.text.which_language import language_of
+
+RARE = 2  # of the texts shown: a word in more of them is anybody's
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A text that was shown to whoever wrote, and the memories it stands for.
+
+    Attributes:
+        text: as it was shown.
+        unit_ids: ids of the memories; an observation stands for the facts it was made from. None for what is no memory, as
+            the question is.
+    """
+
+    text: str
+    unit_ids: tuple[str, ...] = ()
+
+
+def completed_grounds(
+    text: str, cited: Sequence[Ground], shown: Sequence[Ground], languages: Sequence[Language]
+) -> tuple[str, ...]:
+    """Ids of the memories a text stands on: of those cited, and of those shown that have what none of the cited has.
+
+    Names, numbers and words that few of the texts shown have are looked at: a text that has one of them and cites nothing
+    that does took it from one that was shown.
+
+    Args:
+        text: as it was written.
+        cited: what it says it stands on; what it may have its words from besides, the question, among them.
+        shown: all that it may have taken something from.
+        languages: all may be in.
+    """
+    terms = [_terms(ground.text, languages) for ground in shown]
+    spread = Counter(term for found in terms for term in found)
+    told = _terms(text, languages) - _union(_terms(ground.text, languages) for ground in cited)
+    names = _name_words(text, languages)
+    taken = {term for term in told if spread[term] <= RARE or term in names or term.isdigit()}
+    drawn = [ground for ground, found in zip(shown, terms, strict=True) if found & taken]
+    return tuple(dict.fromkeys(each for ground in (*cited, *drawn) for each in ground.unit_ids))
+
+
+def _terms(text: str, languages: Sequence[Language]) -> frozenset[str]:
+    """Stems of the words of a text that say something, and its numbers."""
+    language = language_of(text, languages)
+    return content_stems(text, language) | numbers(text, language)
+
+
+def _name_words(text: str, languages: Sequence[Language]) -> frozenset[str]:
+    language = language_of(text, languages)
+    spotter = NameSpotter([text], people=(), aliases=(), languages=languages)
+    words = (word for name in spotter.names_in(text) for word in _WORD.findall(name.text.casefold()))
+    return frozenset(language.stem(word) for word in words)
+
+
+def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*sets)
+
 
 _MARKS = re.compile(r"[\[\]()#\s]+|^(?:memory|fact|observation)\b", re.IGNORECASE)
 _SEVERAL = re.compile(r"[,;]")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class CitationIndex:
     """What whoever answers was shown, by the numbers under which it was.
 
     Attributes:
@@ -39,7 +103,7 @@ class Shown:
     quoted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tiers: MemoryTiers) -> Shown:
+    def of(cls, tiers: MemoryTiers) -> CitationIndex:
         """What a prompt shows of these tiers."""
         return cls(citable(tiers), modelled(tiers), believed(tiers))
 
@@ -68,7 +132,7 @@ class References:
         return not (self.units or self.models or self.turns)
 
 
-def references(given: Iterable[str], shown: Shown) -> References:
+def references(given: Iterable[str], shown: CitationIndex) -> References:
     """What references name: "3", "[3]", "M1", or the full id of a memory or mental model."""
     by_id = {item.unit.id: item for item in shown.memories.values()}
     models_by_id = {model.id: model for model in shown.models.values()}
@@ -99,7 +163,7 @@ def references(given: Iterable[str], shown: Shown) -> References:
     )
 
 
-def reference_faults(found: References, shown: Shown) -> Iterator[str]:
+def reference_faults(found: References, shown: CitationIndex) -> Iterator[str]:
     """What is wrong with references, in words for the model."""
     if found.unknown:
         named = ", ".join(each[:40] for each in found.unknown[:5])
@@ -115,7 +179,7 @@ def _single(given: Iterable[str]) -> Iterator[str]:
                 yield plain
 
 
-def _range(shown: Shown) -> str:
+def _range(shown: CitationIndex) -> str:
     parts = [f"{first} to {last}" for first, last in (_ends(shown.memories), _ends(shown.models)) if first]
     return "memories " + " and ".join(parts) if parts else "no memories"
 

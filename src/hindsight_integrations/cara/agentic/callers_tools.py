@@ -1,4 +1,4 @@
-"""The caller's own tools: LangChain's, known by their shape alone, or plain functions. Their results are data."""
+"""The caller's own tools: plain functions, or LangChain tools, which are recognised by their shape. Their results are data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError, validate_call
 from typing_extensions import TypeIs
 
-from hindsight_integrations.cara.reflection.agentic.tool import Bench, Tool, ToolProblem, ToolResult
+from hindsight_integrations.cara.agentic.tool import Tool, ToolContext, ToolProblem, ToolResult
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.ports.language_model import answer_problem
@@ -86,12 +86,12 @@ class CallersTool:
     usage: str
     run: Callable[[Mapping[str, Any]], Any]
 
-    async def call(self, arguments: Mapping[str, Any], bench: Bench) -> ToolResult:
+    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         """Use it; whatever it raises becomes what the model is told."""
         failure = _Failure()
         with failure:
             given = await self.run(arguments)
-            longest = bench.max_tokens * CHARACTERS_A_TOKEN
+            longest = context.max_tokens * CHARACTERS_A_TOKEN
             text = _written(given)
             note = f"Only the first {longest} characters are shown." if len(text) > longest else ""
             return ToolResult(tuple(text[:longest].splitlines()), note=note)

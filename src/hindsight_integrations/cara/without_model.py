@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hindsight_integrations.cara.reflection.tools import ReflectTools
+from hindsight_integrations.cara.tools import ReflectTools
 from hindsight_integrations.model.reflections import Citation, Reflection
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
@@ -18,13 +18,8 @@ NO_MATCH = "No language model is set, and no memory matches the question."
 NO_MODEL = "no language model is set: pass `model=` to `Hindsight.open` for a written answer"
 
 
-async def without_model(query: RecallQuery, tools: ReflectTools) -> Reflection:
-    """The exact figures of records that the question touches, and the best memories."""
-    return await extracted(await tools.recall(query), query, tools)
-
-
 async def extracted(recalled: RecallResult, query: RecallQuery, tools: ReflectTools) -> Reflection:
-    """The same, of what was recalled before.
+    """Exact figures of the records that the question touches, and the best memories.
 
     Args:
         recalled: that.

@@ -1,4 +1,4 @@
-"""Answering a mental model's question anew, asked for or as a task: read, answer, and keep the answer in one commit."""
+"""Mental models: when one is stale, and how its question is answered again, on request or as a task."""
 
 from __future__ import annotations
 
@@ -6,23 +6,107 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hindsight_integrations.cara.grounds import Ground, completed_grounds
-from hindsight_integrations.cara.mental_models.staleness import changed_in_scope, scope
-from hindsight_integrations.cara.mental_models.tools import MentalModelTools
-from hindsight_integrations.cara.reflection.length import shortened
-from hindsight_integrations.cara.reflection.reflecting import reflect
-from hindsight_integrations.cara.reflection.tools import RECORD_TOKENS, Recall, ReflectTools, no_mental_models
+import numpy as np
+
+from hindsight_integrations.cara.answer import shortened
+from hindsight_integrations.cara.citations import Ground, completed_grounds
+from hindsight_integrations.cara.pipeline import reflect
+from hindsight_integrations.cara.tools import RECORD_TOKENS, Recall, ReflectTools, no_mental_models
+from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.errors import RevisionConflict
+from hindsight_integrations.model.entities import Entity, EntityType
 from hindsight_integrations.model.mental_models import MentalModel, ModelAnswer, ModelState, RefreshWrite
 from hindsight_integrations.model.reflections import Reflection
-from hindsight_integrations.model.requests import RecallQuery, ReflectQuery
+from hindsight_integrations.model.requests import RecallQuery, ReflectQuery, TagLeaf, TagOr, TagsMatch
 from hindsight_integrations.model.results import RecallResult, Settled
 from hindsight_integrations.model.tasks import Task, TaskClaim
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
 from hindsight_integrations.model.writes import WriteSet
+from hindsight_integrations.ports.arrays import IntArray, Vector
+from hindsight_integrations.ports.clock import Clock
+from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.search.bank_view import BankView, Projector
+from hindsight_integrations.search.columns import in_groups
+from hindsight_integrations.search.named_entities import named_in
+from hindsight_integrations.search.remembered_vectors import RememberedVectors
 from hindsight_integrations.text.language import Language
+
+MOST_LOOKED_AT = 2_000  # changed facts; where there are more since, a text counts as out of date (no source)
+
+
+def scope(tags: Sequence[str]) -> TagOr:
+    """The memories that a mental model is answered from: those with the same tags as itself, and those without any."""
+    return TagOr((TagLeaf(tuple(tags), TagsMatch.EXACT), TagLeaf((), TagsMatch.EXACT)))
+
+
+def changed_in_scope(
+    model: MentalModel,
+    about: Sequence[Vector],
+    view: BankView,
+    languages: Sequence[Language],
+    *,
+    floor: float,
+) -> bool:
+    """Whether facts came or changed since, with the model's tags or none, that bear on its question.
+
+    They do if they are near the question or the text, or mention a name that the question, or a fact under the text, mentions.
+
+    Args:
+        model: that was looked at up to `checked_to`.
+        about: vectors (dimension,), unit norm, of its question and, where it has one, its text.
+        view: the bank.
+        languages: of its texts, the likeliest first.
+        floor: the least cosine that is near: the semantic channel's, as the embedder has it.
+    """
+    changed = view.ledger.mental_models.changed_facts(view.bank, model.checked_to, MOST_LOOKED_AT + 1)
+    if len(changed) > MOST_LOOKED_AT:
+        return True
+    changed = changed[view.columns.allowed(changed, in_groups(view.columns, [scope(model.tags)]))]
+    if not len(changed):
+        return False
+    # Of a fact without a vector the cosine is NaN, which is not near.
+    near = any((view.scorer.similarities(vector, changed) >= floor).any() for vector in about)
+    return near or _share_a_name(model, changed, view, languages)
+
+
+def _share_a_name(
+    model: MentalModel, changed: IntArray, view: BankView, languages: Sequence[Language]
+) -> bool:
+    """Whether one of the facts mentions who the question, or a fact under the text, mentions; hubs are nobody."""
+    grounds = np.array(list(view.ledger.units.row_ids(view.bank, model.based_on).values()), np.int64)
+    own = np.union1d(named_in(model.question, view, languages).rows, _mentioned(grounds, view))
+    return bool(np.intersect1d(np.setdiff1d(own, view.hubs), _mentioned(changed, view)).size)
+
+
+def _mentioned(ids: IntArray, view: BankView) -> IntArray:
+    """Row ids of the entities that these units mention; topics are words, not names."""
+    found: dict[str, Entity] = {
+        entity.id: entity
+        for entities in view.ledger.entities.of_units(view.bank, ids).values()
+        for entity in entities
+        if entity.type != EntityType.CONCEPT
+    }
+    rows = view.ledger.entities.row_ids(view.bank, list(found))
+    return np.fromiter(rows.values(), np.int64, len(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class MentalModelTools:
+    """What the refreshing of mental models needs of the engine.
+
+    Attributes:
+        vectors: of their questions and texts.
+        reflecting: with which a standing question is answered.
+    """
+
+    projector: Projector
+    embedder: Embedder
+    vectors: RememberedVectors
+    workers: Runner
+    clock: Clock
+    reflecting: ReflectTools
+
 
 READ_TOKENS = 4_096  # what the memories an answer is written from may cost, as of `reflect` by default
 

@@ -1,4 +1,4 @@
-"""The tools of a reflection, and what a call of one comes to."""
+"""The tools over memory, and the toolbox that calls them and the caller's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import (
     ROUND_HALF_UP,
     Context,
@@ -17,35 +18,56 @@ from decimal import (
     Overflow,
     localcontext,
 )
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from hindsight_integrations.cara.reflection.agentic.callers_tools import GivenTool, callers_tools
-from hindsight_integrations.cara.reflection.agentic.recalling import RECALL, Network
-from hindsight_integrations.cara.reflection.agentic.showing import (
+from hindsight_integrations.cara.agentic.callers_tools import GivenTool, callers_tools
+from hindsight_integrations.cara.agentic.tool import (
     MOST_LISTED,
     NOTHING,
+    Arguments,
+    Dated,
+    MemoryTool,
+    Tool,
+    ToolContext,
+    ToolProblem,
+    ToolResult,
     fitting,
     note_on,
     shown_units,
 )
-from hindsight_integrations.cara.reflection.agentic.tool import (
-    Arguments,
-    Bench,
-    Dated,
-    MemoryTool,
-    Tool,
-    ToolProblem,
-    ToolResult,
-)
-from hindsight_integrations.cara.reflection.reads import ANY_TIME, RecordWords
+from hindsight_integrations.cara.tools import ANY_TIME, RecordWords
 from hindsight_integrations.errors import InvalidRequest, MemoryDamaged
 from hindsight_integrations.model.aggregates import Aggregation
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType
 from hindsight_integrations.prompts.memories import belief_line, mental_model_line
 from hindsight_integrations.prompts.reflect_step import ANSWER, LookupStep
 from hindsight_integrations.prompts.reflect_tools import record_line, sorts_line, turn_line
+
+Network = Literal["world", "experience", "observation"]
+
+
+class RecallArguments(Dated):
+    """A question, in which networks and of which time."""
+
+    query: str = Field(min_length=1, max_length=2_000)
+    types: list[Network] | None = Field(None, min_length=1)
+
+
+async def recall(given: RecallArguments, context: ToolContext) -> ToolResult:
+    """The memories nearest to a question, best first."""
+    types = tuple(map(FactType, given.types)) if given.types else OBSERVED_NETWORKS
+    found = await context.reads.recall(
+        given.query, types=types, period=given.period, max_tokens=context.max_tokens
+    )
+    shown = shown_units(found.units, len(found.units), context)
+    figures = tuple(line for digest in found.records for line in digest.text.splitlines())
+    return replace(shown, lines=figures + shown.lines, note=shown.note if shown.lines or not figures else "")
+
+
+RECALL = MemoryTool("recall", RecallArguments, recall)
+
 
 MOST_TURNS = 20  # of one search
 FEWEST_LETTERS = 2  # a single letter is in nearly every turn
@@ -57,13 +79,13 @@ class SearchTurnsArguments(Dated):
     words: str = Field(min_length=1, max_length=200)
 
 
-async def search_turns(given: SearchTurnsArguments, bench: Bench) -> ToolResult:
+async def search_turns(given: SearchTurnsArguments, context: ToolContext) -> ToolResult:
     """Turns that have these words one after the other, oldest first."""
     if sum(letter.isalnum() for letter in given.words) < FEWEST_LETTERS:
         raise ToolProblem("words is too short. Give a word or some words of what was said.")
-    found = await bench.reads.turns_saying(given.words, period=given.period, limit=MOST_TURNS + 1)
+    found = await context.reads.turns_saying(given.words, period=given.period, limit=MOST_TURNS + 1)
     kept = found[:MOST_TURNS]
-    lines = tuple(turn_line(bench.numbers.turn(each.turn, each.units), each.turn) for each in kept)
+    lines = tuple(turn_line(context.numbers.turn(each.turn, each.units), each.turn) for each in kept)
     note = "There are more; use more words or fewer days." if len(found) > MOST_TURNS else ""
     return ToolResult(
         lines,
@@ -100,21 +122,21 @@ class AggregateArguments(RecordsArguments):
     how: Aggregation
 
 
-async def records(given: RecordsArguments, bench: Bench) -> ToolResult:
+async def records(given: RecordsArguments, context: ToolContext) -> ToolResult:
     """Every record of this sort, in order of time."""
-    found = await bench.reads.records(given.words, period=given.period)
+    found = await context.reads.records(given.words, period=given.period)
     if not found:
-        return ToolResult(await _sorts(given.words, bench), note=NOTHING)
+        return ToolResult(await _sorts(given.words, context), note=NOTHING)
     kept = found[:MOST_LISTED]
-    lines = tuple(record_line(bench.numbers.memory(item), entry) for entry, item in kept)
+    lines = tuple(record_line(context.numbers.memory(item), entry) for entry, item in kept)
     ids = tuple(dict.fromkeys(item.unit.id for _, item in kept))
     return ToolResult(lines, ids, note_on(len(kept), len(found)))
 
 
-async def aggregate(given: AggregateArguments, bench: Bench) -> ToolResult:
+async def aggregate(given: AggregateArguments, context: ToolContext) -> ToolResult:
     """One exact value, with the numbers of the memories that entered it."""
-    found, entered = await bench.reads.aggregate(given.how, given.words, period=given.period)
-    marks = [f"[{bench.numbers.memory(item)}]" for item in entered]
+    found, entered = await context.reads.aggregate(given.how, given.words, period=given.period)
+    marks = [f"[{context.numbers.memory(item)}]" for item in entered]
     value = "none" if found.value is None else f"{found.value} {found.unit}".strip()
     lines = [f"{given.how} = {value}, from {len(marks)} memories"]
     if marks:
@@ -122,18 +144,18 @@ async def aggregate(given: AggregateArguments, bench: Bench) -> ToolResult:
     if found.left_out:
         lines.append(f"left out: {len(found.left_out)} memories whose records cannot be added up")
     if not marks and not found.left_out:
-        lines += await _sorts(given.words, bench)
+        lines += await _sorts(given.words, context)
     return ToolResult(tuple(lines), tuple(item.unit.id for item in entered), CITED if marks else NOTHING)
 
 
-async def _sorts(words: RecordWords, bench: Bench) -> tuple[str, ...]:
+async def _sorts(words: RecordWords, context: ToolContext) -> tuple[str, ...]:
     """Which kinds and categories there are, where none that match: as near to what was asked for as there are any."""
     for wider in (
         RecordWords(words.kind, entity=words.entity),
         RecordWords(entity=words.entity),
         RecordWords(),
     ):
-        if found := await bench.reads.records(wider, period=ANY_TIME):
+        if found := await context.reads.records(wider, period=ANY_TIME):
             sorts = Counter((entry.record.kind, entry.record.category) for entry, _ in found).most_common()
             return (sorts_line(sorts[:MOST_SORTS], entity=wider.entity, more=len(sorts) > MOST_SORTS),)
     return ()
@@ -149,12 +171,12 @@ class ObservationsArguments(Arguments):
     entity: str = Field(min_length=1, max_length=512)
 
 
-async def observations(given: ObservationsArguments, bench: Bench) -> ToolResult:
+async def observations(given: ObservationsArguments, context: ToolContext) -> ToolResult:
     """Every observation of an entity that holds."""
-    found = await bench.reads.listed(
+    found = await context.reads.listed(
         types=(FactType.OBSERVATION,), entity=given.entity, period=ANY_TIME, limit=MOST_LISTED
     )
-    return shown_units(found.units, found.total, bench)
+    return shown_units(found.units, found.total, context)
 
 
 OBSERVATIONS = MemoryTool("observations", ObservationsArguments, observations)
@@ -167,17 +189,17 @@ class UnitsArguments(Dated):
     types: list[Network] | None = Field(None, min_length=1)
 
 
-async def units(given: UnitsArguments, bench: Bench) -> ToolResult:
+async def units(given: UnitsArguments, context: ToolContext) -> ToolResult:
     """Every memory that matches, in order of time."""
     if given.entity is None and given.period.is_open:
         raise ToolProblem("it would list all of memory. Give entity, or start and end.")
-    found = await bench.reads.listed(
+    found = await context.reads.listed(
         types=tuple(map(FactType, given.types)) if given.types else OBSERVED_NETWORKS,
         entity=given.entity,
         period=given.period,
         limit=MOST_LISTED,
     )
-    return shown_units(found.units, found.total, bench)
+    return shown_units(found.units, found.total, context)
 
 
 UNITS = MemoryTool("units", UnitsArguments, units)
@@ -189,10 +211,10 @@ class MentalModelsArguments(Arguments):
     query: str = Field(min_length=1, max_length=2_000)
 
 
-async def mental_models(given: MentalModelsArguments, bench: Bench) -> ToolResult:
+async def mental_models(given: MentalModelsArguments, context: ToolContext) -> ToolResult:
     """The standing questions nearest to a matter, with their answers."""
-    found = [model for model in await bench.reads.mental_models(given.query) if model.text]
-    lines = tuple(mental_model_line(bench.numbers.model(model), model) for model in found)
+    found = [model for model in await context.reads.mental_models(given.query) if model.text]
+    lines = tuple(mental_model_line(context.numbers.model(model), model) for model in found)
     return ToolResult(lines, note=note_on(len(found), len(found)))
 
 
@@ -212,15 +234,15 @@ class ExpandArguments(Arguments):
     memory: Annotated[str, BeforeValidator(_bare)] = Field(min_length=1, max_length=12)
 
 
-async def expand(given: ExpandArguments, bench: Bench) -> ToolResult:
+async def expand(given: ExpandArguments, context: ToolContext) -> ToolResult:
     """The turns a memory was made from, or the passage of its document."""
-    item = bench.numbers.shown.memories.get(given.memory)
+    item = context.numbers.shown.memories.get(given.memory)
     if item is None:
         raise ToolProblem(f"there is no memory [{given.memory}]. Give a number that was shown.")
-    sources = await bench.reads.sources(item)
-    lines = [turn_line(bench.numbers.turn(turn, (item,)), turn) for turn in sources.turns]
+    sources = await context.reads.sources(item)
+    lines = [turn_line(context.numbers.turn(turn, (item,)), turn) for turn in sources.turns]
     if sources.passage:
-        bench.numbers.quote(sources.passage, (item,))
+        context.numbers.quote(sources.passage, (item,))
     # Marked, since a line of a document may look like a memory of another number.
     lines += [f"| {line}" for line in sources.passage[:LONGEST_PASSAGE].splitlines()]
     return ToolResult(tuple(lines), (item.unit.id,) if lines else (), "" if lines else NOTHING)
@@ -235,14 +257,14 @@ class ChronologyArguments(Dated):
     entity: str | None = Field(None, min_length=1, max_length=512)
 
 
-async def chronology(given: ChronologyArguments, bench: Bench) -> ToolResult:
+async def chronology(given: ChronologyArguments, context: ToolContext) -> ToolResult:
     """Every fact of these days, in order of when it happened, else was mentioned."""
     if given.start is None or given.end is None:
         raise ToolProblem("start and end are missing. Give both as YYYY-MM-DD.")
-    found = await bench.reads.listed(
+    found = await context.reads.listed(
         types=OBSERVED_NETWORKS, entity=given.entity, period=given.period, limit=MOST_LISTED
     )
-    return shown_units(found.units, found.total, bench)
+    return shown_units(found.units, found.total, context)
 
 
 CHRONOLOGY = MemoryTool("chronology", ChronologyArguments, chronology)
@@ -361,7 +383,7 @@ class CalculatorArguments(Arguments):
     expression: str = Field(min_length=1, max_length=LONGEST)
 
 
-async def calculate(given: CalculatorArguments, _: Bench) -> ToolResult:
+async def calculate(given: CalculatorArguments, _: ToolContext) -> ToolResult:
     """The value of an expression of numbers."""
     try:
         value = evaluated(given.expression)
@@ -381,14 +403,14 @@ class OpinionsArguments(Arguments):
     query: str = Field(min_length=1, max_length=2_000)
 
 
-async def opinions(given: OpinionsArguments, bench: Bench) -> ToolResult:
+async def opinions(given: OpinionsArguments, context: ToolContext) -> ToolResult:
     """The beliefs nearest to a matter. They get marks of their own, which an answer cannot cite."""
-    recalled = await bench.reads.recall(
-        given.query, types=(FactType.OPINION,), period=ANY_TIME, max_tokens=bench.max_tokens
+    recalled = await context.reads.recall(
+        given.query, types=(FactType.OPINION,), period=ANY_TIME, max_tokens=context.max_tokens
     )
     found = recalled.units
-    kept = fitting(found, bench)
-    lines = tuple(belief_line(bench.numbers.belief(item), item) for item in kept)
+    kept = fitting(found, context)
+    lines = tuple(belief_line(context.numbers.belief(item), item) for item in kept)
     return ToolResult(lines, tuple(item.unit.id for item in kept), note_on(len(kept), len(found)))
 
 
@@ -434,7 +456,7 @@ class Toolbox:
         """How each is called and what it gives, memory's own first."""
         return [tool.usage for tool in self._tools.values()]
 
-    async def called(self, step: LookupStep, bench: Bench) -> ToolResult:
+    async def called(self, step: LookupStep, context: ToolContext) -> ToolResult:
         """What a call gives.
 
         Raises:
@@ -444,7 +466,7 @@ class Toolbox:
         if tool is None:
             raise ToolProblem(f"there is no such tool. The tools are {', '.join(self._tools)}; or {ANSWER}.")
         try:
-            return await tool.call(step.given, bench)
+            return await tool.call(step.given, context)
         except (InvalidRequest, MemoryDamaged) as error:
             raise ToolProblem(str(error)) from error
 

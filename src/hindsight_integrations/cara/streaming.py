@@ -1,4 +1,4 @@
-"""A reflection while it is made: steps, pieces of the answer's text, and last the reflection itself."""
+"""The text of an answer while it is written, and the line of sources at its end, which is not shown."""
 
 from __future__ import annotations
 
@@ -7,19 +7,12 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from hindsight_integrations.cara.reflection.citations import Shown, references
-from hindsight_integrations.cara.reflection.concluding import Written, concluded
-from hindsight_integrations.cara.reflection.memories import recalled_tiers
-from hindsight_integrations.cara.reflection.opinions import formed_with
-from hindsight_integrations.cara.reflection.single import known
-from hindsight_integrations.cara.reflection.tools import ReflectTools
-from hindsight_integrations.cara.reflection.without_model import nothing_known
+from hindsight_integrations.cara.answer import Written
+from hindsight_integrations.cara.citations import CitationIndex, references
+from hindsight_integrations.cara.tools import ReflectTools
 from hindsight_integrations.errors import MalformedOutput
-from hindsight_integrations.model.reflections import ReflectEvent, ReflectEventKind
 from hindsight_integrations.model.requests import ReflectQuery
 from hindsight_integrations.ports.language_model import StreamingLanguageModel, TextPrompt
-from hindsight_integrations.prompts.answer import Asked
-from hindsight_integrations.prompts.reflect_step import streamed_answer_prompt
 
 _SOURCES = re.compile(r"[*_#\s]*sources?\s*[*_]*\s*:[*_\s]*(?P<named>.*)", re.IGNORECASE)
 _LABELS = ("source:", "sources:")
@@ -105,7 +98,7 @@ SLACK = 64  # tokens of the line of sources, and of what is held back
 
 
 @dataclass(slots=True)
-class Streamed:
+class StreamedText:
     """What came of a streamed answer.
 
     Attributes:
@@ -120,6 +113,19 @@ class Streamed:
     named: bool = False
     cut: bool = False
 
+    def written(self, index: CitationIndex) -> Written:
+        """What was streamed, with what is to be said of its sources; those that were not shown are left out."""
+        notes = []
+        if self.cut:
+            notes.append(
+                "the answer was longer than max_answer_tokens: it ends where it was cut, and names no sources"
+            )
+        elif not self.named:
+            notes.append("the answer names no sources")
+        if unknown := references(self.marks, index).unknown:
+            notes.append(f"the answer names sources that were not shown: {', '.join(unknown[:5])}")
+        return Written(self.text, self.marks, bool(self.marks), calls=1, notes=tuple(notes))
+
 
 async def streamed_text(
     model: StreamingLanguageModel,
@@ -127,8 +133,8 @@ async def streamed_text(
     query: ReflectQuery,
     tools: ReflectTools,
     *,
-    into: Streamed,
-) -> AsyncGenerator[ReflectEvent, None]:
+    into: StreamedText,
+) -> AsyncGenerator[str, None]:
     """The text of an answer while it is written, without the line of its sources.
 
     Left before its end, the model's call ends. A text over the reflection's limit is left there.
@@ -149,61 +155,14 @@ async def streamed_text(
         async for piece in pieces:
             written += piece
             if said := answer.feed(piece):
-                yield ReflectEvent(ReflectEventKind.TEXT, text=said)
+                yield said
             # No token is shorter than a character: counted only where it may be over.
             if len(written) > most and tools.tokens.count([written])[0] > most + SLACK:
                 into.cut = True
                 break
     said, marks = answer.end()
     if said:
-        yield ReflectEvent(ReflectEventKind.TEXT, text=said)
+        yield said
     into.text, into.marks, into.named = answer.text, marks or (), marks is not None
     if not into.text:
         raise MalformedOutput(model.name, written, "it wrote no answer")
-
-
-def as_written(spoken: Streamed, shown: Shown) -> Written:
-    """What was streamed, with what is to be said of its sources; those that were not shown are left out."""
-    notes = []
-    if spoken.cut:
-        notes.append(
-            "the answer was longer than max_answer_tokens: it ends where it was cut, and names no sources"
-        )
-    elif not spoken.named:
-        notes.append("the answer names no sources")
-    if unknown := references(spoken.marks, shown).unknown:
-        notes.append(f"the answer names sources that were not shown: {', '.join(unknown[:5])}")
-    return Written(spoken.text, spoken.marks, bool(spoken.marks), calls=1, notes=tuple(notes))
-
-
-async def answered_aloud(
-    query: ReflectQuery, model: StreamingLanguageModel, tools: ReflectTools
-) -> AsyncGenerator[ReflectEvent, None]:
-    """Answer a question from what one recall finds, while the answer is written.
-
-    Raises:
-        MalformedOutput: the model wrote nothing, or nothing in the caller's schema.
-        ModelError: it failed; pieces of the text may have come before.
-    """
-    revision = await tools.revision()
-    tiers = await recalled_tiers(query.recall, tools)
-    if not known(tiers):
-        reflection = nothing_known(tiers.recalled)
-        yield ReflectEvent(ReflectEventKind.TEXT, text=reflection.text)
-        yield ReflectEvent(ReflectEventKind.REFLECTION, reflection=reflection)
-        return
-    asked = Asked(query.recall.text, query.recall.query_timestamp, query.context)
-    prompt = streamed_answer_prompt(
-        asked,
-        tiers,
-        tools.profile,
-        await tools.directives(query.recall),
-        max_answer_tokens=query.max_answer_tokens,
-    )
-    shown, spoken = Shown.of(tiers), Streamed()
-    async with aclosing(streamed_text(model, prompt, query, tools, into=spoken)) as events:
-        async for event in events:
-            yield event
-    answered = await concluded(as_written(spoken, shown), shown, tiers, query=query, tools=tools)
-    reflection = await formed_with(answered, query, tools, revision=revision)
-    yield ReflectEvent(ReflectEventKind.REFLECTION, reflection=reflection)

@@ -1,23 +1,32 @@
-"""Some facts of an entity to its observations, by a model or by choice of facts: Summarize(F_e) of paper eq. 6."""
+"""Summarise an entity's facts as observations (paper section 4.1.5): by a model, or by choosing facts; as a task."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+import uuid
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from hindsight_integrations.cara.observations.facts import Facts
-from hindsight_integrations.cara.observations.told import told, weight
-from hindsight_integrations.cara.observations.tools import ObservationTools
-from hindsight_integrations.config import FEWEST_OBSERVATIONS
+from hindsight_integrations.concurrency.workers import Runner
+from hindsight_integrations.config import FEWEST_OBSERVATIONS, ObservationConfig, ObservationMode
+from hindsight_integrations.errors import MalformedOutput, RevisionConflict
+from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.model.metadata import shared_metadata
+from hindsight_integrations.model.results import Settled
+from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.model.text import clean_text, normalised_text
-from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.time import readable_time
+from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit
+from hindsight_integrations.model.writes import MentionWrite, ObservedWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.arrays import Float64Array, IntArray, Matrix
+from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.prompts.observe import (
     AnsweredObservation,
     AnsweredObservations,
@@ -26,20 +35,195 @@ from hindsight_integrations.prompts.observe import (
 )
 from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.prompts.repairing import complete_with_repair
+from hindsight_integrations.search.bank_view import Projector
+from hindsight_integrations.search.documents import as_they_stand
+from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.search.reference_scale import passage_cosines
 from hindsight_integrations.text.grammatical_person import persons
 from hindsight_integrations.text.grounding import unknown_numbers
 from hindsight_integrations.text.language import Language, Person
 from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.which_language import in_another_language, written_in
+from hindsight_integrations.text.which_language import in_another_language, language_of, written_in
+
+LONGEST_SAID = (
+    600  # characters: two or three narrative sentences; of a longer fact only some sentences are told
+)
+GAP = "\u2026"
+SUBJECT_WORDS = 6  # of a text, among which its subject is named
+MENTIONED = 0.25  # weight of a fact that begins with somebody else: of a talk of two every fact mentions both, and is about one
+AGENT = "assistant"
+_LETTERS = re.compile(r"[^\W_]+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+
+def told(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]) -> str:
+    """The fact in the third person. Nothing is reworded: what speaks of itself is quoted, with who said it and when.
+
+    Args:
+        fact: as it stands.
+        names: of the entity it is told of.
+        languages: the fact may be in.
+    """
+    language = language_of(fact.text, languages)
+    words = fact.text.removeprefix(f"{fact.speaker}: ") if fact.speaker else fact.text
+    words = excerpt(" ".join(words.split()), names, language)
+    who = fact.speaker or (AGENT if fact.fact_type is FactType.EXPERIENCE else "")
+    if fact.speaker or persons(words, language) & {Person.FIRST, Person.SECOND}:
+        when = readable_time(None, fact.mentioned_at)
+        words = f'{who} ({when}): "{words}"' if who else f'"{words}" ({when})'
+    return words
+
+
+def weight(text: str, names: Sequence[str]) -> float:
+    """How far a fact should stand for what is known of an entity, in (0, 1].
+
+    Wholly if it begins with its name, a quarter if it only mentions it.
+
+    Args:
+        text: the fact, as it stands.
+        names: of the entity.
+    """
+    begins = f" {' '.join(_LETTERS.findall(normalised_text(text))[:SUBJECT_WORDS])} "
+    spoken = (" ".join(_LETTERS.findall(normalised_text(name))) for name in names)
+    return 1.0 if any(f" {name} " in begins for name in spoken if name) else MENTIONED
+
+
+def excerpt(text: str, names: Sequence[str], language: Language) -> str:
+    """A text of bounded length: whole sentences, those that name the entity first, with a mark for what is left out.
+
+    Args:
+        text: on one line.
+        names: of the entity.
+        language: of the text.
+    """
+    if len(text) <= LONGEST_SAID:
+        return text
+    sentences = _SENTENCE.split(text)
+    named = content_stems(" ".join(names), language)
+    order = sorted(range(len(sentences)), key=lambda at: not named & content_stems(sentences[at], language))
+    kept: set[int] = set()
+    for place in order:
+        if sum(len(sentences[at]) + len(GAP) + 2 for at in {*kept, place}) <= LONGEST_SAID:
+            kept.add(place)
+    if not kept:
+        return f"{sentences[order[0]][: LONGEST_SAID - 2].rsplit(' ', 1)[0]} {GAP}"
+    pieces = []
+    for place in range(len(sentences)):
+        if place in kept:
+            pieces.append(sentences[place])
+        elif not pieces or pieces[-1] != GAP:
+            pieces.append(GAP)
+    return " ".join(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts of one entity that anybody who may see one of them may see: their tags are the same.
+
+    Attributes:
+        units: documents with the items that hold, the oldest first.
+        vectors: theirs (n, dimension); zeros for one whose vector cannot be read.
+    """
+
+    units: tuple[MemoryUnit, ...]
+    vectors: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFacts:
+    """What an entity's observations are made from.
+
+    Attributes:
+        entity: it.
+        groups: its facts by tags; those first that were added to last.
+        revision: the bank's, when they were read; what changed since may or may not be in them.
+    """
+
+    entity: Entity
+    groups: tuple[Facts, ...]
+    revision: int
+
+    @property
+    def units(self) -> tuple[MemoryUnit, ...]:
+        """All facts."""
+        return tuple(unit for group in self.groups for unit in group.units)
+
+
+def entity_facts(ledger: LedgerReader, bank: str, entity_id: str, *, revision: int) -> EntityFacts | None:
+    """The valid facts of an entity, grouped by tags; None if there is no such entity (any more).
+
+    Args:
+        ledger: the bank's.
+        bank: its name.
+        entity_id: the entity.
+        revision: of the bank, read before.
+    """
+    entity = next((one for one in ledger.entities.find(bank, entity_id) if one.id == entity_id), None)
+    if entity is None:
+        return None
+    rows = ledger.observations.entity_facts(bank, entity_id)
+    stored = as_they_stand(ledger.units.get(bank, rows), ledger, bank)
+    order = sorted(stored, key=lambda row: (stored[row].mentioned_at, row))
+    by_tags: dict[tuple[str, ...], list[int]] = {}
+    for row in order:
+        by_tags.setdefault(stored[row].tags, []).append(row)
+    groups = sorted(
+        by_tags.values(), key=lambda group: (stored[group[-1]].mentioned_at, group[-1]), reverse=True
+    )
+    return EntityFacts(entity, tuple(_group_facts(group, stored, ledger, bank) for group in groups), revision)
+
+
+def unchanged(facts: Collection[MemoryUnit], ledger: LedgerReader, bank: str, entity_id: str) -> bool:
+    """Whether these facts of an entity are still valid, still its own, and still say what they said."""
+    if not facts:
+        return True
+    places = ledger.units.row_ids(bank, [fact.id for fact in facts])
+    rows = np.array(sorted(places.values()), np.int64)
+    if len(rows) < len(facts) or not np.isin(rows, ledger.observations.entity_facts(bank, entity_id)).all():
+        return False
+    standing = as_they_stand(ledger.units.get(bank, rows), ledger, bank)
+    now = {unit.id: unit for unit in standing.values()}
+    return all(now.get(fact.id) == fact for fact in facts)
+
+
+def _group_facts(rows: Sequence[int], units: dict[int, MemoryUnit], ledger: LedgerReader, bank: str) -> Facts:
+    ids: IntArray = np.array(rows, np.int64)
+    stored = ledger.units.vectors(bank, ids)
+    dimension = len(next(iter(stored.values()))) if stored else 1
+    vectors = np.zeros((len(rows), dimension), np.float32)
+    for place, row in enumerate(rows):
+        if row in stored:
+            vectors[place] = stored[row]
+    return Facts(tuple(units[row] for row in rows), vectors)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationTools:
+    """What the making of observations needs of the engine.
+
+    Attributes:
+        languages: of the bank's texts, the likeliest first.
+    """
+
+    projector: Projector
+    embedder: Embedder
+    tokens: TokenCounter
+    model: LanguageModel | None
+    workers: Runner
+    config: ObservationConfig
+    languages: Sequence[Language]
+
+    @property
+    def summarising(self) -> LanguageModel | None:
+        """The model that sums up; None where facts are chosen instead."""
+        return self.model if self.config.mode is ObservationMode.AUTO else None
+
 
 CANDIDATES = 512  # facts that may represent the others; of more, the newest half of so many and an even choice of the rest
 TIE = 0.02  # of the best gain: of facts that say as much of the rest the newest is taken
 
 
-# The few facts of an entity that say most of the rest: its observations where no model sums them up (decision
-# 125).
 def represented(
     vectors: Matrix, weights: Sequence[float], thresholds: Thresholds, *, most: int
 ) -> dict[int, list[int]]:
@@ -103,7 +287,6 @@ NEWEST_SHARE = (
 )
 
 
-# Which facts of an entity are shown to a model where not all of them fit.
 def chosen_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplicate: float) -> list[int]:
     """Positions of the facts to show, ascending: all if they fit, else the newest, then the most distinct.
 
@@ -362,3 +545,143 @@ def extractive(entity: Entity, facts: Facts, tools: ObservationTools) -> Summary
         for place, others in under.items()
     )
     return Summary(observations, facts.units)
+
+
+MOST_GROUPS = (
+    16  # sets of tags of one entity that are summed up, those added to last; the facts of others are left out
+)
+ATTEMPTS = 3  # summaries made anew because a fact changed meanwhile; then the task waits
+TRIES_OF_MODEL = 3  # of a task, after which facts are chosen where the model wrote nothing sound
+COMMITS = 8  # tries after another process wrote in between, which alone makes no summary wrong
+
+
+async def observe(task: Task, tools: ObservationTools) -> Settled:
+    """Make the observations of the entity a task names, and write them and the task's end in one commit.
+
+    Observations from the same facts in the same words are the same rows. Those made before and not again are removed; those
+    a caller retained stay.
+
+    Facts of which a model writes nothing sound are told by choice of facts, once it has had three tries.
+
+    Raises:
+        MalformedOutput: nothing the model wrote is sound, repairs included, and it has tries left; nothing was written.
+        ModelError: the model or the embedder is unavailable; nothing was written.
+        RevisionConflict: facts of the entity changed at every try.
+        TaskClosed: somebody else finished the task meanwhile; nothing was written.
+    """
+    spent, revision = Settled(), 0
+    for _ in range(ATTEMPTS):
+        known = await tools.workers.read(_facts, task.key, tools)
+        if known is None:
+            await tools.workers.write(_commit, WriteSet(tools.projector.name, 0), task, (), tools)
+            return spent
+        revision = known.revision
+        made = [await summarised(known.entity, group, tools) for group in known.groups[:MOST_GROUPS]]
+        spent = replace(
+            spent,
+            tokens_in=spent.tokens_in + sum(summary.tokens_in for summary in made),
+            tokens_out=spent.tokens_out + sum(summary.tokens_out for summary in made),
+        )
+        if task.attempts < TRIES_OF_MODEL:
+            _check_sound(made, spent, tools)
+        made = [
+            extractive(known.entity, group, tools) if summary.problem else summary
+            for group, summary in zip(known.groups, made, strict=False)
+        ]
+        writes = await tools.workers.read(write_set, known, made, tools)
+        read = tuple(fact for summary in made for fact in summary.read)
+        created = await tools.workers.write(_commit, writes, task, read, tools)
+        if created is not None:
+            return replace(spent, created=created, observed=1)
+    bank = tools.projector.name
+    now = await tools.workers.read(tools.projector.ledger.revision, bank)
+    raise RevisionConflict(bank, revision, now)
+
+
+def write_set(known: EntityFacts, made: Sequence[Summary], tools: ObservationTools) -> WriteSet:
+    """What the summaries of an entity's facts change, but for the revision it is decided on; embeds the observations."""
+    bank, entity = tools.projector.name, known.entity
+    found = [one for summary in made for one in summary.observations]
+    tokens = tools.tokens.count([one.text for one in found])
+    units = {
+        (unit := observation_unit(one, entity, bank, tokens=count)).id: (unit, one)
+        for one, count in zip(found, tokens, strict=True)
+    }
+    vectors = embed_units([unit for unit, _ in units.values()], tools.embedder) if units else ()
+    grounds = {fact.id for one in found for fact in one.facts}
+    return WriteSet(
+        bank=bank,
+        expected_revision=known.revision,
+        units=tuple(
+            UnitWrite(unit, vector.astype("<f4").tobytes())
+            for (unit, _), vector in zip(units.values(), vectors, strict=True)
+        ),
+        mentions=tuple(MentionWrite(name, entity.id, entity.name) for name in units),
+        observed=ObservedWrite(
+            entity_id=entity.id,
+            facts={name: tuple(fact.id for fact in one.facts) for name, (_, one) in units.items()},
+            left_out=tuple(fact.id for fact in known.units if fact.id not in grounds),
+            at_revision=known.revision,
+        ),
+    )
+
+
+def observation_unit(made: Observation, entity: Entity, bank: str, *, tokens: int) -> MemoryUnit:
+    """The unit of an observation: tagged like its facts, with the metadata that they share, as new as the newest of them, without a time of its own.
+
+    Args:
+        made: text and facts.
+        entity: of which it is.
+        bank: its bank.
+        tokens: what its text costs.
+    """
+    facts = sorted(fact.id for fact in made.facts)
+    seed = "\x1e".join(("observation", bank, entity.id, *facts, normalised_text(made.text)))
+    return MemoryUnit(
+        id=str(uuid.uuid5(NAMESPACE, seed)),
+        bank=bank,
+        text=made.text,
+        fact_type=FactType.OBSERVATION,
+        mentioned_at=max(fact.mentioned_at for fact in made.facts),
+        metadata=shared_metadata([fact.metadata for fact in made.facts]),
+        tags=made.facts[0].tags,
+        tokens=tokens,
+    )
+
+
+def _facts(entity_id: str, tools: ObservationTools) -> EntityFacts | None:
+    bank, ledger = tools.projector.name, tools.projector.ledger
+    revision = ledger.revision(bank)
+    with ledger.snapshot(bank) as reader:
+        return entity_facts(reader, bank, entity_id, revision=revision)
+
+
+def _check_sound(made: Sequence[Summary], spent: Settled, tools: ObservationTools) -> None:
+    """Refuse summaries of which none has anything sound; where some do, the model is not asked again for the others."""
+    problems = [summary.problem for summary in made if summary.problem]
+    if problems and not any(summary.observations for summary in made):
+        name = tools.model.name if tools.model else ""
+        raise MalformedOutput(name, "", problems[0], tokens_in=spent.tokens_in, tokens_out=spent.tokens_out)
+
+
+def _commit(writes: WriteSet, task: Task, read: Sequence[MemoryUnit], tools: ObservationTools) -> int | None:
+    """Commit if the facts read still say the same, with the task's end; None, and nothing is written, if they do not.
+
+    Returns:
+        How many observations are new.
+    """
+    projector = tools.projector
+    for attempt in range(COMMITS):
+        try:
+            with projector.transaction() as (view, transaction):
+                if not unchanged(read, transaction, view.bank, task.key):
+                    return None
+                decided = replace(writes, expected_revision=view.revision, completed_tasks=(task.claim,))
+                receipt = transaction.commit(decided)
+        except RevisionConflict:
+            if attempt == COMMITS - 1:
+                raise
+            continue
+        projector.catch_up()
+        return len(receipt.created)
+    raise AssertionError("unreachable: the loop returns or raises")
