@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from hindsight_integrations.errors import BackgroundRefused
 from hindsight_integrations.model.text import normalised_text
-from hindsight_integrations.text.grammatical_person import first_person, persons
 from hindsight_integrations.text.language import Language, Person
+from hindsight_integrations.text.person import first_person, persons
 
 MAX_CHARACTERS = 500  # a merged background is shorter [earlier paper 10.2]
 

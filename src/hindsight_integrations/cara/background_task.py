@@ -36,13 +36,12 @@ from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.prompts.merge_background import MergedBackground, merge_background_prompt
 from hindsight_integrations.prompts.repairing import complete_with_repair
 from hindsight_integrations.search.bank_view import Projector
-from hindsight_integrations.text.grammatical_person import persons
-from hindsight_integrations.text.grounding import figures
-from hindsight_integrations.text.language import Language, Person
+from hindsight_integrations.text.language import Language, Person, in_another_language, written_in
 from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.names import titles
+from hindsight_integrations.text.person import persons
+from hindsight_integrations.text.specifics import figures
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.titles import titles
-from hindsight_integrations.text.which_language import in_another_language, written_in
 
 _QUOTES = {('"', '"'), ("\u201c", "\u201d"), ("\u201e", "\u201c"), ("\u00ab", "\u00bb")}
 _CAPITALISED = re.compile(r"(?<=[\w,;:)(\"\u201e\u00ab] )[A-Z\u00c0-\u00de][\w\u2019'-]+")

@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.name_spotting import NameSpotter
+from hindsight_integrations.text.language import Language, language_of
+from hindsight_integrations.text.names import NameSpotter
 from hindsight_integrations.text.stems import content_stems, numbers
-from hindsight_integrations.text.which_language import language_of
 
 RARE = 2  # of the texts shown: a word in more of them is anybody's
 

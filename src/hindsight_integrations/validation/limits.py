@@ -11,7 +11,7 @@ from typing import Any
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.text import clean_text, is_storable
 from hindsight_integrations.model.time import DateOrder
-from hindsight_integrations.text.timestamps import is_ambiguous, parse_timestamp
+from hindsight_integrations.text.dates import is_ambiguous, parse_timestamp
 
 _UNIX = re.compile(r"-?\d{9,19}(?:\.\d+)?")  # digits of a Unix time
 MAX_TEXT = 1_000_000  # characters of one message or document

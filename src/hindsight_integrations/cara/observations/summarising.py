@@ -27,12 +27,11 @@ from hindsight_integrations.prompts.observe import (
 from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.prompts.repairing import complete_with_repair
 from hindsight_integrations.search.reference_scale import passage_cosines
-from hindsight_integrations.text.grammatical_person import persons
-from hindsight_integrations.text.grounding import unknown_numbers
-from hindsight_integrations.text.language import Language, Person
+from hindsight_integrations.text.language import Language, Person, in_another_language, written_in
 from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.person import persons
+from hindsight_integrations.text.specifics import unknown_numbers
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.which_language import in_another_language, written_in
 
 CANDIDATES = 512  # facts that may represent the others; of more, the newest half of so many and an even choice of the rest
 TIE = 0.02  # of the best gain: of facts that say as much of the rest the newest is taken

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.text.grammatical_person import persons
-from hindsight_integrations.text.language import Language, Person
+from hindsight_integrations.text.language import Language, Person, language_of
+from hindsight_integrations.text.person import persons
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.which_language import language_of
 
 LONGEST = 600  # characters: two or three narrative sentences; of a longer fact only some sentences are told
 GAP = "\u2026"

@@ -27,8 +27,8 @@ from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import MentionWrite, UnitWrite
 from hindsight_integrations.prompts.relate_opinions import Relation
+from hindsight_integrations.text.language import language_of
 from hindsight_integrations.text.specifics import specifics, told_apart
-from hindsight_integrations.text.which_language import language_of
 
 REWORDED = "reworded"
 NOT_COMPARED = "it could not be compared with an opinion that is held"

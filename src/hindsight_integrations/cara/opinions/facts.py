@@ -13,9 +13,8 @@ from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, MemoryUnit, UnitKind
 from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.search.documents import as_they_stand
-from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.language import Language, language_of
 from hindsight_integrations.text.specifics import Specifics, specifics
-from hindsight_integrations.text.which_language import language_of
 
 
 # Who says what a memory says: whose word it is as evidence of an opinion.

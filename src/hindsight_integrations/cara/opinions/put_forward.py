@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from hindsight_integrations.cara.opinions.wording import fault, plain
 from hindsight_integrations.model.reflections import OpinionChange, OpinionOutcome
 from hindsight_integrations.prompts.answered_opinions import AnsweredOpinion
-from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.language import Language, language_of
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.which_language import language_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,8 @@ from hindsight_integrations.model.units import (
     ValidityEvent,
     ValidityKind,
 )
-from hindsight_integrations.text.grounding import unknown_numbers
-from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.which_language import language_of
+from hindsight_integrations.text.language import Language, language_of
+from hindsight_integrations.text.specifics import unknown_numbers
 
 REWORDED = "reworded"
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hindsight_integrations.model.text import clean_text
-from hindsight_integrations.text.grammatical_person import persons, unquoted
-from hindsight_integrations.text.language import Language, Person
-from hindsight_integrations.text.which_language import written_in
+from hindsight_integrations.text.language import Language, Person, written_in
+from hindsight_integrations.text.person import persons, unquoted
 
 LONGEST_OPINION = 500  # characters; the prompts ask for 300
 FEWEST_WORDS = 4  # of a statement with a reason

@@ -20,7 +20,7 @@ from hindsight_integrations.search.reference_scale import question_cosine
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.rerank import Ranking
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.name_spotting import NameSpotter
+from hindsight_integrations.text.names import NameSpotter
 
 # Units looked at, by cosine and BM25; 15 and 20 were the best of 5 to 30 on the fitting conversations.
 UNITS_READ = 15

@@ -26,7 +26,7 @@ from hindsight_integrations.search.named_entities import Named, named_in
 from hindsight_integrations.tempr.recall.asked_time import AskedTime, asked_time
 from hindsight_integrations.tempr.recall.context import Asked, RecallContext, timed
 from hindsight_integrations.tempr.recall.min_scores import channel_threshold, cut
-from hindsight_integrations.text.question_kinds import chain_steps
+from hindsight_integrations.text.questions import chain_steps
 
 INDEX_OF: Mapping[str, str] = {
     Channel.SEMANTIC: "scorer",

@@ -15,12 +15,11 @@ from hindsight_integrations.model.time import DateOrder, Interval, LocalDates, W
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
+from hindsight_integrations.text.dates import event_time
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
-from hindsight_integrations.text.name_spotting import NameSpotter
-from hindsight_integrations.text.names import AGENT_NAMES
-from hindsight_integrations.text.stating import spoken_sentences
-from hindsight_integrations.text.times import event_time
+from hindsight_integrations.text.names import AGENT_NAMES, NameSpotter
+from hindsight_integrations.text.statements import spoken_sentences
 from hindsight_integrations.validation.roles import role_of
 
 SHORT_ANSWER = 3  # words; a longer answer mostly says what it is about (no source)
