@@ -22,7 +22,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.time_expressions import TimeRules, TimeWindow, find_window
+from hindsight_integrations.text.times.calendar import TimeWindow
+from hindsight_integrations.text.times.finding import find_window
+from hindsight_integrations.text.times.grammar import TimeRules
 
 Row = dict[str, Any]
 Ends = tuple[str, str] | None

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from table import every_row
 
+from hindsight_integrations.text.language import language_of
 from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.name_spotting import NameSpotter
-from hindsight_integrations.text.question_kinds import asks_for_a_cause, chain_steps
-from hindsight_integrations.text.which_language import language_of
+from hindsight_integrations.text.names import NameSpotter
+from hindsight_integrations.text.questions import asks_for_a_cause, chain_steps
 
 TABLES = Path(__file__).parent / "language_table"
 CONFIGURED = [("de",), ("es",), ("en", "de", "es")]

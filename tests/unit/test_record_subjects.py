@@ -13,9 +13,9 @@ from table import every_row
 
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import LocalDates, Weekday
+from hindsight_integrations.text.dates import question_time
 from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.record_subjects import KnownThings, Subject, touched
-from hindsight_integrations.text.times import question_time
+from hindsight_integrations.text.record_questions import KnownThings, Subject, touched
 
 NOW = datetime(2025, 6, 7, 20, tzinfo=UTC)  # a Saturday
 TABLE: Mapping[str, list[dict[str, Any]]] = tomllib.loads(

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from table import every_row
 
 from hindsight_integrations.model.records import plural, singular_key
-from hindsight_integrations.text.vocabulary.amounts import canonical_amount
-from hindsight_integrations.text.vocabulary.records import canonical_record
+from hindsight_integrations.text.vocabulary.records import canonical_amount, canonical_record
 from hindsight_integrations.text.vocabulary.units import canonical_unit, factor, same_measure
 
 

@@ -11,7 +11,7 @@ from table import every_row
 from hindsight_integrations.model.trace import Fate
 from hindsight_integrations.tempr.recall.confidence import likely, nearness
 from hindsight_integrations.tempr.recall.rerank import unread
-from hindsight_integrations.text.question_kinds import asks_for_all
+from hindsight_integrations.text.questions import asks_for_all
 
 
 def test_nearness_of_a_worked_example() -> None:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from table import every_row
 
 from hindsight_integrations.model.time import LocalDates
+from hindsight_integrations.text.dates import event_time
 from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.times import event_time
 
 SAID = datetime(2025, 11, 26, 10, tzinfo=UTC)  # a Wednesday
 

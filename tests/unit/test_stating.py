@@ -8,7 +8,7 @@ from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.de import GERMAN
 from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.languages.es import SPANISH
-from hindsight_integrations.text.stating import only_asks, stating_sentences
+from hindsight_integrations.text.statements import only_asks, stating_sentences
 
 ASKING = {
     ENGLISH: (

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hindsight_integrations.text.snowball import snowball
+from hindsight_integrations.text.stems import snowball
 
 
 @pytest.mark.parametrize(

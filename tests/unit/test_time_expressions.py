@@ -13,7 +13,8 @@ from table import every_row
 from hindsight_integrations.model.time import Granule
 from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.languages.en.time_rules import TIME_RULES
-from hindsight_integrations.text.time_expressions import TimeWindow, find_event_time, find_window
+from hindsight_integrations.text.times.calendar import TimeWindow
+from hindsight_integrations.text.times.finding import find_event_time, find_window
 
 AUGUST = datetime(2026, 8, 12, 10, tzinfo=UTC)  # a Wednesday
 JANUARY = datetime(2025, 1, 15, 10, tzinfo=UTC)  # a Wednesday

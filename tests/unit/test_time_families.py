@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from table import every_row
 
 from hindsight_integrations.text.languages.en.time_rules import TIME_RULES
-from hindsight_integrations.text.time_expressions import find_window
+from hindsight_integrations.text.times.finding import find_window
 
 JUNE = datetime(2024, 6, 12, 10, 15, tzinfo=UTC)  # a Wednesday
 DATED = [

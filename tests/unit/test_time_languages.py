@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from table import every_row
 
 from hindsight_integrations.text.languages.de.time_rules import TIME_RULES
-from hindsight_integrations.text.time_expressions import find_event_time, find_window
+from hindsight_integrations.text.times.finding import find_event_time, find_window
 
 JUNE = datetime(2024, 6, 12, 10, 15, tzinfo=UTC)  # a Wednesday
 

@@ -12,19 +12,21 @@ from hypothesis import strategies as st
 from table import every_row
 
 from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.time_expressions import find_event_time, find_window
-from hindsight_integrations.text.time_expressions.calendar import Span, Unit, containing
-from hindsight_integrations.text.time_expressions.grammar import (
+from hindsight_integrations.text.times import meanings
+from hindsight_integrations.text.times.calendar import Span, Unit, containing
+from hindsight_integrations.text.times.finding import find_event_time, find_window
+from hindsight_integrations.text.times.grammar import (
     Build,
     Continuation,
+    InvalidRule,
     Level,
     Rule,
     Scope,
     TimeRules,
+    Which,
+    Words,
+    needs,
 )
-from hindsight_integrations.text.time_expressions.meanings import calendar_units, days, months, offsets, parts
-from hindsight_integrations.text.time_expressions.needs import InvalidRule, needs
-from hindsight_integrations.text.time_expressions.words import Which, Words
 
 WORDS = Words(
     months={"mayo": 5}, units={"semana": Unit.WEEK}, which={"pasada": Which.LAST}, weekdays={"lunes": 0}
@@ -38,12 +40,12 @@ def language(pattern: str, build: Build) -> TimeRules:
 @every_row(
     ("pattern", "build", "meaning", "group"),
     [
-        (r"en {month}", months.month, "month", "tail"),
-        (r"la {unit}", calendar_units.which_unit, "which_unit", "which"),
-        (r"hace {unit}", offsets.ago, "ago", "amount"),
-        (r"hace {amount}", offsets.ago, "ago", "unit or short_unit"),
-        (r"(?P<d>[0-9]+)/(?P<m>[0-9]+)", days.day_first, "day_first", "y"),
-        (r"trimestre {ordinal}", calendar_units.quarter, "quarter", "tail or year"),
+        (r"en {month}", meanings.month, "month", "tail"),
+        (r"la {unit}", meanings.which_unit, "which_unit", "which"),
+        (r"hace {unit}", meanings.ago, "ago", "amount"),
+        (r"hace {amount}", meanings.ago, "ago", "unit or short_unit"),
+        (r"(?P<d>[0-9]+)/(?P<m>[0-9]+)", meanings.day_first, "day_first", "y"),
+        (r"trimestre {ordinal}", meanings.quarter, "quarter", "tail or year"),
     ],
 )
 def test_a_rule_without_a_group_its_meaning_reads_is_refused(
@@ -60,25 +62,25 @@ def test_a_rule_without_a_group_its_meaning_reads_is_refused(
 
 def test_a_group_that_is_optional_may_be_missing() -> None:
     """A date without a year is one meaning with the date that has one."""
-    language(r"(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})", days.in_figures)
+    language(r"(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})", meanings.in_figures)
 
 
 def test_a_continuation_is_checked_too() -> None:
     """What may follow a phrase is a rule as well."""
     with pytest.raises(InvalidRule, match="weekday"):
-        TimeRules("xx", WORDS, (), (Continuation(r", lunes", days.weekday_behind_week, Level.PART),))
+        TimeRules("xx", WORDS, (), (Continuation(r", lunes", meanings.weekday_behind_week, Level.PART),))
 
 
 def test_words_spelled_out_in_a_rule_must_have_a_value() -> None:
     """A rule that takes a word no table knows would look it up in vain."""
     with pytest.raises(InvalidRule, match=r"'quincena'.*table units"):
-        language(r"la (?P<unit>semana|quincena) de {time}", parts.unit_of_day)
+        language(r"la (?P<unit>semana|quincena) de {time}", meanings.unit_of_day)
 
 
 def test_a_misspelt_fragment_is_named() -> None:
     """A placeholder that stands for nothing is an error of its author, named with its rule."""
     with pytest.raises(InvalidRule, match=r"\{mnth\} is not a fragment"):
-        language(r"en {mnth}", months.month)
+        language(r"en {mnth}", meanings.month)
 
 
 def test_tables_must_fit_together() -> None:

@@ -11,7 +11,7 @@ from table import every_row
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.time import DateOrder
-from hindsight_integrations.text.timestamps import parse_timestamp
+from hindsight_integrations.text.dates import parse_timestamp
 from hindsight_integrations.validation.limits import checked_moment
 
 WRITTEN = [

@@ -10,8 +10,8 @@ from table import every_row
 from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.time import LocalDates, Weekday
+from hindsight_integrations.text.dates import event_time, question_time
 from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.times import event_time, question_time
 
 WEDNESDAY = datetime(2025, 6, 11, 9, tzinfo=UTC)
 SUNDAY = datetime(2025, 6, 15, 9, tzinfo=UTC)

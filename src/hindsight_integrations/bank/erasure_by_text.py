@@ -18,10 +18,9 @@ from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.columns import of_types
 from hindsight_integrations.search.embedding import embedded
 from hindsight_integrations.search.hybrid import hybrid_search
-from hindsight_integrations.text.designations import designations
-from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.language import Language, language_of
+from hindsight_integrations.text.names import designations
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.which_language import language_of
 
 _MINE = re.compile(r"(?:my|our|mein|meine[nmrs]?|unser|unsere[nmrs]?|mi|mis|nuestr[oa]s?)\b", re.IGNORECASE)
 LOOKED_AT = 200  # memories nearest to what is said, by meaning and by words each

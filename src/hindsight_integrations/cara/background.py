@@ -24,13 +24,12 @@ from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.prompts.merge_background import MergedBackground, merge_background_prompt
 from hindsight_integrations.prompts.repairing import complete_with_repair
 from hindsight_integrations.search.bank_view import Projector
-from hindsight_integrations.text.grammatical_person import first_person, persons
-from hindsight_integrations.text.grounding import figures
-from hindsight_integrations.text.language import Language, Person
+from hindsight_integrations.text.language import Language, Person, in_another_language, written_in
 from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.names import titles
+from hindsight_integrations.text.person import first_person, persons
+from hindsight_integrations.text.specifics import figures
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.titles import titles
-from hindsight_integrations.text.which_language import in_another_language, written_in
 
 MAX_CHARACTERS = 500  # a merged background is shorter [earlier paper 10.2]
 

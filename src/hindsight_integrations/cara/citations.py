@@ -16,10 +16,9 @@ from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import Citation, MemoryTiers
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.memories import believed, citable, modelled
-from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.name_spotting import NameSpotter
+from hindsight_integrations.text.language import Language, language_of
+from hindsight_integrations.text.names import NameSpotter
 from hindsight_integrations.text.stems import content_stems, numbers
-from hindsight_integrations.text.which_language import language_of
 
 RARE = 2  # of the texts shown: a word in more of them is anybody's
 

@@ -39,12 +39,17 @@ from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.search.documents import as_they_stand
 from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.search.reference_scale import passage_cosines
-from hindsight_integrations.text.grammatical_person import persons
-from hindsight_integrations.text.grounding import unknown_numbers
-from hindsight_integrations.text.language import Language, Person
+from hindsight_integrations.text.language import (
+    Language,
+    Person,
+    in_another_language,
+    language_of,
+    written_in,
+)
 from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.person import persons
+from hindsight_integrations.text.specifics import unknown_numbers
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.which_language import in_another_language, language_of, written_in
 
 LONGEST_SAID = (
     600  # characters: two or three narrative sentences; of a longer fact only some sentences are told

@@ -1,17 +1,109 @@
-"""Language: all we know of one language, one value; what lies in a folder of `languages/`."""
+"""Language: all that is known of one language, as one value; and which language a text is in."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from hindsight_integrations.text.asking_words import AskingWords
-from hindsight_integrations.text.record_words import RecordWords
-from hindsight_integrations.text.time_expressions.grammar import TimeRules
+from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.time import Granule
+from hindsight_integrations.text.times.grammar import TimeRules
 
 NEVER = re.compile(r"(?!)")  # matches nothing: what a language without such phrases has
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AskingWords:
+    """What tells a sentence that asks from one that states.
+
+    Attributes:
+        interjection: a sentence that is a greeting, thanks or "nice!" and no more.
+        answer: a yes, a no: an answer where a person says it, small talk where an agent does.
+        opener: how a question begins, after "and" or "so".
+        unmarked: a question as it is typed without its mark ("when is the dentist"), all of it.
+        request: how a sentence begins that asks without a question mark ("Tell me what ...", "I wonder where ...").
+        tells: what makes a question tell something as well: a clause of its own, or "did I tell you".
+        nothing_known: an agent's words for having no memory of something.
+        lead_in: how an agent introduces what it remembers.
+        forgetting: how a message begins that asks the memory to forget something.
+        all_about: what a request to forget says in front of whom or what it means ("everything you know about").
+        recalling: words that ask for whatever is remembered ("What do you know about me?"), beside those that say nothing.
+    """
+
+    interjection: re.Pattern[str] = NEVER
+    answer: re.Pattern[str] = NEVER
+    opener: re.Pattern[str] = NEVER
+    unmarked: re.Pattern[str] = NEVER
+    request: re.Pattern[str] = NEVER
+    tells: re.Pattern[str] = NEVER
+    nothing_known: re.Pattern[str] = NEVER
+    lead_in: re.Pattern[str] = NEVER
+    forgetting: re.Pattern[str] = NEVER
+    all_about: re.Pattern[str] = NEVER
+    recalling: frozenset[str] = frozenset()
+
+
+NEVER = re.compile(r"(?!)")
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text, each once; blanks part them."""
+    return frozenset(text.split())
+
+
+def by_form(things: Mapping[str, str]) -> dict[str, str]:
+    """Each form of a word with the thing it means; forms are parted by commas, and the thing's own name is one.
+
+    Raises:
+        ValueError: a form means two things.
+    """
+    found: dict[str, str] = {}
+    for thing, forms in things.items():
+        for form in dict.fromkeys((thing, *filter(None, forms.split(", ")))):
+            if found.setdefault(form, thing) != thing:
+                raise ValueError(f"{form!r} means {found[form]!r} and {thing!r}")
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordWords:
+    """Words in which a language speaks of records. Patterns are searched for in small letters.
+
+    Attributes:
+        figures: asks for a number ("how much", "on average", "the dearest").
+        otherwise: asks for something else ("where", "who", "which coffee"), unless a word of `figures` stands beside it.
+        advice: asks what should be, or why: never for what was recorded.
+        lists: asks for all of something ("list", "which", "what's on").
+        yes_or_no: begins a question that is answered with yes or no.
+        which: words that, right in front of a thing, ask which one ("what coffee").
+        goals: asks how a value stands to its goal.
+        kinds: names a kind of record ("spent", "tasks").
+        tail: what a compound may end in behind a thing ("Kaffeebudget"); matches nothing in languages without compounds.
+        idle: words that name nothing, beside the stop words.
+        things: what records may be of, in any form, by what it is called everywhere (English).
+        periods: words for a day, a week, a month in the unit of a goal.
+        at_most: says in the memory of a goal that it is a limit.
+        at_least: says that it is to be reached.
+        done: says in the text of a task that it is done or gone.
+    """
+
+    figures: re.Pattern[str] = NEVER
+    otherwise: re.Pattern[str] = NEVER
+    advice: re.Pattern[str] = NEVER
+    lists: re.Pattern[str] = NEVER
+    yes_or_no: re.Pattern[str] = NEVER
+    which: frozenset[str] = frozenset()
+    goals: re.Pattern[str] = NEVER
+    kinds: Mapping[RecordKind, re.Pattern[str]] = field(default_factory=dict)
+    tail: re.Pattern[str] = NEVER
+    idle: frozenset[str] = frozenset()
+    things: Mapping[str, str] = field(default_factory=dict)
+    periods: Mapping[str, Granule] = field(default_factory=dict)
+    at_most: re.Pattern[str] = NEVER
+    at_least: re.Pattern[str] = NEVER
+    done: re.Pattern[str] = NEVER
 
 
 def unchanged(word: str) -> str:
@@ -172,3 +264,66 @@ class Language:
     stop_words: frozenset[str] = frozenset()
     stem: Callable[[str], str] = unchanged
     decimal_comma: bool = False
+
+
+LEAST_SHARE = 0.1  # of a text's words that are stop words of its language; of prose a third to a half are
+LEAST_WORDS = 7  # of a text without stop words that is taken for another language; names alone are shorter
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def language_of(text: str, languages: Sequence[Language]) -> Language:
+    """The language with the most words of a text among its stop words; of equal ones the first.
+
+    Args:
+        text: in any language.
+        languages: at least one, the likeliest first.
+    """
+    if len(languages) == 1:
+        return languages[0]
+    words = _WORD.findall(text.casefold())
+    return max(languages, key=lambda language: sum(word in language.stop_words for word in words))
+
+
+def written_in(text: str, languages: Sequence[Language]) -> Language | None:
+    """The language a text is surely in: enough of its words are among that one's stop words; None if of none.
+
+    Args:
+        text: in any language.
+        languages: that are known, the likeliest first.
+    """
+    words = _WORD.findall(text.casefold())
+    found = [(sum(word in language.stop_words for word in words), language) for language in languages]
+    most, language = max(found, key=lambda one: one[0])
+    return language if most and most >= LEAST_SHARE * len(words) else None
+
+
+def in_another_language(text: str, sample: str, languages: Sequence[Language]) -> bool:
+    """Whether a text is surely in another language than a sample: by its script, or by its stop words.
+
+    Args:
+        text: a sentence or two.
+        sample: what it should be in the language of.
+        languages: that are known.
+    """
+    if _is_latin(text) != _is_latin(sample):
+        return True
+    own = written_in(sample, languages)
+    if own is None:
+        return False
+    words = _WORD.findall(text.casefold())
+    common = sum(word in own.stop_words for word in words)
+    if len(words) >= LEAST_WORDS and common < LEAST_SHARE * len(words):
+        seen = frozenset(_WORD.findall(sample.casefold()))
+        if not common or sum(word in seen for word in words) < len(words) / 2:
+            return True
+    return any(
+        sum(word in other.stop_words - own.stop_words for word in words)
+        > max(1, sum(word in own.stop_words - other.stop_words for word in words))
+        for other in languages
+    )
+
+
+def _is_latin(text: str) -> bool:
+    """Whether most letters of a text are Latin; of a text without letters, yes."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return 2 * sum(letter < "\u0250" for letter in letters) >= len(letters)

@@ -27,9 +27,8 @@ from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, MemoryUnit, UnitKind
 from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.search.documents import as_they_stand
-from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.language import Language, language_of
 from hindsight_integrations.text.specifics import Specifics, pinned_alike, specifics, told_apart
-from hindsight_integrations.text.which_language import language_of
 
 CAUTIOUS_SHARES = {4: 5 / 6, 5: 2 / 3}
 """Of the step, by skepticism: 0.15 becomes 0.125 and 0.10 [earlier paper 9.4]."""

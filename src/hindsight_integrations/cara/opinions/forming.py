@@ -62,8 +62,8 @@ from hindsight_integrations.prompts.relate_opinions import (
 )
 from hindsight_integrations.prompts.repairing import complete_with_repair
 from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.text.language import language_of
 from hindsight_integrations.text.specifics import specifics, told_apart
-from hindsight_integrations.text.which_language import language_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

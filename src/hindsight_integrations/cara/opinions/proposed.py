@@ -19,10 +19,9 @@ from hindsight_integrations.model.requests import ReflectQuery
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.prompts.answered_opinions import MOST_OPINIONS, AnsweredOpinion
-from hindsight_integrations.text.grammatical_person import persons, unquoted
-from hindsight_integrations.text.language import Language, Person
+from hindsight_integrations.text.language import Language, Person, language_of, written_in
+from hindsight_integrations.text.person import persons, unquoted
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.which_language import language_of, written_in
 
 LONGEST_OPINION = 500  # characters; the prompts ask for 300
 FEWEST_WORDS = 4  # of a statement with a reason

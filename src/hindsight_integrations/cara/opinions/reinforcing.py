@@ -63,9 +63,8 @@ from hindsight_integrations.prompts.assess_evidence import (
 from hindsight_integrations.prompts.repairing import complete_with_repair
 from hindsight_integrations.search.documents import as_they_stand
 from hindsight_integrations.search.embedding import embed_units
-from hindsight_integrations.text.grounding import unknown_numbers
-from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.which_language import language_of
+from hindsight_integrations.text.language import Language, language_of
+from hindsight_integrations.text.specifics import unknown_numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,7 +27,7 @@ from hindsight_integrations.search.graph.causal_links import Causes
 from hindsight_integrations.search.graph.gains import entity_gain
 from hindsight_integrations.search.named_entities import Named
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.question_kinds import asks_for_a_cause, chain_steps
+from hindsight_integrations.text.questions import asks_for_a_cause, chain_steps
 
 
 class Walk(StrEnum):

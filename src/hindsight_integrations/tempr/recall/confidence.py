@@ -27,7 +27,7 @@ from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.rerank import Ranking
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.name_spotting import NameSpotter
+from hindsight_integrations.text.names import NameSpotter
 
 EVERYTHING, NOTHING = -math.inf, math.inf
 """The final scores from which on all of a ranking is likely to help, and none."""

@@ -27,9 +27,9 @@ from hindsight_integrations.search.record_search import RecordFilter, latest_rec
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.packing import costs, fitting
 from hindsight_integrations.tempr.recall.rerank import Ranking
-from hindsight_integrations.text.open_tasks import open_tasks
-from hindsight_integrations.text.question_kinds import asks_for_a_fact, asks_for_all, only_states
-from hindsight_integrations.text.small_talk import is_small_talk
+from hindsight_integrations.text.questions import asks_for_a_fact, asks_for_all, only_states
+from hindsight_integrations.text.record_questions import open_tasks
+from hindsight_integrations.text.statements import is_small_talk
 
 LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # of the budget; what was said last has the rest (no source)
 MOST_LASTING = 500  # facts put into order, the latest: what 10,000 tokens hold (no source)

@@ -25,10 +25,9 @@ from hindsight_integrations.search.held_opinions import as_held
 from hindsight_integrations.tempr.recall.context import RecallContext, RecallTools
 from hindsight_integrations.tempr.recall.documents import Document, documents_among
 from hindsight_integrations.tempr.recall.rerank import Ranking
-from hindsight_integrations.text.grammatical_person import persons
-from hindsight_integrations.text.language import Person
+from hindsight_integrations.text.language import Person, language_of
+from hindsight_integrations.text.person import persons
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.which_language import language_of
 
 COMPARED = 20  # of the ranking, the best: what a short prompt shows (no source)
 ALIKE = 0.6  # share of words; pairs that restate a value share 0.6 to 0.8 of them (no source)

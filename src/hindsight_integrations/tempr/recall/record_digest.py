@@ -32,21 +32,20 @@ from hindsight_integrations.ports.arrays import BoolArray, IntArray
 from hindsight_integrations.prompts.record_digest import DigestWords, as_heading, record_line, rows_line
 from hindsight_integrations.search.record_search import RecordFilter, latest_records
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
+from hindsight_integrations.text.dates import question_time
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.open_tasks import open_tasks
-from hindsight_integrations.text.record_subjects import (
+from hindsight_integrations.text.record_questions import (
     VALUED,
     Best,
     KnownThings,
     Subject,
     known_things,
+    open_tasks,
     touched,
 )
-from hindsight_integrations.text.time_expressions import TimeWindow
-from hindsight_integrations.text.times import question_time
-from hindsight_integrations.text.vocabulary.currencies import currency_of
+from hindsight_integrations.text.times.calendar import TimeWindow
 from hindsight_integrations.text.vocabulary.records import unit_of
-from hindsight_integrations.text.vocabulary.units import converted, same_measure
+from hindsight_integrations.text.vocabulary.units import converted, currency_of, same_measure
 
 ONE_DAY = timedelta(days=1)
 _PERIODS = {"day": Granule.DAY, "week": Granule.WEEK, "month": Granule.MONTH}

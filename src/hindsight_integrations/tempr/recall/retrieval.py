@@ -32,11 +32,11 @@ from hindsight_integrations.search.reference_scale import question_cosine
 from hindsight_integrations.search.temporal import matches
 from hindsight_integrations.tempr.recall.context import Asked, RecallContext, timed
 from hindsight_integrations.tempr.recall.rerank import channel_threshold, cut
+from hindsight_integrations.text.dates import question_time
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.question_kinds import chain_steps
+from hindsight_integrations.text.questions import chain_steps
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.time_expressions import TimeWindow
-from hindsight_integrations.text.times import question_time
+from hindsight_integrations.text.times.calendar import TimeWindow
 
 # Printed by hindsight-evals bench asked_times: of LoCoMo conv-26, 41, 43 time searched earns 0.8, 1.2, 0.4 and 0.2 points of evidence where
 # 50, 65, 80 and 90 % of the turns are of the time added to a question; where 89 % to all are, it costs 1.4.

@@ -18,10 +18,9 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, Matrix, Vector
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.retain.drafts import Draft
-from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.name_spotting import NameSpotter
+from hindsight_integrations.text.language import Language, language_of
+from hindsight_integrations.text.names import NameSpotter
 from hindsight_integrations.text.stems import numbers
-from hindsight_integrations.text.which_language import language_of
 
 HELD_ALREADY = "the agent holds this opinion already"
 

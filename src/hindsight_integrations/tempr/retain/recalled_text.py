@@ -27,16 +27,17 @@ from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.keyword import keyword_channel
 from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.columns import valid_at
-from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.small_talk import is_assent, is_small_talk, without_requests_to_forget
-from hindsight_integrations.text.stating import (
+from hindsight_integrations.text.language import Language, language_of
+from hindsight_integrations.text.statements import (
+    is_assent,
+    is_small_talk,
     only_asks,
     spoken_sentences,
     stating_sentences,
     without_lead_in,
+    without_requests_to_forget,
 )
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.which_language import language_of
 from hindsight_integrations.validation.messages import role_of
 
 NEAREST = 16  # memories that a message is compared with, the best by its words

@@ -17,9 +17,8 @@ from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.names import AGENT_NAMES, USER_NAMES
-from hindsight_integrations.text.titles import titles
-from hindsight_integrations.text.vocabulary.amounts import read_number
+from hindsight_integrations.text.names import AGENT_NAMES, USER_NAMES, titles
+from hindsight_integrations.text.vocabulary.records import read_number
 
 LISTED_CHARACTERS = (
     240  # of what is missing, in a message; a repair prompt quotes 500 characters of a problem

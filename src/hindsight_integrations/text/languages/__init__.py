@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.text.foreign_dates import is_foreign_language
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.de import GERMAN
 from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.languages.es import SPANISH
+from hindsight_integrations.text.times.written import is_foreign_language
 
 LANGUAGES: dict[str, Language] = {language.code: language for language in (ENGLISH, GERMAN, SPANISH)}
 

@@ -1,16 +1,304 @@
-"""Units of records: one spelling for one unit, and how values of one unit are those of another. Pure."""
+"""Units of records: one spelling for each currency and physical unit, and how values of one unit are those of another.
+
+Names of currencies and of units are the CLDR's, as babel ships it; definitions are pint's, and in full the CLDR's; symbols are
+those of the SI brochure and its table of units accepted with the SI. Which units are read at all is said here, so that
+"points" are no typographic points, "hands" no lengths and "calories", which are mostly thousands of them, are not converted.
+"""
 
 from __future__ import annotations
 
 import re
+import threading
+from collections.abc import Iterator, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from hindsight_integrations.model.aggregates import WIDE
-from hindsight_integrations.model.records import is_plural, plural
-from hindsight_integrations.text.vocabulary.currencies import currency_of
-from hindsight_integrations.text.vocabulary.physical_units import physical_symbol, size
+from hindsight_integrations.model.records import is_plural, plural, singular_key
+
+if TYPE_CHECKING:
+    from pint import UnitRegistry
+
+
+LOCALES = ("en", "de", "es")
+
+_UNITS = {  # CLDR's unit -> symbol
+    "duration-second": "s",
+    "duration-minute": "min",
+    "duration-hour": "h",
+    "duration-day": "day",
+    "duration-week": "week",
+    "duration-month": "month",
+    "duration-year": "year",
+    "length-millimeter": "mm",
+    "length-centimeter": "cm",
+    "length-meter": "m",
+    "length-kilometer": "km",
+    "length-mile": "mi",
+    "length-yard": "yd",
+    "length-foot": "ft",
+    "length-inch": "in",
+    "mass-gram": "g",
+    "mass-kilogram": "kg",
+    "mass-tonne": "t",
+    "volume-milliliter": "ml",
+    "volume-liter": "l",
+    "volume-cubic-meter": "m³",
+    "area-square-meter": "m²",
+    "area-square-kilometer": "km²",
+    "area-hectare": "ha",
+    "energy-kilocalorie": "kcal",
+    "energy-kilojoule": "kJ",
+    "energy-kilowatt-hour": "kWh",
+    "power-watt": "W",
+    "power-kilowatt": "kW",
+    "digital-megabyte": "MB",
+    "digital-gigabyte": "GB",
+    "digital-terabyte": "TB",
+    "temperature-celsius": "°C",
+    "temperature-fahrenheit": "°F",
+    "concentr-percent": "%",
+}
+
+
+@cache
+def unit_names() -> Mapping[str, str]:
+    """Symbol by case-folded name in full, singular and plural."""
+    from babel.units import format_unit
+
+    found: dict[str, str] = {}
+    for locale in LOCALES:
+        for unit, symbol in _UNITS.items():
+            for number in (1, 2):
+                written = format_unit(number, unit, length="long", locale=locale)
+                name = " ".join(re.sub(r"\d", "", written).casefold().split())
+                found.setdefault(name, symbol)
+    return found
+
+
+@cache
+def currency_names() -> Mapping[str, str]:
+    """ISO 4217 code by case-folded name, singular and plural; a name of two currencies is none."""
+    named: dict[str, set[str]] = {}
+    for name, code in _names():
+        named.setdefault(name.casefold(), set()).add(code)
+    return {name: codes.pop() for name, codes in named.items() if len(codes) == 1}
+
+
+def _names() -> Iterator[tuple[str, str]]:
+    from babel.numbers import get_currency_name
+
+    for locale in LOCALES:
+        for code in currency_codes():
+            for count in (None, 1, 2):
+                name = get_currency_name(code, count=count, locale=locale)
+                if name != code:
+                    yield name, code
+
+
+@cache
+def currency_codes() -> frozenset[str]:
+    """Every ISO 4217 code, of past currencies too; not those of metals, funds and tests."""
+    from babel.numbers import list_currencies
+
+    funds = {code for code in list_currencies() if code.startswith("X")} - {"XAF", "XCD", "XOF", "XPF"}
+    return frozenset(list_currencies()) - funds
+
+
+@cache
+def currency_symbols() -> Mapping[str, str]:
+    """ISO 4217 code by the symbol English writes for it: "$" is the US dollar, "CA$" the Canadian one."""
+    from babel import Locale
+
+    symbols = Locale.parse("en").currency_symbols
+    return {symbol: code for code, symbol in symbols.items() if symbol != code and code in currency_codes()}
+
+
+def currency_of_country(country: str) -> str | None:
+    """ISO 4217 code of the money of an ISO 3166 country; None where that is unknown."""
+    from babel.numbers import get_territory_currencies
+
+    found = get_territory_currencies(country) if country.isascii() else []
+    return str(found[0]) if found else None
+
+
+_BARE = {  # names without their country, of the currency most often meant; a peso or a franc is nobody's in particular
+    "dollar": "USD",
+    "dólar": "USD",
+    "buck": "USD",
+    "yen": "JPY",
+    "yuan": "CNY",
+    "rupee": "INR",
+}
+_BARE_MONEY = {
+    "pound": "GBP",
+    "quid": "GBP",
+    "sterling": "GBP",
+    "pound sterling": "GBP",
+    "libra": "GBP",
+    "pfund": "GBP",
+}
+"""Weights too, unless it is known that money is meant."""
+_OF_COUNTRY = re.compile(r"([A-Z]{2})\$")
+
+
+def currency_of(name: str, *, money: bool = False) -> str | None:
+    """The ISO 4217 code of a currency; None for anything else.
+
+    "$" is the US dollar, as English writes it. A code counts in capitals; in small letters only where it is one of the
+    widely written ones ("usd"), since others are words ("all", "cup", "pen", "try").
+
+    Args:
+        name: symbol, code or name in English, German or Spanish.
+        money: it is known to be money: any code in small letters and "pound" count too.
+    """
+    if name in currency_codes():
+        return name
+    if found := currency_symbols().get(name):
+        return found
+    if dollar := _OF_COUNTRY.fullmatch(name):
+        return currency_of_country(dollar[1])
+    code, folded = name.upper(), name.casefold()
+    if code in currency_codes() and (money or code in currency_symbols().values()):
+        return code
+    return (
+        currency_names().get(folded)
+        or _BARE.get(singular_key(folded))
+        or (_BARE_MONEY.get(singular_key(folded)) if money else None)
+    )
+
+
+def may_be_written(code: str, sign: str) -> bool:
+    """Whether a bare sign may mean this currency too: a Canadian writes "$" for Canadian dollars.
+
+    Args:
+        code: ISO 4217.
+        sign: as written.
+    """
+    own = next((symbol for symbol, known in currency_symbols().items() if known == code), "")
+    return sign in currency_symbols() and own.endswith(sign)
+
+
+_PREFIXES = {"": "", "nano": "n", "micro": "µ", "milli": "m", "centi": "c", "deci": "d", "kilo": "k"}
+_PREFIXES |= {"mega": "M", "giga": "G", "tera": "T", "peta": "P"}
+_ROOTS = {  # pint's unit -> (symbol, symbols of the prefixes it is read with)
+    "second": ("s", "nµm"),
+    "minute": ("min", ""),
+    "hour": ("h", ""),
+    "day": ("day", ""),
+    "week": ("week", ""),
+    "month": ("month", ""),
+    "year": ("year", ""),
+    "meter": ("m", "nµmcdk"),
+    "mile": ("mi", ""),
+    "yard": ("yd", ""),
+    "foot": ("ft", ""),
+    "inch": ("in", ""),
+    "gram": ("g", "nµmk"),
+    "metric_ton": ("t", ""),
+    "pound": ("lb", ""),
+    "ounce": ("oz", ""),
+    "liter": ("l", "µmcd"),
+    "hectare": ("ha", ""),
+    "joule": ("J", "kM"),
+    "calorie": ("cal", "k"),
+    "watt_hour": ("Wh", "kMG"),
+    "watt": ("W", "mkMG"),
+    "volt": ("V", "mk"),
+    "ampere": ("A", "m"),
+    "hertz": ("Hz", "kMG"),
+    "byte": ("B", "kMGTP"),
+    "degree_Celsius": ("°C", ""),
+    "degree_Fahrenheit": ("°F", ""),
+    "percent": ("%", ""),
+    "mile_per_hour": ("mi/h", ""),
+    "kilometer_per_hour": ("km/h", ""),
+}
+_WITHOUT_SIZE = frozenset({"degree_Celsius", "degree_Fahrenheit", "percent"})
+"""Equal to themselves alone: a temperature has no zero to add from."""
+_NEVER_BARE = frozenset({"calorie"})  # of food it means a kilocalorie
+_NO_SYMBOLS = frozenset({"a"})  # a word, though SI's sign of the year
+_CALENDAR = {"month": 1, "year": 12}  # a month is no number of days
+_POWER = re.compile(r"(m|dm|cm|mm|km)(?:\^?([23])|([²³]))")
+_SUPERSCRIPTS = {"2": "²", "3": "³", "²": "²", "³": "³"}
+_EXPONENTS = {"²": 2, "³": 3}
+
+_lock = threading.Lock()
+
+
+@cache
+def _registry() -> UnitRegistry[Fraction]:
+    from pint import UnitRegistry
+
+    return UnitRegistry(non_int_type=Fraction)
+
+
+@lru_cache(maxsize=4096)
+def physical_symbol(name: str) -> str | None:
+    """The symbol of a unit: SI's, "min", "h", "l", "mi", "lb" and the like, "day", "week", "month", "year"; else None.
+
+    Args:
+        name: a name in full in English, German or Spanish, an English short form, or a symbol. Case counts only where two
+            units differ by it alone.
+    """
+    if power := _POWER.fullmatch(name):
+        return power[1] + _SUPERSCRIPTS[power[2] or power[3]]
+    if found := unit_names().get(name.casefold()):
+        return found
+    if name in _NO_SYMBOLS or not re.fullmatch(r"[^\W\d_]+|°\w+|%", name):
+        return None
+    spellings = dict.fromkeys(
+        (name, name.lower(), name.lower().removesuffix("s")) if len(name) > 1 else (name,)
+    )
+    return next(filter(None, map(_parsed, spellings)), None)
+
+
+def _parsed(name: str) -> str | None:
+    with _lock:
+        readings = _registry().parse_unit_name(name) if name else ()
+    for prefix, root, _ in readings:
+        symbol, allowed = _ROOTS.get(root, ("", ""))
+        bare = not prefix and root not in _NEVER_BARE
+        if symbol and (bare or (prefix in _PREFIXES and prefix and _PREFIXES[prefix] in allowed)):
+            return _PREFIXES[prefix] + symbol
+    return None
+
+
+@lru_cache(maxsize=256)
+def size(symbol: str) -> tuple[str, Fraction] | None:
+    """What is measured, and how much of it one of a unit is, exactly; None where units like it cannot be converted.
+
+    Args:
+        symbol: as `physical_symbol` gives it.
+    """
+    if symbol in _CALENDAR:
+        return "months", Fraction(_CALENDAR[symbol])
+    if (power := _EXPONENTS.get(symbol[-1:])) and (one := size(symbol[:-1])):
+        return f"[length]{power}", one[1] ** power
+    name = _pint_names().get(symbol)
+    if name is None:
+        return None
+    with _lock:
+        registry = _registry()
+        base = registry.Quantity(Fraction(1), name).to_base_units()
+        measured = "".join(f"{dimension}{power}" for dimension, power in sorted(base.dimensionality.items()))
+    return measured or str(base.units), Fraction(base.magnitude)
+
+
+@cache
+def _pint_names() -> dict[str, str]:
+    """Pint's name by our symbol, of units that can be converted."""
+    found = {}
+    for root, (symbol, allowed) in _ROOTS.items():
+        if root in _WITHOUT_SIZE or root in _CALENDAR or "/" in symbol:
+            continue
+        for prefix, letter in _PREFIXES.items():
+            if letter in allowed:
+                found[letter + symbol] = prefix + root
+    return found
+
 
 _BLANK = re.compile(r"\s+")
 _ASIDE = re.compile(

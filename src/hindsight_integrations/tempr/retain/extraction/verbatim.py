@@ -14,12 +14,11 @@ from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.time import DateOrder, Interval, LocalDates, Weekday, as_utc
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType
+from hindsight_integrations.text.dates import event_time
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
-from hindsight_integrations.text.name_spotting import NameSpotter
-from hindsight_integrations.text.names import AGENT_NAMES
-from hindsight_integrations.text.stating import spoken_sentences
-from hindsight_integrations.text.times import event_time
+from hindsight_integrations.text.names import AGENT_NAMES, NameSpotter
+from hindsight_integrations.text.statements import spoken_sentences
 from hindsight_integrations.validation.messages import role_of
 
 _BREAKS = (re.compile(r"\n\s*\n"), re.compile(r"[.!?][\"')\]]*\s+"), re.compile(r"\s+"))

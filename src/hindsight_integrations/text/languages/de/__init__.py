@@ -10,7 +10,7 @@ from hindsight_integrations.text.languages.de.questions import QUESTIONS
 from hindsight_integrations.text.languages.de.records import RECORDS
 from hindsight_integrations.text.languages.de.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.de.time_rules import TIME_RULES
-from hindsight_integrations.text.snowball import snowball
+from hindsight_integrations.text.stems import snowball
 
 NEGATION = re.compile(
     r"\b(?:nicht|keine?[nrsm]?|nie|niemals|aufgehört|abgesagt|gekündigt|beendet)\b(?! vergessen)",

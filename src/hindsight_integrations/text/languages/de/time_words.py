@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hindsight_integrations.text.languages.de.spelling import FOLDING, inflected, spelled
 from hindsight_integrations.text.languages.shared_rules import EARLY, LATE, MID
-from hindsight_integrations.text.time_expressions.calendar import (
+from hindsight_integrations.text.times.calendar import (
     SUNDAY,
     Span,
     Unit,
@@ -12,15 +12,14 @@ from hindsight_integrations.text.time_expressions.calendar import (
     easter,
     weekday_before,
 )
-from hindsight_integrations.text.time_expressions.meanings.holidays import (
+from hindsight_integrations.text.times.grammar import YEAR, Decoys, Which, Words, any_of
+from hindsight_integrations.text.times.meanings import (
     THANKSGIVING,
     fixed,
     moved,
     named,
     nth,
 )
-from hindsight_integrations.text.time_expressions.patterns import YEAR, any_of
-from hindsight_integrations.text.time_expressions.words import Decoys, Which, Words
 
 
 def _last_advent(year: int) -> Span:

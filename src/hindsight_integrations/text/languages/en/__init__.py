@@ -10,7 +10,7 @@ from hindsight_integrations.text.languages.en.questions import QUESTIONS
 from hindsight_integrations.text.languages.en.records import RECORDS
 from hindsight_integrations.text.languages.en.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.en.time_rules import TIME_RULES
-from hindsight_integrations.text.snowball import snowball
+from hindsight_integrations.text.stems import snowball
 
 NEGATION = re.compile(
     r"\b(?:not|never|no longer|nobody|cannot|without|lacks?|lacking|absent|missing|unable|prohibited|forbidden|banned|stopped|cancell?ed|quit|(?:gave|given|giving) up(?! (?:at|in|on|after)\b)|ended)\b(?! forget)"

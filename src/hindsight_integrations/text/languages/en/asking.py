@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.asking_words import AskingWords
+from hindsight_integrations.text.language import AskingWords
 
 _ASKED = r"(?:what|when|where|who|whom|whose|which|how|why|if|whether|about)"
 

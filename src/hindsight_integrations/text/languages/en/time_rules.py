@@ -16,21 +16,9 @@ from hindsight_integrations.text.languages.shared_rules import (
     WINTER_YEARS,
     not_after,
 )
-from hindsight_integrations.text.time_expressions.calendar import Unit
-from hindsight_integrations.text.time_expressions.grammar import Continuation, Level, Rule, TimeRules
-from hindsight_integrations.text.time_expressions.meanings import (
-    anchored,
-    calendar_units,
-    day_parts,
-    days,
-    holidays,
-    months,
-    offsets,
-    parts,
-    ranges,
-    seasons,
-    years,
-)
+from hindsight_integrations.text.times import meanings
+from hindsight_integrations.text.times.calendar import Unit
+from hindsight_integrations.text.times.grammar import Continuation, Level, Rule, TimeRules
 
 IN = "(?:in |during |over |throughout |on |at |for |from |around |about |towards? |near )?"
 ALL = "(?:all (?:of |through )?|(?:the )?(?:whole|entire) (?:of )?)?"
@@ -62,145 +50,152 @@ _NOT_OF_THING = not_after(
 )
 _MONTH_AHEAD = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\b"
 DAYS: tuple[Rule, ...] = (
-    Rule(r"{near}", days.near_day),
+    Rule(r"{near}", meanings.near_day),
     Rule(
         r"{number} {unit} ago,? (?:on )?(?:{near}|(?:to )?(?:this|the) (?:very |same )?(?:day|date))",
-        days.near_day_ago,
+        meanings.near_day_ago,
     ),
     Rule(
         r"(?:on )?(?:this (?:very |same )?(?:day|date)|the same day|today),?(?: of| in| back in)? ?{tail}",
-        days.this_day_then,
+        meanings.this_day_then,
     ),
     Rule(
         r"(?:at |around |about |by )?(?:this|the same) (?:very |same )?(?:time|point),?(?: of| in| back in)? ?{tail}",
-        days.this_time_then,
+        meanings.this_time_then,
     ),
-    Rule(r"(?:on |by )?(?:the )?{which} {weekday}", days.which_weekday),
-    Rule(r"(?:on )?(?:the )?{clear_weekday} before last", days.weekday_before_last),
-    Rule(rf"(?:on )?{{weekday}} (?:just gone|gone|last|past){END}", days.last_weekday),
-    Rule(r"(?:on )?(?:the )?{weekday},?(?: of| in)? (?:the )?{which} (?:week|wk)\b", days.weekday_of_week),
-    Rule(r"on (?:the )?{clear_weekday}(?!'s [a-z]+ing\b| off)", days.plain_weekday),
-    Rule(r"on {weekday}(?!'s| off)", days.named_weekday),
-    Rule(r"{clear_weekday}(?!')", days.named_weekday),
-    Rule(r"{clear_weekday}'s(?= (?-i:[a-z]))", days.plain_weekday),
+    Rule(r"(?:on |by )?(?:the )?{which} {weekday}", meanings.which_weekday),
+    Rule(r"(?:on )?(?:the )?{clear_weekday} before last", meanings.weekday_before_last),
+    Rule(rf"(?:on )?{{weekday}} (?:just gone|gone|last|past){END}", meanings.last_weekday),
+    Rule(
+        r"(?:on )?(?:the )?{weekday},?(?: of| in)? (?:the )?{which} (?:week|wk)\b", meanings.weekday_of_week
+    ),
+    Rule(r"on (?:the )?{clear_weekday}(?!'s [a-z]+ing\b| off)", meanings.plain_weekday),
+    Rule(r"on {weekday}(?!'s| off)", meanings.named_weekday),
+    Rule(r"{clear_weekday}(?!')", meanings.named_weekday),
+    Rule(r"{clear_weekday}'s(?= (?-i:[a-z]))", meanings.plain_weekday),
     Rule(
         rf"(?:from )?{{weekday}}{TO}{{weekday2}}(?!,? (?:of |in )?(?:the )?(?:last|this|next|previous|past|coming|[0-9]|{_MONTH_AHEAD}))",
-        days.two_weekdays,
+        meanings.two_weekdays,
     ),
     Rule(
         rf"(?:from )?{{weekday}}{TO}{{weekday2}},? (?:of |in )?(?:the )?{{which}} (?:week|wk)\b",
-        days.weekdays_of_week,
+        meanings.weekdays_of_week,
     ),
-    Rule(rf"{_LINE_START}(?P<weekday>{_OPENING}){_SPEAKS}", days.plain_weekday),
-    Rule(rf"{_LINE_START}(?P<weekday>mon|tue|thu|fri|wed|sat)(?=\s*:| -)", days.plain_weekday),
+    Rule(rf"{_LINE_START}(?P<weekday>{_OPENING}){_SPEAKS}", meanings.plain_weekday),
+    Rule(rf"{_LINE_START}(?P<weekday>mon|tue|thu|fri|wed|sat)(?=\s*:| -)", meanings.plain_weekday),
     Rule(
         r"{weekday}(?= (?:early |late )?(?:morning|lunchtime|afternoon|evening|night|nite)\b)",
-        days.named_weekday,
+        meanings.named_weekday,
     ),
     Rule(
         rf"(?<!the\x20)(?-i:(?P<weekday>mon|tues?|weds|thurs?|thu|fri))(?={END}|{_SPEAKS})",
-        days.plain_weekday,
+        meanings.plain_weekday,
     ),
-    Rule(r"(?:the )?{weekday}", days.plain_weekday, weak=True),
-    Rule("(?:on )?" + ISO_DAY, days.iso_day),
+    Rule(r"(?:the )?{weekday}", meanings.plain_weekday, weak=True),
+    Rule("(?:on )?" + ISO_DAY, meanings.iso_day),
     Rule(
         _NOT_OF_THING
         + r"(?:on )?(?P<year>(?:19|20)[0-9]{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12][0-9]|3[01])",
-        days.iso_day,
+        meanings.iso_day,
     ),
-    Rule("(?:in )?" + ISO_MONTH, days.iso_month),
-    Rule(r"(?:in )?(?P<m>0?[1-9]|1[0-2])/{year}", days.iso_month),
-    Rule("(?:on )?" + DAY_DOT_BLANK_MONTH + r"\s?(?P<y>[0-9]{4})", days.day_first),
-    Rule("(?:on|from|since|until|before|after|by) " + DAY_DOT_MONTH + "(?P<y>[0-9]{2})", days.day_first),
+    Rule("(?:in )?" + ISO_MONTH, meanings.iso_month),
+    Rule(r"(?:in )?(?P<m>0?[1-9]|1[0-2])/{year}", meanings.iso_month),
+    Rule("(?:on )?" + DAY_DOT_BLANK_MONTH + r"\s?(?P<y>[0-9]{4})", meanings.day_first),
+    Rule("(?:on|from|since|until|before|after|by) " + DAY_DOT_MONTH + "(?P<y>[0-9]{2})", meanings.day_first),
     Rule(
-        r"(?:on )?(?P<m>[0-9]{1,2})(?P<mark>[/-])(?P<d>[0-9]{1,2})(?P=mark)(?P<y>[0-9]{4})", days.in_figures
+        r"(?:on )?(?P<m>[0-9]{1,2})(?P<mark>[/-])(?P<d>[0-9]{1,2})(?P=mark)(?P<y>[0-9]{4})",
+        meanings.in_figures,
     ),
-    Rule(r"(?:on )?(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})/(?P<y>[0-9]{2})", days.in_figures),
-    Rule(r"on (?!24/7)(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})(?! of)", days.in_figures),
-    Rule(r"(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})", days.in_figures, weak=True),
-    Rule(rf"on the {{day}}{_BEGINS}", days.day_of_month),
-    Rule(rf"the (?P<day>[0-9]{{1,2}}(?:st|nd|rd|th)){_JOINS}", days.day_of_month, weak=True),
-    Rule(r"(?:on )?{weekday},? the {day}(?! of)", days.day_of_month),
-    Rule(r"(?:(?:on )?the )?{day} (?:of )?{which} month", days.day_of_which_month),
+    Rule(r"(?:on )?(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})/(?P<y>[0-9]{2})", meanings.in_figures),
+    Rule(r"on (?!24/7)(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})(?! of)", meanings.in_figures),
+    Rule(r"(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})", meanings.in_figures, weak=True),
+    Rule(rf"on the {{day}}{_BEGINS}", meanings.day_of_month),
+    Rule(rf"the (?P<day>[0-9]{{1,2}}(?:st|nd|rd|th)){_JOINS}", meanings.day_of_month, weak=True),
+    Rule(r"(?:on )?{weekday},? the {day}(?! of)", meanings.day_of_month),
+    Rule(r"(?:(?:on )?the )?{day} (?:of )?{which} month", meanings.day_of_which_month),
 )
 DAYS_OF_MONTHS: tuple[Rule, ...] = (
-    Rule(rf"{_WEEKDAY}{{month}}(?: |-| ?,? the )?{{day}}{{tail}}", months.month_then_day),
+    Rule(rf"{_WEEKDAY}{{month}}(?: |-| ?,? the )?{{day}}{{tail}}", meanings.month_then_day),
     Rule(
         rf"{_WEEKDAY}(?:the )?(?P<day>[0-9]{{1,2}}(?:st|nd|rd|th)?)(?: |-|)(?:day )?(?:of )?{{month}}{{tail}}",
-        months.month_and_day,
+        meanings.month_and_day,
     ),
-    Rule(rf"{_WEEKDAY}(?:the )?{{day}} (?:day )?of {{month}}{{tail}}", months.month_and_day),
+    Rule(rf"{_WEEKDAY}(?:the )?{{day}} (?:day )?of {{month}}{{tail}}", meanings.month_and_day),
     Rule(
         rf"{_WEEKDAY}(?:the )?(?P<day>[0-9]{{1,2}}(?:st|nd|rd|th)?)(?: |-)(?:of )?{{month}},?(?: |-)(?P<y>[0-9]{{2}}){_BEGINS}",
-        months.short_dated,
+        meanings.short_dated,
     ),
-    Rule(rf"{_WEEKDAY}{{month}}-(?P<day>[0-9]{{1,2}})-(?P<y>[0-9]{{2}})", months.short_dated),
-    Rule(rf"(?:in )?{{month}},? (?P<y>3[2-9]|[4-9][0-9]){_BEGINS}", months.short_dated),
-    Rule(rf"(?:from |between )?(?:the )?{{month}} {{day}}{TO_OR_AND}{{day2}}{{tail}}", months.month_and_days),
+    Rule(rf"{_WEEKDAY}{{month}}-(?P<day>[0-9]{{1,2}})-(?P<y>[0-9]{{2}})", meanings.short_dated),
+    Rule(rf"(?:in )?{{month}},? (?P<y>3[2-9]|[4-9][0-9]){_BEGINS}", meanings.short_dated),
+    Rule(
+        rf"(?:from |between )?(?:the )?{{month}} {{day}}{TO_OR_AND}{{day2}}{{tail}}", meanings.month_and_days
+    ),
     Rule(
         rf"(?:from |between )?(?:the )?{{day}}{TO_OR_AND}{{day2}} (?:of )?{{month}}{{tail}}",
-        months.month_and_days,
+        meanings.month_and_days,
     ),
 )
 MONTHS: tuple[Rule, ...] = (
-    Rule(r"{month}{tail}", months.month, weak=True),
+    Rule(r"{month}{tail}", meanings.month, weak=True),
     Rule(
         r"(?P<intro>in|during|throughout|over|back in|through|for|from|of|around|about) (?:all of )?(?P<the>the )?(?:month of )?"
         r"{month}{tail}",
-        months.introduced_month,
+        meanings.introduced_month,
     ),
     Rule(
         r"(?P<intro>(?:planned|scheduled|booked|set|due) (?:for|in)) (?P<the>the )?{month}{tail}(?! ?[0-9])",
-        months.introduced_month,
+        meanings.introduced_month,
     ),
-    Rule(rf"(?P<intro>my|our|their|your)(?P<the>) {{month}}{{tail}}{END}", months.introduced_month),
+    Rule(rf"(?P<intro>my|our|their|your)(?P<the>) {{month}}{{tail}}{END}", meanings.introduced_month),
     Rule(
         rf"(?P<intro>my|our|their|your|the)(?P<the>) {{month}}{{tail}}(?= {_DATED_NOUNS}\b)",
-        months.introduced_month,
+        meanings.introduced_month,
     ),
-    Rule(r"(?:in )?{month}{tail}", months.month_of_year),
-    Rule(IN + ALL + r"the month of {month}{tail}", months.month),
-    Rule(r"{clear_month}(?!'s)", months.clear_month),
-    Rule(r"{clear_month}'s(?= (?-i:[a-z]))", months.clear_month),
-    Rule(r"(?:in )?{which} {month}", months.which_month),
-    Rule(rf"(?:from |in |between )?{{month}}{TO}{{month2}}{{tail}}", months.two_months),
-    Rule(r"(?:in|during|for|from) {month} (?:and|&) {month2}{tail}", months.two_months),
+    Rule(r"(?:in )?{month}{tail}", meanings.month_of_year),
+    Rule(IN + ALL + r"the month of {month}{tail}", meanings.month),
+    Rule(r"{clear_month}(?!'s)", meanings.clear_month),
+    Rule(r"{clear_month}'s(?= (?-i:[a-z]))", meanings.clear_month),
+    Rule(r"(?:in )?{which} {month}", meanings.which_month),
+    Rule(rf"(?:from |in |between )?{{month}}{TO}{{month2}}{{tail}}", meanings.two_months),
+    Rule(r"(?:in|during|for|from) {month} (?:and|&) {month2}{tail}", meanings.two_months),
 )
 YEARS: tuple[Rule, ...] = (
-    Rule(r"{year}", years.year, weak=True),
+    Rule(r"{year}", meanings.year, weak=True),
     Rule(
         r"(?:back in|in|during|throughout|for|from|(?<!class\x20)of|around|circa|ca\.?|within) "
         + ALL
         + r"(?:year )?{year}",
-        years.year,
+        meanings.year,
     ),
-    Rule(r"(?:all|(?:the )?whole|(?:the )?entire) (?:of |through )?(?:the )?(?:year )?{year}", years.year),
-    Rule("in " + ANY_YEAR, years.any_year),
-    Rule(r"{year}(?=[?!.\s]*$)", years.final_year),
-    Rule(IN + ALL + r"(?:the )?(?:calendar |fiscal )?year {year}", years.named_year),
-    Rule(r"(?:in )?FY ?{year}", years.named_year),
-    Rule(rf"(?:the|my|our|his|her|their|your) {{year}}(?= (?:\w+ )?{_DATED_NOUNS}\b)", years.year),
+    Rule(r"(?:all|(?:the )?whole|(?:the )?entire) (?:of |through )?(?:the )?(?:year )?{year}", meanings.year),
+    Rule("in " + ANY_YEAR, meanings.any_year),
+    Rule(r"{year}(?=[?!.\s]*$)", meanings.final_year),
+    Rule(IN + ALL + r"(?:the )?(?:calendar |fiscal )?year {year}", meanings.named_year),
+    Rule(r"(?:in )?FY ?{year}", meanings.named_year),
+    Rule(rf"(?:the|my|our|his|her|their|your) {{year}}(?= (?:\w+ )?{_DATED_NOUNS}\b)", meanings.year),
     Rule(
         rf"(?:(?:in|during|for|from|at|of) )?(?:the|my|our|his|her|their|your|that) {{year}}(?= (?:(?-i:[a-z-]+(?<!s))\b|{_EVENTS}\b))",
-        years.year_of_thing,
+        meanings.year_of_thing,
     ),
-    Rule(r"{year}'s(?= (?-i:[a-z]))", years.year),
+    Rule(r"{year}'s(?= (?-i:[a-z]))", meanings.year),
     Rule(
         r"(?:in|from|between|during|over|for|of) {year}(?: ?- ?| to | and | through | thru | until ){year2}",
-        years.two_years,
+        meanings.two_years,
     ),
-    Rule(r"{year}(?: ?- ?| to | through ){year2}", years.bare_two_years),
-    Rule(r"(?:in|during|from|of|for) {year}[-/](?P<y>[0-9]{2})", years.split_year),
-    Rule(r"'(?P<y>[0-9]{2})", years.two_digit_year, weak=True),
-    Rule(r"(?:back in|in|during|throughout|of|since) '(?P<y>[0-9]{2})", years.two_digit_year),
-    Rule(IN + "(?:the )?" + DECADE + "'?s", years.decade),
-    Rule(IN + r"(?:the )?'(?P<y>[0-9]0)'?s", years.short_decade),
-    Rule(r"(?:in |during |throughout |from )?the (?P<y>[0-9]0)'?s", years.short_decade),
-    Rule(r"(?:the )?(?P<y>[0-9]0)'?s", years.short_decade, weak=True),
-    Rule(r"(?:in |during |throughout |from )?the (?:(?:roaring|swinging) )?{decade_word}", years.word_decade),
-    Rule(r"{decade_word}", years.word_decade, weak=True),
-    Rule(IN + r"the {day} century", years.century),
-    Rule(r"(?P<day>[0-9]{1,2}(?:st|nd|rd|th)) century", years.century),
+    Rule(r"{year}(?: ?- ?| to | through ){year2}", meanings.bare_two_years),
+    Rule(r"(?:in|during|from|of|for) {year}[-/](?P<y>[0-9]{2})", meanings.split_year),
+    Rule(r"'(?P<y>[0-9]{2})", meanings.two_digit_year, weak=True),
+    Rule(r"(?:back in|in|during|throughout|of|since) '(?P<y>[0-9]{2})", meanings.two_digit_year),
+    Rule(IN + "(?:the )?" + DECADE + "'?s", meanings.decade),
+    Rule(IN + r"(?:the )?'(?P<y>[0-9]0)'?s", meanings.short_decade),
+    Rule(r"(?:in |during |throughout |from )?the (?P<y>[0-9]0)'?s", meanings.short_decade),
+    Rule(r"(?:the )?(?P<y>[0-9]0)'?s", meanings.short_decade, weak=True),
+    Rule(
+        r"(?:in |during |throughout |from )?the (?:(?:roaring|swinging) )?{decade_word}", meanings.word_decade
+    ),
+    Rule(r"{decade_word}", meanings.word_decade, weak=True),
+    Rule(IN + r"the {day} century", meanings.century),
+    Rule(r"(?P<day>[0-9]{1,2}(?:st|nd|rd|th)) century", meanings.century),
 )
 
 
@@ -212,120 +207,120 @@ _OVER = "(?:in|over|during|within|for|throughout|from|of|since)"
 _PAST = rf"(?P<intro>(?:{_OVER} )?(?:the |these |this |my |our )?(?:very )?)(?:(?P<last>last)|past|previous|prior)"
 _ABOUT = "(?:about |around |roughly |some |approximately |almost |nearly |exactly |just |over |more than )?"
 _COUNTED: tuple[Rule, ...] = (
-    Rule(_ABOUT + r"{amount}[ -]{unit} (?:ago|back\b(?! to)|earlier than now)", offsets.ago),
-    Rule(rf"{_GLUED} ago", offsets.ago),
-    Rule(r"(?:between |from )?{amount}(?: to | or | and | ?- ?){amount2} {unit} ago", offsets.between_ago),
-    Rule(r"an? {unit} or (?:two|so) ago", offsets.one_or_two_ago),
-    Rule(r"{amount} {unit} ago,? (?:on )?{weekday}", offsets.weekday_of_week_ago),
-    Rule(r"{number} {clear_weekday}s? ago", offsets.weekdays_ago),
-    Rule(r"{number} {season}s? ago", offsets.occurrences_ago),
-    Rule(r"{number} {holiday}(?:e?s)? ago", offsets.occurrences_ago),
-    Rule(r"(?:a half|half an?)(?P<number>)[ -]{unit} ago", offsets.half_ago),
-    Rule(r"{number} {unit} and a half ago", offsets.half_ago),
-    Rule(r"{number} and a half {unit} ago", offsets.half_ago),
-    Rule(r"{amount} {unit} from (?:now|today)", offsets.ahead),
-    Rule(r"in {amount} {unit}'?s?'? time", offsets.ahead),
-    Rule(r"in {amount} {unit}(?! of)", offsets.announced),
-    Rule(rf"{_PAST} {{amount}}[ -]{{unit}}(?! of)", offsets.past),
-    Rule(rf"{_PAST} {_GLUED}(?! of)", offsets.past),
-    Rule(rf"(?:{_OVER} )?(?:the )?(?:next|coming|following) {{amount}} {{unit}}(?! of)", offsets.coming),
+    Rule(_ABOUT + r"{amount}[ -]{unit} (?:ago|back\b(?! to)|earlier than now)", meanings.ago),
+    Rule(rf"{_GLUED} ago", meanings.ago),
+    Rule(r"(?:between |from )?{amount}(?: to | or | and | ?- ?){amount2} {unit} ago", meanings.between_ago),
+    Rule(r"an? {unit} or (?:two|so) ago", meanings.one_or_two_ago),
+    Rule(r"{amount} {unit} ago,? (?:on )?{weekday}", meanings.weekday_of_week_ago),
+    Rule(r"{number} {clear_weekday}s? ago", meanings.weekdays_ago),
+    Rule(r"{number} {season}s? ago", meanings.occurrences_ago),
+    Rule(r"{number} {holiday}(?:e?s)? ago", meanings.occurrences_ago),
+    Rule(r"(?:a half|half an?)(?P<number>)[ -]{unit} ago", meanings.half_ago),
+    Rule(r"{number} {unit} and a half ago", meanings.half_ago),
+    Rule(r"{number} and a half {unit} ago", meanings.half_ago),
+    Rule(r"{amount} {unit} from (?:now|today)", meanings.ahead),
+    Rule(r"in {amount} {unit}'?s?'? time", meanings.ahead),
+    Rule(r"in {amount} {unit}(?! of)", meanings.announced),
+    Rule(rf"{_PAST} {{amount}}[ -]{{unit}}(?! of)", meanings.past),
+    Rule(rf"{_PAST} {_GLUED}(?! of)", meanings.past),
+    Rule(rf"(?:{_OVER} )?(?:the )?(?:next|coming|following) {{amount}} {{unit}}(?! of)", meanings.coming),
     Rule(
         rf"(?:{_OVER} (?:(?:the |this )?past|(?:the|this) last)|(?:the|this) past) {{unit}}(?! of)",
-        offsets.past_one,
+        meanings.past_one,
     ),
-    Rule(r"past {unit}(?! of)", offsets.past_one),
-    Rule(r"the other (?:day|night|week)", offsets.other_day),
+    Rule(r"past {unit}(?! of)", meanings.past_one),
+    Rule(r"the other (?:day|night|week)", meanings.other_day),
 )
 _CALENDAR: tuple[Rule, ...] = (
-    Rule(IN + ALL + rf"{{which}} {{unit}}{_NOT_OF}", calendar_units.which_unit),
-    Rule(IN + r"the {unit} before last", calendar_units.unit_before_last),
-    Rule(IN + r"the {unit} after next", calendar_units.unit_after_next),
-    Rule(r"the (?:current )?{unit}", calendar_units.the_unit, weak=True),
-    Rule(rf"(?:over|at|on|during|for) the (?:weekend|wkend){_NOT_OF}", calendar_units.the_weekend),
-    Rule(IN + r"(?:the same|this(?: same)?) {unit},?(?: of| in| back in)? ?{tail}", calendar_units.same_unit),
-    Rule(IN + r"(?-i:Q)(?P<number>[0-9])(?:,? |-|/|)(?:of )?{tail}", calendar_units.quarter),
-    Rule(IN + r"(?P<number>[1-4])(?-i:Q)(?:,? |-|/|)(?:of )?{tail}", calendar_units.quarter),
-    Rule(IN + r"{year}(?: |-|/|)(?-i:Q)(?P<number>[0-9])", calendar_units.quarter),
-    Rule(r"(?:in|during|for|over) the {ordinal} quarter(?! of| in)(?P<tail>)", calendar_units.quarter),
-    Rule(IN + r"(?-i:H)(?P<number>[12])(?:,? |-|/|)(?:of )?{tail}", calendar_units.half),
-    Rule(IN + r"{year}(?: |-|/|)(?-i:H)(?P<number>[12])", calendar_units.half),
-    Rule(IN + ISO_WEEK, calendar_units.iso_week),
+    Rule(IN + ALL + rf"{{which}} {{unit}}{_NOT_OF}", meanings.which_unit),
+    Rule(IN + r"the {unit} before last", meanings.unit_before_last),
+    Rule(IN + r"the {unit} after next", meanings.unit_after_next),
+    Rule(r"the (?:current )?{unit}", meanings.the_unit, weak=True),
+    Rule(rf"(?:over|at|on|during|for) the (?:weekend|wkend){_NOT_OF}", meanings.the_weekend),
+    Rule(IN + r"(?:the same|this(?: same)?) {unit},?(?: of| in| back in)? ?{tail}", meanings.same_unit),
+    Rule(IN + r"(?-i:Q)(?P<number>[0-9])(?:,? |-|/|)(?:of )?{tail}", meanings.quarter),
+    Rule(IN + r"(?P<number>[1-4])(?-i:Q)(?:,? |-|/|)(?:of )?{tail}", meanings.quarter),
+    Rule(IN + r"{year}(?: |-|/|)(?-i:Q)(?P<number>[0-9])", meanings.quarter),
+    Rule(r"(?:in|during|for|over) the {ordinal} quarter(?! of| in)(?P<tail>)", meanings.quarter),
+    Rule(IN + r"(?-i:H)(?P<number>[12])(?:,? |-|/|)(?:of )?{tail}", meanings.half),
+    Rule(IN + r"{year}(?: |-|/|)(?-i:H)(?P<number>[12])", meanings.half),
+    Rule(IN + ISO_WEEK, meanings.iso_week),
     Rule(
         IN + r"(?:calendar |iso )?(?:week|wk|cw|w) ?(?P<number>[0-9]{1,2})(?: of|,| in)? {year}",
-        calendar_units.iso_week,
+        meanings.iso_week,
     ),
-    Rule(IN + r"(?:calendar|iso) week (?P<number>[0-9]{1,2}){tail}", calendar_units.iso_week),
+    Rule(IN + r"(?:calendar|iso) week (?P<number>[0-9]{1,2}){tail}", meanings.iso_week),
     *(
-        Rule(rf"(?:the )?(?:{unit}[ -]to[ -]date|{letter}td)", calendar_units.to_date(unit))
+        Rule(rf"(?:the )?(?:{unit}[ -]to[ -]date|{letter}td)", meanings.to_date(unit))
         for letter, unit in (("y", Unit.YEAR), ("q", Unit.QUARTER), ("m", Unit.MONTH), ("w", Unit.WEEK))
     ),
 )
 _SEASON = r"{season}(?:time)?(?: (?:break|vacation|holidays?|season))?"
 _SEASONS: tuple[Rule, ...] = (
-    Rule(r"(?:the )?{season}{tail}", seasons.season, weak=True),
-    Rule(rf"(?:in|during|over|throughout)(?: the)? {_SEASON}{{tail}}", seasons.season),
-    Rule(IN + r"(?:the )?{season}{tail}", seasons.dated_season),
-    Rule(IN + ALL + rf"(?:the )?{{which}} {_SEASON}", seasons.which_season),
-    Rule(IN + r"(?:the )?(?P<tail>(?:1[5-9]|20)[0-9]{2}) {season}", seasons.dated_season),
-    Rule(IN + r"the {season} before last", seasons.season_before_last),
-    Rule(IN + r"(?:the )?{season} (?:of )?" + WINTER_YEARS, seasons.split_winter),
-    Rule(IN + r"(?:the )?{season} (?:of )?" + SHORT_WINTER_YEARS, seasons.split_winter),
+    Rule(r"(?:the )?{season}{tail}", meanings.season, weak=True),
+    Rule(rf"(?:in|during|over|throughout)(?: the)? {_SEASON}{{tail}}", meanings.season),
+    Rule(IN + r"(?:the )?{season}{tail}", meanings.dated_season),
+    Rule(IN + ALL + rf"(?:the )?{{which}} {_SEASON}", meanings.which_season),
+    Rule(IN + r"(?:the )?(?P<tail>(?:1[5-9]|20)[0-9]{2}) {season}", meanings.dated_season),
+    Rule(IN + r"the {season} before last", meanings.season_before_last),
+    Rule(IN + r"(?:the )?{season} (?:of )?" + WINTER_YEARS, meanings.split_winter),
+    Rule(IN + r"(?:the )?{season} (?:of )?" + SHORT_WINTER_YEARS, meanings.split_winter),
 )
 _HOLIDAYS: tuple[Rule, ...] = (
     Rule(
         r"(?:on |at |over |during |for )?(?:the )?{holiday}(?!'s)(?: (?:dinner|lunch|party|parade|celebrations?|break|holidays?|trip|vacation))?{tail}",
-        holidays.holiday,
+        meanings.holiday,
     ),
     Rule(
         r"(?:on |at |over |during |for |from )?(?:the )?(?P<tail>(?:1[5-9]|20)[0-9]{2}) {holiday}",
-        holidays.holiday,
+        meanings.holiday,
     ),
-    Rule(r"(?:on |at |over |during |for )?{which} {holiday}(?!'s)", holidays.which_holiday),
-    Rule(r"(?:on |at |over |during |for )?the {holiday} before last", holidays.holiday_before_last),
-    Rule(IN + r"(?:the |this )?{holiday} {unit}{tail}", holidays.holiday_unit),
+    Rule(r"(?:on |at |over |during |for )?{which} {holiday}(?!'s)", meanings.which_holiday),
+    Rule(r"(?:on |at |over |during |for )?the {holiday} before last", meanings.holiday_before_last),
+    Rule(IN + r"(?:the |this )?{holiday} {unit}{tail}", meanings.holiday_unit),
 )
 _DAY_PARTS: tuple[Rule, ...] = (
-    Rule(r"(?:earlier |late |early |later )?{near_part},? (?:early |late )?{day_part}", day_parts.near_part),
-    Rule(r"(?:at |in the |on the )?{day_part} (?:of )?{near}", day_parts.part_of_near),
-    Rule(r"(?:earlier |later )?{part_name}", day_parts.named_part),
-    Rule(r"(?:the )?{day_part} before last", day_parts.part_before_last),
+    Rule(r"(?:earlier |late |early |later )?{near_part},? (?:early |late )?{day_part}", meanings.near_part),
+    Rule(r"(?:at |in the |on the )?{day_part} (?:of )?{near}", meanings.part_of_near),
+    Rule(r"(?:earlier |later )?{part_name}", meanings.named_part),
+    Rule(r"(?:the )?{day_part} before last", meanings.part_before_last),
     Rule(
         r"(?:on |in |at |late |early )?(?:the )?{day_part} (?P<side>of|before|after|on) {time}",
-        day_parts.part_of_day,
+        meanings.part_of_day,
         _PART,
     ),
 )
 _PARTS: tuple[Rule, ...] = (
-    Rule(IN + r"(?:the )?(?:very )?{portion}(?:-| )(?:in )?{time}", parts.some_part, _PART),
-    Rule(IN + r"(?:the )?{ordinal} {piece} (?:of )?{time}", parts.piece, _PART),
-    Rule(IN + r"(?:the )?{ordinal} (?:{amount} )?{unit} (?:of|in) {time}", parts.nth_unit, _PART),
-    Rule(IN + r"(?:the )?{ordinal} {weekday} (?:of|in) {time}", parts.nth_day, _PART),
-    Rule(IN + r"(?:the )?(?P<unit>weekend|week) (?:of|containing|with) {time}", parts.unit_of_day, _PART),
-    Rule(IN + r"(?:the )?week (?:starting|beginning|commencing)(?: on)? {time}", parts.week_from, _PART),
-    Rule(IN + r"(?:the )?week ending(?: on)? {time}", parts.week_to, _PART),
+    Rule(IN + r"(?:the )?(?:very )?{portion}(?:-| )(?:in )?{time}", meanings.some_part, _PART),
+    Rule(IN + r"(?:the )?{ordinal} {piece} (?:of )?{time}", meanings.piece, _PART),
+    Rule(IN + r"(?:the )?{ordinal} (?:{amount} )?{unit} (?:of|in) {time}", meanings.nth_unit, _PART),
+    Rule(IN + r"(?:the )?{ordinal} {weekday} (?:of|in) {time}", meanings.nth_day, _PART),
+    Rule(IN + r"(?:the )?(?P<unit>weekend|week) (?:of|containing|with) {time}", meanings.unit_of_day, _PART),
+    Rule(IN + r"(?:the )?week (?:starting|beginning|commencing)(?: on)? {time}", meanings.week_from, _PART),
+    Rule(IN + r"(?:the )?week ending(?: on)? {time}", meanings.week_to, _PART),
     Rule(
         r"(?P<side>earlier|later|(?:the )?rest of|(?:the )?remainder of|so far|thus far|to date)(?: in)? {time}",
-        parts.rest,
+        meanings.rest,
         _PART,
     ),
     Rule(
         rf"{_ABOUT}{{amount}} {{unit}} (?P<side>before|after|prior to|following|from) {{time}}",
-        anchored.counted_from,
+        meanings.counted_from,
         _PART,
     ),
     Rule(
         rf"{IN}the (?:last )?{{amount}} {{unit}} (?:right |just )?{_SIDE} {{time}}",
-        anchored.stretch_beside,
+        meanings.stretch_beside,
         _PART,
     ),
     Rule(
         rf"{IN}(?:the |last |the last ){{unit}} (?:right |just )?{_SIDE} {{time}}",
-        anchored.unit_beside,
+        meanings.unit_beside,
         _PART,
     ),
     Rule(
         rf"{IN}(?:the |last |the last )?{{weekday}} (?:right |just )?{_SIDE} {{time}}",
-        anchored.weekday_beside,
+        meanings.weekday_beside,
         _PART,
     ),
 )
@@ -333,16 +328,16 @@ _FILLED = (
     r"(?:about |around |roughly |at least |sometime (?:in )?|some time (?:in )?|on |in |as early as )?{time}"
 )
 _RANGES: tuple[Rule, ...] = (
-    Rule(rf"(?:ever )?since {_FILLED}", ranges.since, _RANGE),
-    Rule(r"starting (?:in |on |from |with )?{time}", ranges.since, _RANGE),
-    Rule(rf"(?:any ?time )?(?:after|later than) {_FILLED}", ranges.after, _RANGE),
-    Rule(rf"(?:any ?time )?(?:before|prior to|earlier than) {_FILLED}", ranges.before, _RANGE),
+    Rule(rf"(?:ever )?since {_FILLED}", meanings.since, _RANGE),
+    Rule(r"starting (?:in |on |from |with )?{time}", meanings.since, _RANGE),
+    Rule(rf"(?:any ?time )?(?:after|later than) {_FILLED}", meanings.after, _RANGE),
+    Rule(rf"(?:any ?time )?(?:before|prior to|earlier than) {_FILLED}", meanings.before, _RANGE),
     Rule(
         rf"(?:until|till|til|up until|up till|up to(?: and including)?|as of|by|no later than) {_FILLED}",
-        ranges.until,
+        meanings.until,
         _RANGE,
     ),
-    Rule(r"(?:(?:any ?time |sometime )?between|from) (?:about |around )?{time}", ranges.between, _RANGE),
+    Rule(r"(?:(?:any ?time |sometime )?between|from) (?:about |around )?{time}", meanings.between, _RANGE),
 )
 
 TIME_RULES = TimeRules(
@@ -352,16 +347,16 @@ TIME_RULES = TimeRules(
         *DAYS, *DAYS_OF_MONTHS, *MONTHS, *YEARS, *_COUNTED, *_CALENDAR, *_SEASONS, *_HOLIDAYS, *_DAY_PARTS, *_PARTS, *_RANGES
     ),
     continuations=(
-        Continuation(r",? (?:in the |at |at the )?(?:early |late )?{day_part}", day_parts.part_behind_day, _PART),
-        Continuation(r",? (?:on )?(?:the )?{weekday}", days.weekday_behind_week, _PART),
-        Continuation(r",? on the {day}", days.day_behind_month, _PART),
-        Continuation(r"(?:'s)?,? (?:in |during |around |at |over |on )?(?:the )?{time}", ranges.in_year, _PART),
-        Continuation(r",? (?:so far|thus far|to date)", calendar_units.so_far, _PART),
+        Continuation(r",? (?:in the |at |at the )?(?:early |late )?{day_part}", meanings.part_behind_day, _PART),
+        Continuation(r",? (?:on )?(?:the )?{weekday}", meanings.weekday_behind_week, _PART),
+        Continuation(r",? on the {day}", meanings.day_behind_month, _PART),
+        Continuation(r"(?:'s)?,? (?:in |during |around |at |over |on )?(?:the )?{time}", meanings.in_year, _PART),
+        Continuation(r",? (?:so far|thus far|to date)", meanings.so_far, _PART),
         Continuation(
             r"(?: to | through to | through | thru | up to | up until | until | till | ?- ?| ?\.\.\.? ?)(?:on |in |about |around )?{time}",
-            ranges.joined,
+            meanings.joined,
             _RANGE
         ),
-        Continuation(rf",? (?:onwards?|and (?:later|after|beyond)|on{END})", ranges.onwards, _RANGE)
+        Continuation(rf",? (?:onwards?|and (?:later|after|beyond)|on{END})", meanings.onwards, _RANGE)
     ),
 )  # fmt: skip

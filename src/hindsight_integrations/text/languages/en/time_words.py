@@ -6,16 +6,15 @@ Fragments are regular expressions; the grammar ignores case and lets any white s
 from __future__ import annotations
 
 from hindsight_integrations.text.languages.shared_rules import EARLY, LATE, MID
-from hindsight_integrations.text.time_expressions.calendar import MONDAY, SUNDAY, Unit, easter
-from hindsight_integrations.text.time_expressions.meanings.holidays import (
+from hindsight_integrations.text.times.calendar import MONDAY, SUNDAY, Unit, easter
+from hindsight_integrations.text.times.grammar import YEAR, Decoys, Which, Words, any_of
+from hindsight_integrations.text.times.meanings import (
     THANKSGIVING,
     fixed,
     moved,
     named,
     nth,
 )
-from hindsight_integrations.text.time_expressions.patterns import YEAR, any_of
-from hindsight_integrations.text.time_expressions.words import Decoys, Which, Words
 
 _NAMES = named(
     (fixed(12, 31), "new year's eve, nye"),

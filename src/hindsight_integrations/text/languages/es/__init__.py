@@ -10,7 +10,7 @@ from hindsight_integrations.text.languages.es.questions import QUESTIONS
 from hindsight_integrations.text.languages.es.records import RECORDS
 from hindsight_integrations.text.languages.es.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.es.time_rules import TIME_RULES
-from hindsight_integrations.text.snowball import snowball
+from hindsight_integrations.text.stems import snowball
 
 NEGATION = re.compile(
     r"\b(?:no|nunca|jamás|dejó de|dejado de|canceló|cancelad[oa])\b(?! olvid)", re.IGNORECASE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.asking_words import AskingWords
+from hindsight_integrations.text.language import AskingWords
 
 _ASKED = r"(?:qu[ée]|cu[áa]ndo|d[óo]nde|ad[óo]nde|qui[ée]n(?:es)?|cu[áa]l(?:es)?|cu[áa]nt[oa]s?|c[óo]mo|por qu[ée]|si|a qui[ée]n)"
 

@@ -6,7 +6,7 @@ import re
 
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule
-from hindsight_integrations.text.record_words import RecordWords, by_form, words_of
+from hindsight_integrations.text.language import RecordWords, by_form, words_of
 
 _THINGS = by_form(
     {

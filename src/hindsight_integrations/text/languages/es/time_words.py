@@ -5,16 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 
 from hindsight_integrations.text.languages.shared_rules import EARLY, LATE, MID
-from hindsight_integrations.text.time_expressions.calendar import SUNDAY, Span, Unit, easter
-from hindsight_integrations.text.time_expressions.meanings.holidays import (
+from hindsight_integrations.text.times.calendar import SUNDAY, Span, Unit, easter
+from hindsight_integrations.text.times.grammar import YEAR, Decoys, Which, Words, any_of
+from hindsight_integrations.text.times.meanings import (
     THANKSGIVING,
     fixed,
     moved,
     named,
     nth,
 )
-from hindsight_integrations.text.time_expressions.patterns import YEAR, any_of
-from hindsight_integrations.text.time_expressions.words import Decoys, Which, Words
 
 
 # Holidays by their Spanish names, without accents. Add one by adding a row. Feasts that are also towns or

@@ -1,15 +1,71 @@
-"""Timestamps as chat exports write them: "1:56 pm on 8 May, 2023", "08.05.23, 13:56", "2023/05/30 (Tue) 21:48"."""
+"""Dates and times in the languages that are known: the time a text speaks of, and timestamps as chat exports write them.
+
+Timestamps are "1:56 pm on 8 May, 2023", "08.05.23, 13:56", "2023/05/30 (Tue) 21:48" and the like.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from hindsight_integrations.model.time import DateOrder, Granule
-from hindsight_integrations.text.date_order import FIGURES, date_of_figures
-from hindsight_integrations.text.foreign_dates import date_in_words
+from hindsight_integrations.model.time import DateOrder, Granule, Interval, LocalDates
+from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.times.calendar import TimeWindow
+from hindsight_integrations.text.times.finding import find_event_time, find_window
+from hindsight_integrations.text.times.written import (
+    FIGURES,
+    date_in_words,
+    date_of_figures,
+    find_written_date,
+)
+
+
+def question_time(
+    question: str, reference: datetime, dates: LocalDates, languages: Sequence[Language]
+) -> TimeWindow | None:
+    """The time window a question asks about; None if it names none.
+
+    Args:
+        question: its words.
+        reference: when it is put (aware).
+        dates: the zone of days, the order of dates in figures, and on which day weeks begin.
+        languages: it may be in, the likeliest first.
+    """
+    return _first_found(find_window, question, reference, dates, languages)
+
+
+def event_time(
+    statement: str, reference: datetime, dates: LocalDates, languages: Sequence[Language]
+) -> Interval | None:
+    """When what a statement tells of happened or will happen; None if it does not say.
+
+    Args:
+        statement: its words.
+        reference: when it was made (aware).
+        dates: the zone of days, the order of dates in figures, and on which day weeks begin.
+        languages: it may be in, the likeliest first.
+    """
+    window = _first_found(find_event_time, statement, reference, dates, languages)
+    return window.interval if window else None
+
+
+def _first_found(
+    find: Callable[..., TimeWindow | None],
+    text: str,
+    reference: datetime,
+    dates: LocalDates,
+    languages: Sequence[Language],
+) -> TimeWindow | None:
+    """What the first grammar finds that finds anything, else a date that `dateparser` reads in the other languages."""
+    for rules in (language.times for language in languages if language.times):
+        if window := find(text, reference, dates.zone, rules=rules, week_starts=dates.week_starts):
+            return window
+    codes = [language.code for language in languages if language.times is None]
+    return find_written_date(text, dates.zone, codes=codes, date_order=dates.order) if codes else None
+
 
 _LONGEST = 80  # characters; what is longer is a text that holds a date, no timestamp
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e\ufeff]")  # exports set directions in front of figures

@@ -1,4 +1,4 @@
-"""What a question over records is about: which kinds and categories of the bank it touches, without a grammar of questions. Pure.
+"""What a question over records is about: which kinds and categories of the bank it touches, without a grammar of questions.
 
 A category is touched by its name, a synonym (`RecordWords.things`), a spelling close to one of these, or by the memories that
 answer the question best. Whether figures of it are wanted is read from single words; in doubt about a category that is named they
@@ -16,14 +16,12 @@ from typing import TypeAlias, TypeVar
 
 from rapidfuzz import fuzz, process
 
+from hindsight_integrations.model.aggregates import RecordEntry
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import Granule
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.vocabulary.categories import category_key, category_spelling
-from hindsight_integrations.text.vocabulary.currencies import currency_of
-from hindsight_integrations.text.vocabulary.known_categories import KnownCategories
-from hindsight_integrations.text.vocabulary.physical_units import physical_symbol, size
-from hindsight_integrations.text.vocabulary.units import canonical_unit
+from hindsight_integrations.text.vocabulary.categories import KnownCategories, category_key, category_spelling
+from hindsight_integrations.text.vocabulary.units import canonical_unit, currency_of, physical_symbol, size
 
 LONGEST = 300  # characters of a question over records; what is longer tells a story
 LEAST_STATED = (
@@ -415,3 +413,27 @@ class _Question:
 
     def _says_nothing(self, word: str) -> bool:
         return any(word in each.stop_words or word in each.records.idle for each in self._languages)
+
+
+def open_tasks(entries: Sequence[RecordEntry], languages: Sequence[Language]) -> list[RecordEntry]:
+    """Tasks without those that say themselves that they are done or gone, or of which a later one says so.
+
+    Args:
+        entries: records of tasks.
+        languages: they may be in.
+    """
+    found: list[RecordEntry] = []
+    for entry in sorted(entries, key=lambda each: each.memory.mentioned_at):
+        said = str(entry.record.value)
+        bare = next(filter(None, (_without_done(said, each) for each in languages)), None)
+        if bare is None:
+            found.append(entry)
+        else:
+            found = [each for each in found if str(each.record.value).casefold() != bare.casefold()]
+    return found
+
+
+def _without_done(text: str, language: Language) -> str | None:
+    """What a task is called that says itself that it is done; None where it does not say so."""
+    bare, done = language.records.done.subn("", text)
+    return bare.strip() if done else None

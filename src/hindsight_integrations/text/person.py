@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.capitalised_names import CAPITAL, begins_sentence
 from hindsight_integrations.text.language import Language, Person
+from hindsight_integrations.text.names import CAPITAL, begins_sentence
 
 LONGEST_TEXT = 10_000  # characters; of a longer one nothing is read, so that none takes long
 

@@ -1,4 +1,4 @@
-"""Finding the time a text speaks of: one window, or none."""
+"""The time a text speaks of: one window, or none."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import chain
 
 from hindsight_integrations.model.time import Weekday, as_utc
-from hindsight_integrations.text.time_expressions.calendar import Unit
-from hindsight_integrations.text.time_expressions.grammar import (
+from hindsight_integrations.text.times.calendar import TimeWindow, Unit, as_interval, granule_of
+from hindsight_integrations.text.times.grammar import (
+    READ_CHARACTERS,
+    Decoys,
     Direction,
     Level,
     Reading,
     Scope,
     TimeRules,
+    Words,
+    any_of,
+    folded,
     grammar_of,
+    regex,
+    word,
 )
-from hindsight_integrations.text.time_expressions.patterns import any_of, folded, regex, word
-from hindsight_integrations.text.time_expressions.window import TimeWindow, as_interval, granule_of
-from hindsight_integrations.text.time_expressions.words import Decoys, Words
 
 _PAIRS = (
     '""',
@@ -261,10 +265,6 @@ _DATE = re.compile(
 _AMOUNT = re.compile(r"[$\u20ac\u00a3]|[0-9][.,][0-9]{2}(?![0-9])")
 _TOKEN = re.compile(r"[^\W\d_]+")
 _TELLING = 4  # letters of a name that tells a time inside a longer word too ("Freitagabend")
-
-# Where a text is read for its time: what decides comes early, and words of time strung together by the page cost
-# more than their length (14,000 characters of "mon to mon to ...": 2 s).
-READ_CHARACTERS = 3_000
 
 
 def find_window(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.language import Language, language_of
 from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.which_language import language_of
 
 LONGEST_ASKING_ALL = 100  # characters; what is longer names a subject
 

@@ -1,6 +1,6 @@
-"""Calendar arithmetic on naive local times; spans are half-open. No words, no zones.
+"""Calendar arithmetic on naive local times, half-open spans, and the windows they are in UTC. No words.
 
-Every function raises ValueError or OverflowError for a date outside the years 1 to 9999; the grammar reads that as
+Every function on spans raises ValueError or OverflowError for a date outside the years 1 to 9999; the grammar reads that as
 "no such time".
 """
 
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import calendar as _month_lengths
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 
-from hindsight_integrations.model.time import Granule, Weekday
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.time import Granule, Interval, Weekday, as_utc
 
 EARLIEST = datetime.combine(date.min, time.min)  # the open past ends in year 1
 LATEST = datetime.combine(date.max, time.max)  # the open future ends with year 9999
@@ -200,3 +201,47 @@ def portion(span: Span, first: int, last: int, of: int) -> Span:
     start = span.start + timedelta(days=days * first // of)
     end = span.end if last == of else span.start + timedelta(days=days * last // of)
     return replace(span, start=start, end=end, unit=Unit.DAY)
+
+
+_FIRST = datetime.min.replace(tzinfo=UTC)
+_LAST = datetime.max.replace(tzinfo=UTC)
+_MIDDLE_YEAR = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindow:
+    """A time window found in a text.
+
+    Attributes:
+        interval: the instants it covers, half-open, UTC.
+        granule: the unit the words were given in ("last week": WEEK).
+        phrase: the words.
+        span: their character offsets in the text, end excluded.
+        from_now: they name nothing but units counted from now: "this week", "yesterday", "the last 7 days", but no month,
+            weekday, season, feast or part of a day, which texts name too.
+    """
+
+    interval: Interval
+    granule: Granule
+    phrase: str
+    span: tuple[int, int]
+    from_now: bool = False
+
+
+def as_interval(span: Span, zone: tzinfo) -> Interval | None:
+    """The instants of a local span; None if a clock change leaves nothing of it."""
+    start, end = _instant(span.start, zone), _instant(span.end, zone)
+    return Interval(start, end) if start < end else None
+
+
+def granule_of(span: Span) -> Granule:
+    """The granule of the unit that the words of a span gave."""
+    return GRANULE_OF[span.unit]
+
+
+def _instant(moment: datetime, zone: tzinfo) -> datetime:
+    """UTC of a local time; the first and last days of the calendar are cut off at years 1 and 9999."""
+    try:
+        return as_utc(moment, zone)
+    except InvalidRequest:
+        return _FIRST if moment.year < _MIDDLE_YEAR else _LAST
