@@ -13,7 +13,7 @@ from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.ports.time_parser import TimeParser
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages import ENGLISH
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,6 @@ class Words:
             and the hour after its last.
         centuries: names of centuries to their number, where they are no `day_numbers`.
         thousands: what parts thousands in figures.
-        whatever: words that ask for whatever is of a time ("What happened last week?"), beside those that say nothing.
         folding: letters read as others, one for one ("\u00e1" as "a"); the tables and patterns hold the latter alone.
         decoys: where a phrase is none.
     """
@@ -227,7 +226,6 @@ class Words:
     part_names: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     centuries: Mapping[str, int] = field(default_factory=dict)
     thousands: str = ","
-    whatever: frozenset[str] = frozenset()
     folding: Mapping[int, int | str] = field(default_factory=dict)
     decoys: Decoys = field(default_factory=Decoys)
 
@@ -318,7 +316,17 @@ def folded(text: str) -> str:
 
 Meaning = TypeVar("Meaning", bound=Callable[..., object])
 
+
+class Level(IntEnum):
+    """What a phrase may be part of."""
+
+    ATOM = 0  # "last May", "two weeks ago"
+    PART = 1  # "early last May", "two weeks before Christmas"
+    RANGE = 2  # "since early last May"
+
+
 _NEEDS: dict[Callable[..., object], tuple[str, ...]] = {}
+_LEVELS: dict[Callable[..., object], Level] = {}
 _GROUP = re.compile(r"\{([a-z_]+2?)\}|\(\?P<([a-z_]+2?)>")
 _SPELLED_OUT = re.compile(r"\(\?P<(?P<group>[a-z_]+?)2?>(?P<words>[^\W_](?:[\w' |-]|\(\?-i:)*)\)")
 _FRAGMENTS = {f"{name}{second}" for name in (*fragments(Words()), "time") for second in ("", "2")}
@@ -368,18 +376,26 @@ class InvalidRule(ValueError):
         self.language, self.pattern, self.fault = language, pattern, fault
 
 
-def needs(*groups: str) -> Callable[[Meaning], Meaning]:
+def needs(*groups: str, level: Level | None = None) -> Callable[[Meaning], Meaning]:
     """Declares the groups a meaning reads.
 
     Args:
         groups: names of groups; "a|b" is either of two, "a?" one that is read if it is there.
+        level: of the phrases it is the meaning of; None for ATOM, or PART where it reads another time behind them.
     """
 
     def declared(meaning: Meaning) -> Meaning:
         _NEEDS[meaning] = groups
+        if level is not None:
+            _LEVELS[meaning] = level
         return meaning
 
     return declared
+
+
+def level_of(meaning: Callable[..., object], least: Level) -> Level:
+    """The level of phrases with a meaning, at least the one given."""
+    return _LEVELS.get(meaning, least)
 
 
 def check_rule(language: str, pattern: str, meaning: Callable[..., object], words: Words) -> None:
@@ -435,14 +451,6 @@ def check_words(language: str, words: Words) -> None:
         missing = set(getattr(words, part)) - set(getattr(words, whole))
         if missing:
             raise InvalidRule(language, part, f"{min(missing)!r} is not in the table {whole}")
-
-
-class Level(IntEnum):
-    """What a phrase may be part of."""
-
-    ATOM = 0  # "last May", "two weeks ago"
-    PART = 1  # "early last May", "two weeks before Christmas"
-    RANGE = 2  # "since early last May"
 
 
 class Direction(StrEnum):

@@ -17,7 +17,7 @@ from hindsight_integrations.model.units import FactType
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
 from hindsight_integrations.text.dates import event_time
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages import ENGLISH
 from hindsight_integrations.text.names import AGENT_NAMES, NameSpotter
 from hindsight_integrations.text.statements import spoken_sentences
 from hindsight_integrations.validation.roles import role_of
