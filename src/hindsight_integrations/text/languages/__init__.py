@@ -353,7 +353,7 @@ class _Reader:
         """The pattern of a rule, and what it means."""
         if not isinstance(rule, list) or rule[2:] not in ([], ["weak"]):
             raise self._fault(
-                key, f"{rule} is no rule; write [meaning, pattern] or [meaning, pattern, 'weak']"
+                key, f"{rule} is not a rule; write [meaning, pattern] or [meaning, pattern, 'weak']"
             )
         meaning = getattr(self._code, rule[0], None) or getattr(meanings, rule[0], None)
         if meaning is None:

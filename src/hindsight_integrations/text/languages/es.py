@@ -184,7 +184,7 @@ _OF_THIRD = {third: first for first, _, third in reversed(_FORMS)}
 
 
 def _words(forms: list[str]) -> str:
-    return "|".join(sorted(set(forms), key=len, reverse=True))
+    return "|".join(sorted(set(forms), key=lambda form: (-len(form), form)))
 
 
 _FIRST_VERBS = _words([first for first, second, third in _FORMS if first != third and first not in _NOUNS])
