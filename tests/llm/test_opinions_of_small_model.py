@@ -19,7 +19,7 @@ from hindsight_integrations.cara.opinions.proposed import fault
 from hindsight_integrations.config import ObservationConfig, OpinionConfig
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.ports.language_model import Completion, Prompt
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages import ENGLISH
 
 MOST_SECONDS = 3600.0  # for everything, on two cores that have other things to do
 CALL_S = 600.0

@@ -84,7 +84,7 @@ def _local(moment: datetime, zone: ZoneInfo) -> str:
     return moment.astimezone(zone).replace(tzinfo=None).isoformat()
 
 
-def _rules(code: str) -> TimeRules:
+def rules_of(code: str) -> TimeRules:
     """The grammar of a language that has one."""
     rules = LANGUAGES[code].times
     assert rules is not None
@@ -93,7 +93,7 @@ def _rules(code: str) -> TimeRules:
 
 def score(table: Path, code: str = "en") -> Scores:
     """Compares every row of a table, read in a language."""
-    rules = _rules(code)
+    rules = rules_of(code)
     dated, dateless = load(table, "dated.jsonl"), load(table, "dateless.jsonl")
     misses = [
         f"{row['question']!r} asked {row['asked']}: {found}, not {gold}"
@@ -106,7 +106,7 @@ def score(table: Path, code: str = "en") -> Scores:
 
 def milliseconds(rows: Iterable[Row], passes: int, code: str = "en") -> list[float]:
     """Each question's median time over the passes, ascending."""
-    rules = _rules(code)
+    rules = rules_of(code)
     return sorted(statistics.median(_timed(row, rules) for _ in range(passes)) for row in rows)
 
 

@@ -10,7 +10,7 @@ from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.ports.arrays import Hits, IntArray
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
 from hindsight_integrations.search.graph.activation import spread_by_distance
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages import ENGLISH
 from hindsight_integrations.text.questions import chain_steps
 
 NONE = np.empty(0, np.int64)

@@ -24,7 +24,7 @@ from hindsight_integrations.tempr.recall.confidence import (
     names_in_question,
     word_position,
 )
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages import ENGLISH
 
 OWN = Thresholds(semantic_link=0.8, channel_floor=0.5, duplicate=0.96)
 SHARE = st.floats(0.0, 1.0)

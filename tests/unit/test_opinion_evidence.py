@@ -36,7 +36,7 @@ from hindsight_integrations.model.opinions import (
 from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition
 from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages import ENGLISH
 from hindsight_integrations.text.specifics import specifics
 
 THRESHOLDS = Thresholds(semantic_link=0.6, channel_floor=0.2, duplicate=0.9)

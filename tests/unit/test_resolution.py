@@ -21,7 +21,7 @@ from hindsight_integrations.tempr.retain.resolution import (
     recency,
     resolve,
 )
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages import ENGLISH
 from hindsight_integrations.text.names import (
     contains_name,
     name_similarity,

@@ -12,10 +12,11 @@ from table import every_row
 from hindsight_integrations.cara.opinions.evidence import Fact, restates
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.languages.de import GERMAN
-from hindsight_integrations.text.languages.en import ENGLISH
-from hindsight_integrations.text.languages.es import SPANISH
+from hindsight_integrations.text.languages import ENGLISH, LANGUAGES
 from hindsight_integrations.text.specifics import pinned_alike, specifics, told_apart
+
+SPANISH = LANGUAGES["es"]
+GERMAN = LANGUAGES["de"]
 
 THRESHOLDS = Thresholds(semantic_link=0.6, channel_floor=0.2, duplicate=0.9)
 

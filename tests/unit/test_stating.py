@@ -5,10 +5,11 @@ from __future__ import annotations
 from table import every_row
 
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.languages.de import GERMAN
-from hindsight_integrations.text.languages.en import ENGLISH
-from hindsight_integrations.text.languages.es import SPANISH
+from hindsight_integrations.text.languages import ENGLISH, LANGUAGES
 from hindsight_integrations.text.statements import only_asks, stating_sentences
+
+SPANISH = LANGUAGES["es"]
+GERMAN = LANGUAGES["de"]
 
 ASKING = {
     ENGLISH: (

@@ -9,12 +9,14 @@ from zoneinfo import ZoneInfo
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from table import every_row
+from time_expressions import rules_of
 
 from hindsight_integrations.model.time import Granule
 from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.languages.en.time_rules import TIME_RULES
 from hindsight_integrations.text.times.calendar import TimeWindow
 from hindsight_integrations.text.times.finding import find_event_time, find_window
+
+TIME_RULES = rules_of("en")
 
 AUGUST = datetime(2026, 8, 12, 10, tzinfo=UTC)  # a Wednesday
 JANUARY = datetime(2025, 1, 15, 10, tzinfo=UTC)  # a Wednesday

@@ -10,9 +10,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from table import every_row
+from time_expressions import rules_of
 
-from hindsight_integrations.text.languages.en.time_rules import TIME_RULES
 from hindsight_integrations.text.times.finding import find_window
+
+TIME_RULES = rules_of("en")
 
 JUNE = datetime(2024, 6, 12, 10, 15, tzinfo=UTC)  # a Wednesday
 DATED = [

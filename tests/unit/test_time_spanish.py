@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from table import every_row
+from time_expressions import rules_of
 
-from hindsight_integrations.text.languages.es.time_rules import TIME_RULES
 from hindsight_integrations.text.times.finding import find_event_time, find_window
+
+TIME_RULES = rules_of("es")
 
 JUNE = datetime(2024, 6, 12, 10, tzinfo=UTC)  # a Wednesday
 

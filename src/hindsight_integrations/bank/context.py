@@ -39,6 +39,8 @@ from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.validation.limits import Redact
+from hindsight_integrations.text.languages import ENGLISH
+from hindsight_integrations.validation.limits import Redact
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -30,6 +30,7 @@ class AskingWords:
         forgetting: how a message begins that asks the memory to forget something.
         all_about: what a request to forget says in front of whom or what it means ("everything you know about").
         recalling: words that ask for whatever is remembered ("What do you know about me?"), beside those that say nothing.
+        whatever: words that ask for whatever is of a time ("What happened last week?"), likewise.
     """
 
     interjection: re.Pattern[str] = NEVER
@@ -43,28 +44,10 @@ class AskingWords:
     forgetting: re.Pattern[str] = NEVER
     all_about: re.Pattern[str] = NEVER
     recalling: frozenset[str] = frozenset()
+    whatever: frozenset[str] = frozenset()
 
 
 NEVER = re.compile(r"(?!)")
-
-
-def words_of(text: str) -> frozenset[str]:
-    """The words of a text, each once; blanks part them."""
-    return frozenset(text.split())
-
-
-def by_form(things: Mapping[str, str]) -> dict[str, str]:
-    """Each form of a word with the thing it means; forms are parted by commas, and the thing's own name is one.
-
-    Raises:
-        ValueError: a form means two things.
-    """
-    found: dict[str, str] = {}
-    for thing, forms in things.items():
-        for form in dict.fromkeys((thing, *filter(None, forms.split(", ")))):
-            if found.setdefault(form, thing) != thing:
-                raise ValueError(f"{form!r} means {found[form]!r} and {thing!r}")
-    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

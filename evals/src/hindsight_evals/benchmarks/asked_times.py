@@ -33,7 +33,7 @@ from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.model.time import LocalDates
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.text.dates import question_time
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages import ENGLISH
 
 BUDGETS = (256, 512, 1024, 2048)  # tokens
 SHARES = (0.5, 0.65, 0.8, 0.9)  # of all turns, said since the time that is added

@@ -20,7 +20,7 @@ from hindsight_evals.episode import Episode, GoldWithdrawal, Item, Question, Ses
 from hindsight_evals.metrics.stating import said_of
 from hindsight_integrations import ExtractedFact, Message
 from hindsight_integrations.model.facts import ExtractedChange, MemoryChange
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages import ENGLISH
 from hindsight_integrations.text.stems import content_stems
 
 FIRST = datetime(2025, 3, 3, 9, tzinfo=UTC)

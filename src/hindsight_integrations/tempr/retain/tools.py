@@ -15,7 +15,7 @@ from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.tempr.retain.extraction.llm import EndingJudge, LLMExtractor
 from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages import ENGLISH
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum, StrEnum
-from functools import cache
-from typing import TypeVar
+from functools import cache, cached_property, lru_cache
+from importlib import import_module
+from typing import Any, TypeVar
 
 from hindsight_integrations.model.time import Weekday
 from hindsight_integrations.text.times.calendar import Span, Unit, containing
@@ -164,7 +165,6 @@ class Words:
             and the hour after its last.
         centuries: names of centuries to their number, where they are no `day_numbers`.
         thousands: what parts thousands in figures.
-        whatever: words that ask for whatever is of a time ("What happened last week?"), beside those that say nothing.
         folding: letters read as others, one for one ("\u00e1" as "a"); the tables and patterns hold the latter alone.
         decoys: where a phrase is none.
     """
@@ -227,7 +227,6 @@ class Words:
     part_names: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     centuries: Mapping[str, int] = field(default_factory=dict)
     thousands: str = ","
-    whatever: frozenset[str] = frozenset()
     folding: Mapping[int, int | str] = field(default_factory=dict)
     decoys: Decoys = field(default_factory=Decoys)
 
@@ -318,7 +317,17 @@ def folded(text: str) -> str:
 
 Meaning = TypeVar("Meaning", bound=Callable[..., object])
 
+
+class Level(IntEnum):
+    """What a phrase may be part of."""
+
+    ATOM = 0  # "last May", "two weeks ago"
+    PART = 1  # "early last May", "two weeks before Christmas"
+    RANGE = 2  # "since early last May"
+
+
 _NEEDS: dict[Callable[..., object], tuple[str, ...]] = {}
+_LEVELS: dict[Callable[..., object], Level] = {}
 _GROUP = re.compile(r"\{([a-z_]+2?)\}|\(\?P<([a-z_]+2?)>")
 _SPELLED_OUT = re.compile(r"\(\?P<(?P<group>[a-z_]+?)2?>(?P<words>[^\W_](?:[\w' |-]|\(\?-i:)*)\)")
 _FRAGMENTS = {f"{name}{second}" for name in (*fragments(Words()), "time") for second in ("", "2")}
@@ -368,18 +377,26 @@ class InvalidRule(ValueError):
         self.language, self.pattern, self.fault = language, pattern, fault
 
 
-def needs(*groups: str) -> Callable[[Meaning], Meaning]:
+def needs(*groups: str, level: Level | None = None) -> Callable[[Meaning], Meaning]:
     """Declares the groups a meaning reads.
 
     Args:
         groups: names of groups; "a|b" is either of two, "a?" one that is read if it is there.
+        level: of the phrases it is the meaning of; None for ATOM, or PART where it reads another time behind them.
     """
 
     def declared(meaning: Meaning) -> Meaning:
         _NEEDS[meaning] = groups
+        if level is not None:
+            _LEVELS[meaning] = level
         return meaning
 
     return declared
+
+
+def level_of(meaning: Callable[..., object], least: Level) -> Level:
+    """The level of phrases with a meaning, at least the one given."""
+    return _LEVELS.get(meaning, least)
 
 
 def check_rule(language: str, pattern: str, meaning: Callable[..., object], words: Words) -> None:
@@ -435,14 +452,6 @@ def check_words(language: str, words: Words) -> None:
         missing = set(getattr(words, part)) - set(getattr(words, whole))
         if missing:
             raise InvalidRule(language, part, f"{min(missing)!r} is not in the table {whole}")
-
-
-class Level(IntEnum):
-    """What a phrase may be part of."""
-
-    ATOM = 0  # "last May", "two weeks ago"
-    PART = 1  # "early last May", "two weeks before Christmas"
-    RANGE = 2  # "since early last May"
 
 
 class Direction(StrEnum):
@@ -529,24 +538,167 @@ class TimeRules:
             check_rule(self.code, then.pattern, then.build, self.words)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Grammar:
-    """A language with its patterns compiled."""
+_REMEMBERED = 20_000  # words of texts whose rules are remembered
+_MOST_STATES = 5_000  # first words of a rule; one with more is tried at every word
+_MOST_REPEATS = 6
+_FRAGMENT_LETTERS = 0xF0000  # private use
+_FIRST_WORD = re.compile(r"\w+")
+_FIGURE = re.compile(r"\d")
 
-    words: Words
-    rules: tuple[tuple[re.Pattern[str], Rule], ...]
-    continuations: tuple[tuple[re.Pattern[str], Continuation], ...]
+
+class _State(IntEnum):
+    """What is known of the first word of what a pattern matches."""
+
+    OPEN = 0  # it begins so, and the pattern goes on
+    CLOSED = 1  # it is this word
+    WILD = 2  # it begins so
+
+
+_States = frozenset[tuple[str, _State]]
+_START: _States = frozenset({("", _State.OPEN)})
+_ANYTHING: _States = frozenset({("", _State.WILD)})
+
+
+class _Beginnings:
+    """With which first words the patterns of rules can match; words are as `first_word` gives them.
+
+    Where Python has no such parser of patterns, a rule may begin with any word.
+    """
+
+    def __init__(self, parts: Mapping[str, str]) -> None:
+        try:
+            self._parser: Any = import_module("re._parser")
+        except ImportError:
+            self._parser = None
+        # In a parsed pattern a fragment is a letter of its own, so that it is parsed once.
+        self._letters = {name: chr(_FRAGMENT_LETTERS + place) for place, name in enumerate(parts)}
+        self._fragments: dict[int, _States] = {}
+        if self._parser:
+            for name, letter in self._letters.items():
+                self._fragments[ord(letter)] = self._parsed(parts[name])
+
+    def of(self, pattern: str) -> _States:
+        """The first words of a rule's pattern, CLOSED or WILD."""
+        if self._parser is None:
+            return _ANYTHING
+        last = _State.WILD if pattern.endswith(TIME) else _State.CLOSED
+        plain = _PLACEHOLDER.sub(lambda found: self._letters[found[1]], pattern.removesuffix(TIME))
+        return frozenset((word, state or last) for word, state in self._parsed(plain))
+
+    def _parsed(self, pattern: str) -> _States:
+        return self._sequence(self._parser.parse(pattern), _START)
+
+    def _sequence(self, items: Iterable[tuple[object, Any]], states: _States) -> _States:
+        for kind, value in items:
+            begun = [word for word, state in states if state is _State.OPEN]
+            if not begun:
+                break
+            ended = {(word, state) for word, state in states if state is not _State.OPEN}
+            states = frozenset(ended.union(*(self._item(str(kind), value, word) for word in begun)))
+            if len(states) > _MOST_STATES:
+                return _ANYTHING
+        return states
+
+    def _item(self, kind: str, value: Any, word: str) -> _States:  # noqa: ANN401 # of Python's parser
+        """The states that a part of a pattern leads to from a word that has begun."""
+        begun = frozenset({(word, _State.OPEN)})
+        if kind == "LITERAL":
+            return self._letter(value, word)
+        if kind == "IN":
+            return frozenset().union(*(self._in_class(str(sort), one, word) for sort, one in value))
+        if kind == "BRANCH":
+            return frozenset().union(*(self._sequence(branch, begun) for branch in value[1]))
+        if kind == "SUBPATTERN":
+            return self._sequence(value[-1], begun)
+        if kind in {"MAX_REPEAT", "MIN_REPEAT"}:
+            least, most, repeated = value
+            return self._repeated(least, most, repeated, begun)
+        if kind in {"AT", "ASSERT", "ASSERT_NOT"}:
+            return begun
+        return frozenset({(word, _State.WILD)})
+
+    def _letter(self, code: int, word: str) -> _States:
+        if code in self._fragments:
+            return frozenset({(word, _State.WILD)}) if word else self._fragments[code]
+        letter = _FIGURE.sub("0", chr(code).lower())
+        if _FIRST_WORD.fullmatch(letter):
+            return frozenset({(word + letter, _State.OPEN)})
+        return frozenset({(word, _State.CLOSED)})
+
+    def _in_class(self, kind: str, value: Any, word: str) -> _States:  # noqa: ANN401 # of Python's parser
+        if kind == "LITERAL":
+            return self._letter(value, word)
+        if kind == "RANGE" and (chr(value[0]), chr(value[1])) <= ("9", "9"):
+            return (
+                frozenset({(word + "0", _State.OPEN)})
+                if value[0] >= ord("0")
+                else frozenset({(word, _State.WILD)})
+            )
+        if kind == "CATEGORY" and str(value) == "CATEGORY_SPACE":
+            return frozenset({(word, _State.CLOSED)})
+        return frozenset({(word, _State.WILD)})
+
+    def _repeated(self, least: int, most: int, items: Any, states: _States) -> _States:  # noqa: ANN401
+        found: set[tuple[str, _State]] = set() if least else set(states)
+        for count in range(1, min(int(most), _MOST_REPEATS) + 1):
+            states = self._sequence(items, frozenset(each for each in states if each[1] is _State.OPEN))
+            found |= states if count >= least else {each for each in states if each[1] is not _State.OPEN}
+        if int(most) > _MOST_REPEATS:
+            found |= {(word, _State.WILD) for word, state in states if state is _State.OPEN}
+        return frozenset(found)
+
+
+class _CompiledRule:
+    """A rule; its pattern is compiled when a text first has a word that it may begin with."""
+
+    def __init__(self, rule: Rule, parts: Mapping[str, str]) -> None:
+        self.rule, self.level, self.weak = rule, rule.level, rule.weak
+        self._parts = parts
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The regular expression."""
+        return compiled(self.rule.pattern, self._parts)
+
+
+class Grammar:
+    """A language's rules by the words they may begin with: at most words of a text no rule, or few, can match."""
+
+    def __init__(self, language: TimeRules) -> None:
+        parts = fragments(language.words)
+        self.words = language.words
+        self.rules = tuple(_CompiledRule(rule, parts) for rule in language.rules)
+        self.continuations = tuple((compiled(then.pattern, parts), then) for then in language.continuations)
+        self._whole: dict[str, set[int]] = {}
+        self._begun: dict[str, set[int]] = {}
+        beginnings = _Beginnings(parts)
+        for place, rule in enumerate(language.rules):
+            for word, state in beginnings.of(rule.pattern):
+                (self._whole if state is _State.CLOSED else self._begun).setdefault(word, set()).add(place)
+        self.beginning_with = lru_cache(maxsize=_REMEMBERED)(self._beginning_with)
+
+    def _beginning_with(self, word: str) -> tuple[_CompiledRule, ...]:
+        """The rules that may match where a word begins, in their order.
+
+        Args:
+            word: as `first_word` gives it.
+        """
+        places = set(self._whole.get(word, ()))
+        for end in range(len(word) + 1):
+            places |= self._begun.get(word[:end], set())
+        return tuple(self.rules[place] for place in sorted(places))
 
 
 @cache
 def grammar_of(language: TimeRules) -> Grammar:
-    """The compiled grammar of a language; costs some 50 ms the first time."""
-    parts = fragments(language.words)
-    return Grammar(
-        language.words,
-        tuple((compiled(rule.pattern, parts), rule) for rule in language.rules),
-        tuple((compiled(then.pattern, parts), then) for then in language.continuations),
-    )
+    """The grammar of a language; costs some 20 ms the first time."""
+    return Grammar(language)
+
+
+def first_word(text: str, at: int) -> str:
+    """The word that begins at an offset, in small letters and with 0 for every figure; empty where none begins."""
+    found = _FIRST_WORD.match(text, at)
+    return _FIGURE.sub("0", found[0].lower()) if found else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -582,11 +734,11 @@ class Scope:
         """The longest phrase of a level up to and including `below` that starts at `at`."""
         found = [
             reading
-            for pattern, rule in self.grammar.rules
+            for rule in self.grammar.beginning_with(first_word(self.text, at))
             if rule.level <= below
             and (weak or not rule.weak)
-            and (match := pattern.match(self.text, at))
-            and (reading := self._built(match, rule))
+            and (match := rule.pattern.match(self.text, at))
+            and (reading := self._built(match, rule.rule))
         ]
         if not found:
             return None

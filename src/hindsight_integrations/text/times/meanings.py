@@ -12,12 +12,14 @@ from hindsight_integrations.text.times.calendar import (
     EARLIEST,
     LATEST,
     SATURDAY,
+    SUNDAY,
     THURSDAY,
     Span,
     Unit,
     containing,
     day_span,
     days_span,
+    easter,
     midnight,
     month_span,
     nth_weekday,
@@ -389,27 +391,68 @@ def two_months(match: re.Match[str], scope: Scope) -> Span:
     return of_tail(scope, months, match["tail"])
 
 
-def fixed(month: int, day: int) -> YearlyTime:
-    """A holiday on the same date every year."""
-    return lambda year: day_span(year, month, day)
+def _thanksgiving(year: int) -> Span:
+    return nth_weekday(month_span(year, 11), THURSDAY, 4)
 
 
-def nth(month: int, weekday: int, number: int) -> YearlyTime:
-    """A holiday on the nth (-1 last) such weekday of a month."""
-    return lambda year: nth_weekday(month_span(year, month), weekday, number)
+def _last_advent(year: int) -> Span:
+    """The fourth Sunday of Advent, the last before Christmas Day."""
+    return weekday_before(day_span(year, 12, 25).start, SUNDAY)
 
 
-def moved(feast: YearlyTime, days: int) -> YearlyTime:
-    """A holiday so many days after another."""
+def _holy_week(year: int) -> Span:
+    """From Monday to Easter Sunday."""
+    end = easter(year).end
+    return Span(end - _WEEK, end, Unit.WEEK)
+
+
+_FEASTS: dict[str, YearlyTime] = {
+    "easter": easter,
+    "thanksgiving": _thanksgiving,
+    "last advent": _last_advent,
+    "holy week": _holy_week,
+}
+_ORDINALS = ("first", "second", "third", "fourth")
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
+_DATE = re.compile(r"(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})")
+_NTH = re.compile(r"(?P<nth>[a-z]+) (?P<weekday>[a-z]+day) of (?P<month>[a-z]+)")
+_MOVED = re.compile(r"(?P<feast>[a-z ]+?) (?P<sign>[+-]) (?P<days>[0-9]{1,2})")
+
+
+def yearly_time(rule: str) -> YearlyTime:
+    """When a holiday is: "12-25", "second sunday of may", "easter - 47", "thanksgiving", "last advent", "holy week".
+
+    Raises:
+        ValueError: it is no such rule.
+    """
+    if rule in _FEASTS:
+        return _FEASTS[rule]
+    if date := _DATE.fullmatch(rule):
+        month, day = int(date["month"]), int(date["day"])
+        return lambda year: day_span(year, month, day)
+    if nth := _NTH.fullmatch(rule):
+        month, weekday = _MONTHS.index(nth["month"]) + 1, _WEEKDAYS.index(nth["weekday"])
+        number = _ORDINALS.index(nth["nth"]) + 1 if nth["nth"] != "last" else -1
+        return lambda year: nth_weekday(month_span(year, month), weekday, number)
+    moved = _MOVED.fullmatch(rule)
+    if moved is None or moved["feast"] not in _FEASTS:
+        raise ValueError(f"{rule!r} is no rule of a holiday")
+    feast, days = _FEASTS[moved["feast"]], int(moved["sign"] + moved["days"])
     return lambda year: containing(Unit.DAY, feast(year).start + timedelta(days=days))
-
-
-def named(*feasts: tuple[YearlyTime, str]) -> dict[str, YearlyTime]:
-    """Feasts by each of their names, which commas part."""
-    return {name: feast for feast, names in feasts for name in names.split(", ")}
-
-
-THANKSGIVING = nth(11, THURSDAY, 4)
 
 
 def _feast(match: re.Match[str], scope: Scope) -> YearlyTime:
@@ -652,7 +695,7 @@ def iso_week(match: re.Match[str], scope: Scope) -> Span:
     return of_tail(scope, yearly, _tail(match))
 
 
-def to_date(unit: Unit) -> Build:
+def _to_date(unit: Unit) -> Build:
     """As in "Year to date", "YTD": from the start of the running unit to the end of today."""
 
     @needs()
@@ -662,7 +705,12 @@ def to_date(unit: Unit) -> Build:
     return so_much
 
 
-def running(unit: Unit) -> Build:
+year_to_date, quarter_to_date, month_to_date, week_to_date = map(
+    _to_date, (Unit.YEAR, Unit.QUARTER, Unit.MONTH, Unit.WEEK)
+)
+
+
+def _running(unit: Unit) -> Build:
     """As in "Heuer": one word for the running unit."""
 
     @needs()
@@ -670,6 +718,9 @@ def running(unit: Unit) -> Build:
         return scope.unit_around(unit, scope.now)
 
     return whole
+
+
+running_year = _running(Unit.YEAR)
 
 
 @needs()
@@ -1249,14 +1300,14 @@ def _open_ended(meaning: Callable[[re.Match[str], Scope, Span], Span | None]) ->
     return built
 
 
-@needs()
+@needs(level=Level.RANGE)
 @_open_ended
 def since(_match: re.Match[str], scope: Scope, anchor: Span) -> Span:
     """From the start of the anchor to the end of today."""
     return Span(anchor.start, containing(Unit.DAY, scope.now).end, anchor.unit)
 
 
-@needs()
+@needs(level=Level.RANGE)
 def onwards(first: Reading, match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "From 2019 onwards" is "since 2019"."""
     today = containing(Unit.DAY, scope.now)
@@ -1265,21 +1316,21 @@ def onwards(first: Reading, match: re.Match[str], scope: Scope) -> Reading | Non
     return Reading(first.start, match.end(), replace(first.span, end=today.end), open_ended=True)
 
 
-@needs()
+@needs(level=Level.RANGE)
 @_open_ended
 def after(match: re.Match[str], scope: Scope, anchor: Span) -> Span | None:
     """From the end of the anchor on."""
     return None if _is_phrasal(match, scope) else Span(anchor.end, LATEST, anchor.unit)
 
 
-@needs()
+@needs(level=Level.RANGE)
 @_open_ended
 def before(_match: re.Match[str], _scope: Scope, anchor: Span) -> Span:
     """Up to the start of the anchor."""
     return Span(EARLIEST, anchor.start, anchor.unit)
 
 
-@needs()
+@needs(level=Level.RANGE)
 @_open_ended
 def until(match: re.Match[str], scope: Scope, anchor: Span) -> Span | None:
     """Up to the end of the anchor: "until June" includes June."""
@@ -1292,7 +1343,7 @@ def _is_phrasal(match: re.Match[str], scope: Scope) -> bool:
     return regex(scope.words.phrasal).search(context) is not None
 
 
-@needs()
+@needs(level=Level.RANGE)
 def between(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "Between X and Y", "from X to Y"."""
     first = scope.time_at(match.end(), Level.PART)
@@ -1300,7 +1351,7 @@ def between(match: re.Match[str], scope: Scope) -> Reading | None:
     return _joined(first, connector, scope, match.start()) if first and connector else None
 
 
-@needs()
+@needs(level=Level.RANGE)
 def joined(first: Reading, match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "X to Y"."""
     return None if first.open_ended else _joined(first, match, scope, first.start)

@@ -16,7 +16,7 @@ from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.text.dates import event_time
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages import ENGLISH
 from hindsight_integrations.text.names import AGENT_NAMES, NameSpotter
 from hindsight_integrations.text.statements import spoken_sentences
 from hindsight_integrations.validation.messages import role_of

@@ -1,10 +1,8 @@
-"""Spanish: the words of each grammatical person, verbs among them, and a text put into the first."""
+"""Spanish verbs that people say of themselves, and a text put into the first person."""
 
 from __future__ import annotations
 
 import re
-
-from hindsight_integrations.text.language import Person, PersonWords
 
 _ANY = re.IGNORECASE
 
@@ -163,7 +161,6 @@ _NOUNS = frozenset(  # forms that are nouns or other words more often
         "practico",
         "creo",
         "usos",
-        "canto",
         "cantas",
         "casas",
         "ganas",
@@ -187,23 +184,14 @@ _OF_THIRD = {third: first for first, _, third in reversed(_FORMS)}
 
 
 def _words(forms: list[str]) -> str:
-    return "|".join(sorted(set(forms), key=len, reverse=True))
+    return "|".join(sorted(set(forms), key=lambda form: (-len(form), form)))
 
 
 _FIRST_VERBS = _words([first for first, second, third in _FORMS if first != third and first not in _NOUNS])
 _SECOND_VERBS = _words([second for _, second, _ in _FORMS if second not in _NOUNS])
 _BEGINNING_VERBS = _words([second for _, second, _ in _FORMS])
+PARTS = {"first_verbs": _FIRST_VERBS, "second_verbs": _SECOND_VERBS}
 
-_FIRST = re.compile(
-    rf"(?<!\w)(?:yo|mí|me|mi|mis|mí[oa]s?|conmigo|nosotr[oa]s|nos|nuestr[oa]s?|somos|estamos|{_FIRST_VERBS})(?!\w)"
-    r"|(?:^|[.!?;,] |\by )(?:trabajo|uso|juego|cuento|creo|siento|canto|dibujo|practico) (?=\w)",
-    _ANY,
-)
-_SECOND = re.compile(
-    rf"(?<!\w)(?:tú|tu|tus|ti|te|contigo|tuy[oa]s?|usted(?:es)?|vosotr[oa]s|os|vuestr[oa]s?|{_SECOND_VERBS})(?!\w)",
-    _ANY,
-)
-_NO_PERSON = re.compile(r"\bmi (?:menor|mayor|bemol|sostenido)\b|\b(?:el|un) yo\b", _ANY)
 
 _PRONOUNS = {
     "tú": "yo", "tu": "mi", "tus": "mis", "ti": "mí", "te": "me", "contigo": "conmigo", "tuyo": "mío", "tuya": "mía",
@@ -227,7 +215,8 @@ def _cased(word: str, like: str) -> str:
     return word[0].upper() + word[1:] if like[:1].isupper() else word
 
 
-def _from_second(text: str) -> str:
+def from_second(text: str) -> str:
+    """Spanish that is said to a tú or an usted, as they say it."""
     text = _VERB_OF_TU.sub(lambda match: _cased(_OF_SECOND[match[0].casefold()], match[0]), text)
     text = _TO_TU.sub(lambda match: _cased(_PRONOUNS[match[0].casefold()], match[0]), text)
     if not _USTED.search(text):
@@ -257,20 +246,3 @@ def _from_usted(sentence: str) -> str:
     sentence = re.sub(r"(?<!\w)con mí(?!\w)", "conmigo", sentence)
     sentence = _USTED.sub(lambda match: _cased("yo", match[0]), sentence)
     return re.sub(r"(?<!\w)su(s?)(?= \w)", r"mi\1", re.sub(r"(?<!\w)Su(s?)(?= \w)", r"Mi\1", sentence))
-
-
-_NAME = r"([A-ZÁÉÍÓÚÑ][\w'\u2019-]*(?:,? [A-ZÁÉÍÓÚÑ][\w'\u2019-]*)*)"
-_UNIQUE = {
-    "name": re.compile(rf"\b(?:[Mm]i nombre es|[Mm]e llamo) {_NAME}"),
-    "age": re.compile(r"\b[Tt]engo (\d{1,3}) años(?! de)"),
-    "birthplace": re.compile(rf"\b[Nn]ací (?:(?:en|el) [^.;,]*?\d{{4}} )?en {_NAME}"),
-    "year of birth": re.compile(rf"\b[Nn]ací (?:en {_NAME[1:-1]} )?(?:en|el) (?:\w+ ){{0,4}}?(\d{{4}})\b"),
-    "residence": re.compile(rf"\b[Vv]ivo en {_NAME}"),
-}  # fmt: skip
-
-PERSON = PersonWords(
-    words={Person.FIRST: _FIRST, Person.SECOND: _SECOND},
-    no_person=_NO_PERSON,
-    from_second=_from_second,
-    unique=_UNIQUE,
-)

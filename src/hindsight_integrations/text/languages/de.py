@@ -1,19 +1,10 @@
-"""German: the words of each grammatical person, and a text put into the first."""
+"""German put into the first person."""
 
 from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import Person, PersonWords
-
 _ANY = re.IGNORECASE
-
-_FIRST = re.compile(r"(?<!\w)(?:ich|mich|mir|mein(?:e[mnrs]?)?|wir|uns|unse?re?[mnrs]?)(?!\w)", _ANY)
-# the formal pronouns have capitals; at the beginning of a sentence so have "she", "they" and "her"
-_SECOND = re.compile(
-    r"(?<!\w)(?i:du|dich|dir|dein(?:e[mnrs]?)?|euch|eue?re?[mnrs]?)(?!\w)|(?<=[^\s.!?:\x22\u201e\u00bb] )(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)(?!\w)"
-)
-_NO_PERSON = re.compile(r"\b(?:Raumstation|Station) Mir\b|\b(?:das|ein|mein|dein|kein) (?:Ich|Du|Wir)\b")
 
 # verbs of the second person whose first is not the stem with an e
 _VERBS = {
@@ -57,7 +48,6 @@ _NO_VERB = frozenset(
         "zumeist",
         "möglichst",
         "best",
-        "liebst",
         "wüst",
         "barst",
         "robust",
@@ -72,7 +62,7 @@ _NO_VERB = frozenset(
         "getrost",
         "nebst",
     ]
-) - {"liebst"}
+)
 _FORMAL_VERBS = {
     "sind": "bin", "waren": "war", "wären": "wäre", "haben": "habe", "hatten": "hatte", "hätten": "hätte", "werden": "werde",
     "wurden": "wurde", "würden": "würde", "können": "kann", "konnten": "konnte", "könnten": "könnte", "mögen": "mag",
@@ -126,7 +116,8 @@ def _of_du(match: re.Match[str]) -> str:
     return _of_ich(verb) if verb.lower() in _VERBS else f"{verb[:-1]}e"
 
 
-def _from_second(text: str) -> str:
+def from_second(text: str) -> str:
+    """German that is said to a du or a Sie, as they say it."""
     text = "".join(_sentence_from_second(piece) for piece in re.split(r"(?<=[.!?])(\s+)", text))
     return _from_formal(text)
 
@@ -178,21 +169,3 @@ def _formal_verb(verb: str) -> str:
     if low in _FORMAL_VERBS:
         return _cased(_FORMAL_VERBS[low], verb)
     return verb[:-2] + "e" if low.endswith("en") else verb
-
-
-_NAME = r"([A-ZÄÖÜ][\w'\u2019-]*(?:,? [A-ZÄÖÜ][\w'\u2019-]*)*)"
-_DATE = r"(?:am \d{1,2}\. ?(?:\d{1,2}\.|\w+) ?|im \w+ )?"
-_UNIQUE = {
-    "name": re.compile(rf"\b(?:[Mm]ein Name ist|[Ii]ch heiße) {_NAME}"),
-    "age": re.compile(r"\b[Ii]ch bin (\d{1,3})(?= Jahre alt|\s*(?:[.,;!]|$))"),
-    "birthplace": re.compile(rf"\b[Ii]ch (?:wurde|bin) (?:{_DATE}\d{{4}} )?in {_NAME} (?:{_DATE}\d{{4}} )?geboren"),
-    "year of birth": re.compile(rf"\b[Ii]ch (?:wurde|bin) (?:in {_NAME[1:-1]} )?{_DATE}(\d{{4}}) (?:in {_NAME[1:-1]} )?geboren"),
-    "residence": re.compile(rf"\b[Ii]ch (?:wohne|lebe) in {_NAME}"),
-}  # fmt: skip
-
-PERSON = PersonWords(
-    words={Person.FIRST: _FIRST, Person.SECOND: _SECOND},
-    no_person=_NO_PERSON,
-    from_second=_from_second,
-    unique=_UNIQUE,
-)

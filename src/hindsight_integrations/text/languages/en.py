@@ -1,20 +1,12 @@
-"""English: the words of each grammatical person, and a text put into the first."""
+"""English put into the first person."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-from hindsight_integrations.text.language import Person, PersonWords
-
 _ANY = re.IGNORECASE
 _APOSTROPHE = "['\u2019]"
-# nouns behind which an I is a number, and rulers in front of whose names it is one behind them
-_NUMBERED = (
-    "wars?|part|type|phase|chapter|act|volume|vol|book|class|level|grade|stage|tier|article|section|appendix|calculus"
-    "|algebra|physics|chemistry|biology|division|category|group|series|step|module|unit|bank"
-)
-_RULERS = "queen|king|pope|emperor|empress|tsar|czar|sultan|kaiser|prince|princess|duke|saint"
 _AUXILIARY = (
     r"(?:are|were|have|had|do|did|will|would|can|could|may|might|must|shall|should|ought|need|aren't|weren't|haven't|hadn't"
     r"|don't|didn't|won't|wouldn't|can't|cannot|couldn't|mustn't|shouldn't)"
@@ -32,19 +24,7 @@ _TRANSITIVE = (
     r"|annoy(?:s|ed)?|bore(?:s|d)?|support(?:s|ed)?|employ(?:s|ed)?|admire(?:s|d)?|influence(?:s|d)?|describe(?:s|d)?|shape(?:s|d)?"
 )
 
-_FIRST = re.compile(
-    r"(?<!\w)(?:(?i:me|my|myself|we|us|our|ours|ourselves|let['\u2019]s|we['\u2019](?:re|ve|d|ll))|I)(?!\w)"
-    r"|(?<![\w.])i(?=['\u2019](?:m|ve|d|ll)\b| [a-z])"
-    r"|(?:\b(?:is|are|was|were|be|of|like|than|and|or)|['\u2019]s) mine\b(?! (?:work|shaft|own|field|site))|(?:^|[.!?] )Mine (?:is|are|was|were)\b"
-)
 _SECOND = re.compile(r"(?<!\w)(?:you|your|yours|yourself|yourselves|you['\u2019](?:re|ve|d|ll))(?!\w)", _ANY)
-_NO_PERSON = re.compile(
-    rf"\b(?i:{_NUMBERED}) I\b(?!{_APOSTROPHE})|\b(?i:{_RULERS})(?: [A-Z][^\W\d_]+)+ I\b(?!{_APOSTROPHE})"
-    rf"|(?:^|(?<=[.!?] ))[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+)? I(?= (?:was|is|had|ruled|reigned|of|became|died|and)\b)(?<!\bAnd I)(?<!\bBut I)"
-    r"(?<!\bWhere I)(?<!\bWhen I)(?<!\bThen I)(?<!\bOnce I)(?<!\bWhile I)(?<!\bSince I)(?<!\bBefore I)(?<!\bAfter I)(?<!\bUntil I)"
-    r"(?<!\bWhat I)(?<!\bAs I)(?<!\bIf I)(?<!\bHere I)(?<!\bNow I)(?<!\bToday I)(?<!\bThough I)(?<!\bBecause I)(?<!\bSo I)(?<!\bAll I)"
-    r"|\b(?:thank|Thank) you (?:notes?|cards?|letters?|emails?)\b"
-)
 
 
 _NOT = {"am": " not", "was": "n't"}
@@ -110,26 +90,10 @@ def _agreeing(text: str) -> str:
     return _SUBJECT_OR_VERB.sub(agree, text)
 
 
-def _from_second(text: str) -> str:
+def from_second(text: str) -> str:
+    """English that is said to a you, as that you says it."""
     if not _SECOND.search(text):
         return text
     for pattern, replacement in _STEPS:
         text = pattern.sub(replacement, text)
     return _agreeing(text)
-
-
-_NAME = r"([A-Z][\w'\u2019-]*(?:,? [A-Z][\w'\u2019-]*)*)"
-_UNIQUE = {
-    "name": re.compile(rf"\b(?:[Mm]y name is|I am called|I['\u2019]m called) {_NAME}"),
-    "age": re.compile(r"\bI(?: am|['\u2019]m) (\d{1,3})(?= years old|\s*(?:[.,;!]|$))"),
-    "birthplace": re.compile(rf"\bI was born (?:on [^.;]*? |in (?:[A-Z]\w+ )?\d{{4}} )?in {_NAME}\b(?! \d)"),
-    "year of birth": re.compile(rf"\bI was born (?:in {_NAME[1:-1]} )?(?:in (?:[A-Z]\w+ )?|on (?:[\w,]+ ){{0,4}}?)(\d{{4}})\b"),
-    "residence": re.compile(rf"\bI live in {_NAME}"),
-}  # fmt: skip
-
-PERSON = PersonWords(
-    words={Person.FIRST: _FIRST, Person.SECOND: _SECOND},
-    no_person=_NO_PERSON,
-    from_second=_from_second,
-    unique=_UNIQUE,
-)
