@@ -21,7 +21,7 @@ from views_of_remote_work import (
 )
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, ModelUnavailable
-from hindsight_integrations.bank.reflections import DEFAULTS
+from hindsight_integrations.bank.reflecting import DEFAULTS
 from hindsight_integrations.cara.without_model import BEST_MEMORIES
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

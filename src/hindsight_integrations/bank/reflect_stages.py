@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar, Unpack
 from pydantic import TypeAdapter, ValidationError
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
-from hindsight_integrations.bank.reflections import Reflections, ReflectOptions
+from hindsight_integrations.bank.reflecting import Reflections, ReflectOptions
 from hindsight_integrations.cara.agentic.steps import Progress
 from hindsight_integrations.cara.citations import CitationIndex
 from hindsight_integrations.cara.opinions.forming import Related, Relations
