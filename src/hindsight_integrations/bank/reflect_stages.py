@@ -13,7 +13,7 @@ from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.bank.reflecting import Reflections, ReflectOptions
 from hindsight_integrations.cara.agentic.steps import Progress
 from hindsight_integrations.cara.citations import CitationIndex
-from hindsight_integrations.cara.opinions.forming import Related, Relations
+from hindsight_integrations.cara.opinions.forming import PairRelation, Relations
 from hindsight_integrations.cara.opinions.proposed import ProposedOpinion
 from hindsight_integrations.cara.pipeline import ReflectState, ReflectSteps
 from hindsight_integrations.cara.without_model import EXTRACTED
@@ -136,7 +136,7 @@ def relations_from(rows: Iterable[Mapping[str, Any]], spent: Sequence[int]) -> R
         pair = (row["new"], row["held"])
         relations.asked.add(pair)
         if "relation" in row:
-            relations.found[pair] = Related(
+            relations.found[pair] = PairRelation(
                 Relation(row["relation"]), EvidenceStrength(row["strength"]), row["reason"]
             )
     return relations

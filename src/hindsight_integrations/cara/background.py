@@ -59,7 +59,7 @@ class Conflict:
     value: str
 
 
-def appended(current: Sequence[str], snippet: Sequence[str], languages: Sequence[Language]) -> str:
+def append_new(current: Sequence[str], snippet: Sequence[str], languages: Sequence[Language]) -> str:
     """The background with the sentences of a snippet that are not there yet.
 
     Args:
@@ -187,7 +187,7 @@ class Merged:
     tokens_out: int = 0
 
 
-async def merged(
+async def merge(
     current: str,
     snippet: str,
     languages: Sequence[Language],
@@ -218,7 +218,7 @@ async def merged(
     if not new_sentences(old, new):
         return Merged(current)
     if model is None:
-        return Merged(appended(old, new, languages))
+        return Merged(append_new(old, new, languages))
     if not old and len(joined(new)) < MAX_CHARACTERS and not any(conflicts(new, new, languages)):
         return Merged(joined(new))
     later = [sentence for sentence in old if same_sentence(sentence) in newer]
@@ -407,7 +407,7 @@ async def merge_snippet(
     for attempt in range(ATTEMPTS):
         ledger, bank = tools.projector.ledger, tools.projector.name
         changes = await tools.workers.read(ledger.profile_changes, bank)
-        made = await _merged_into(changes, text, said_at, tools)
+        made = await _merge_into(changes, text, said_at, tools)
         spent = Merged(made.background, spent.tokens_in + made.tokens_in, spent.tokens_out + made.tokens_out)
         try:
             profile = await tools.workers.write(
@@ -421,13 +421,13 @@ async def merge_snippet(
     raise AssertionError("unreachable: the loop returns or raises")
 
 
-async def _merged_into(
+async def _merge_into(
     changes: Sequence[ProfileChange], text: str, said_at: datetime, tools: BackgroundTools
 ) -> Merged:
     """The background of the newest change with a snippet merged in."""
     profile = changes[-1].profile if changes else BankProfile()
     newer = said_after(said_at, changes, tools.languages)
-    return await merged(
+    return await merge(
         profile.background, text, tools.languages, name=profile.name, model=tools.model, newer=newer
     )
 

@@ -112,7 +112,7 @@ READ_TOKENS = 4_096  # what the memories an answer is written from may cost, as 
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class RefreshedAnswer:
     """An answer to a standing question.
 
     Attributes:
@@ -128,7 +128,7 @@ class Answered:
     tokens_out: int = 0
 
 
-async def answered(model: MentalModel, now: datetime, tools: ReflectTools) -> Answered:
+async def answer_question(model: MentalModel, now: datetime, tools: ReflectTools) -> RefreshedAnswer:
     """Answer a mental model's question from facts with its tags, or none; no opinion is formed, no model is shown.
 
     Records answer exactly where the question is one for them. Without a language model the text is theirs, else the best facts. Where memory has no answer the text is empty.
@@ -172,7 +172,7 @@ async def answered(model: MentalModel, now: datetime, tools: ReflectTools) -> An
         based_on=_grounds(model.question, reflection, tools.languages) if known else (),
         refreshed_at=now,
     )
-    return Answered(answer, read, reflection.tokens_in, reflection.tokens_out)
+    return RefreshedAnswer(answer, read, reflection.tokens_in, reflection.tokens_out)
 
 
 def _grounds(question: str, reflection: Reflection, languages: Sequence[Language]) -> tuple[str, ...]:
@@ -241,7 +241,7 @@ async def refresh(
             gone = RefreshWrite(model_id, revision)
             await tools.workers.write(_commit, gone, completing, tools.projector)
             return spent
-        made = await answered(model, as_utc(tools.clock.now()), tools.reflecting)
+        made = await answer_question(model, as_utc(tools.clock.now()), tools.reflecting)
         spent = replace(
             spent,
             tokens_in=spent.tokens_in + made.tokens_in,

@@ -66,9 +66,6 @@ async def recall(given: RecallArguments, context: ToolContext) -> ToolResult:
     return replace(shown, lines=figures + shown.lines, note=shown.note if shown.lines or not figures else "")
 
 
-RECALL = MemoryTool("recall", RecallArguments, recall)
-
-
 MOST_TURNS = 20  # of one search
 FEWEST_LETTERS = 2  # a single letter is in nearly every turn
 
@@ -92,9 +89,6 @@ async def search_turns(given: SearchTurnsArguments, context: ToolContext) -> Too
         tuple(dict.fromkeys(item.unit.id for each in kept for item in each.units)),
         note if found else NOTHING,
     )
-
-
-SEARCH_TURNS = MemoryTool("search_turns", SearchTurnsArguments, search_turns)
 
 
 MOST_SORTS = 30  # kinds and categories named where nothing matches
@@ -161,10 +155,6 @@ async def _sorts(words: RecordWords, context: ToolContext) -> tuple[str, ...]:
     return ()
 
 
-RECORDS = MemoryTool("records", RecordsArguments, records)
-AGGREGATE = MemoryTool("aggregate", AggregateArguments, aggregate)
-
-
 class ObservationsArguments(Arguments):
     """Of whom or what."""
 
@@ -177,9 +167,6 @@ async def observations(given: ObservationsArguments, context: ToolContext) -> To
         types=(FactType.OBSERVATION,), entity=given.entity, period=ANY_TIME, limit=MOST_LISTED
     )
     return shown_units(found.units, found.total, context)
-
-
-OBSERVATIONS = MemoryTool("observations", ObservationsArguments, observations)
 
 
 class UnitsArguments(Dated):
@@ -202,9 +189,6 @@ async def units(given: UnitsArguments, context: ToolContext) -> ToolResult:
     return shown_units(found.units, found.total, context)
 
 
-UNITS = MemoryTool("units", UnitsArguments, units)
-
-
 class MentalModelsArguments(Arguments):
     """On what."""
 
@@ -216,9 +200,6 @@ async def mental_models(given: MentalModelsArguments, context: ToolContext) -> T
     found = [model for model in await context.reads.mental_models(given.query) if model.text]
     lines = tuple(mental_model_line(context.numbers.model(model), model) for model in found)
     return ToolResult(lines, note=note_on(len(found), len(found)))
-
-
-MENTAL_MODELS = MemoryTool("mental_models", MentalModelsArguments, mental_models)
 
 
 LONGEST_PASSAGE = 6_000  # characters shown; a passage has about 3,000
@@ -248,9 +229,6 @@ async def expand(given: ExpandArguments, context: ToolContext) -> ToolResult:
     return ToolResult(tuple(lines), (item.unit.id,) if lines else (), "" if lines else NOTHING)
 
 
-EXPAND = MemoryTool("expand", ExpandArguments, expand)
-
-
 class ChronologyArguments(Dated):
     """The days, and of whom or what."""
 
@@ -265,9 +243,6 @@ async def chronology(given: ChronologyArguments, context: ToolContext) -> ToolRe
         types=OBSERVED_NETWORKS, entity=given.entity, period=given.period, limit=MOST_LISTED
     )
     return shown_units(found.units, found.total, context)
-
-
-CHRONOLOGY = MemoryTool("chronology", ChronologyArguments, chronology)
 
 
 LONGEST = 500  # characters of an expression
@@ -394,9 +369,6 @@ async def calculate(given: CalculatorArguments, _: ToolContext) -> ToolResult:
     return ToolResult((f"{given.expression} = {shown}",))
 
 
-CALCULATOR = MemoryTool("calculator", CalculatorArguments, calculate)
-
-
 class OpinionsArguments(Arguments):
     """On what."""
 
@@ -414,21 +386,18 @@ async def opinions(given: OpinionsArguments, context: ToolContext) -> ToolResult
     return ToolResult(lines, tuple(item.unit.id for item in kept), note_on(len(kept), len(found)))
 
 
-OPINIONS = MemoryTool("opinions", OpinionsArguments, opinions)
-
-
 MEMORY_TOOLS: tuple[Tool, ...] = (
-    RECALL,
-    CHRONOLOGY,
-    UNITS,
-    OBSERVATIONS,
-    OPINIONS,
-    MENTAL_MODELS,
-    SEARCH_TURNS,
-    EXPAND,
-    RECORDS,
-    AGGREGATE,
-    CALCULATOR,
+    MemoryTool("recall", RecallArguments, recall),
+    MemoryTool("chronology", ChronologyArguments, chronology),
+    MemoryTool("units", UnitsArguments, units),
+    MemoryTool("observations", ObservationsArguments, observations),
+    MemoryTool("opinions", OpinionsArguments, opinions),
+    MemoryTool("mental_models", MentalModelsArguments, mental_models),
+    MemoryTool("search_turns", SearchTurnsArguments, search_turns),
+    MemoryTool("expand", ExpandArguments, expand),
+    MemoryTool("records", RecordsArguments, records),
+    MemoryTool("aggregate", AggregateArguments, aggregate),
+    MemoryTool("calculator", CalculatorArguments, calculate),
 )
 
 

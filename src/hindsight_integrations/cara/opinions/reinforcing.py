@@ -379,7 +379,7 @@ async def assess(
         ModelUnavailable: the model could not be reached.
         ModelRefused: its service refuses the key.
     """
-    asked = Asked(batch, languages)
+    asked = AssessmentPrompt(batch, languages)
     try:
         answered = await complete_with_repair(model, asked.prompt(profile), check=asked.problems)
     except PromptTooLong:
@@ -397,7 +397,7 @@ async def assess(
     return Assessments(verdicts, answered.tokens_in, answered.tokens_out)
 
 
-class Asked:
+class AssessmentPrompt:
     """The pairs of one prompt and their numbers in it.
 
     Args:
@@ -488,7 +488,7 @@ TRIES_OF_MODEL = 3  # of a task, after which pairs without a usable answer are p
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decision:
+class EvidenceDecision:
     """What is to be written of some opinions, and what is left.
 
     Attributes:
@@ -559,7 +559,7 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
 
 def decide(
     found: PendingAssessment, verdicts: Mapping[PairKey, Verdict], tools: OpinionTools, *, giving_up: bool
-) -> Decision:
+) -> EvidenceDecision:
     """What verdicts do to opinions as they stand.
 
     Args:
@@ -593,10 +593,10 @@ def decide(
             reworded.append(new)
         if (giving_up or not left) and opinion.log.assessed_to < found.revision:
             assessed[opinion.log.id] = found.revision
-    return Decision(tuple(evidence), tuple(reworded), assessed, tuple(passed_over))
+    return EvidenceDecision(tuple(evidence), tuple(reworded), assessed, tuple(passed_over))
 
 
-def write_set(decision: Decision, found: PendingAssessment, tools: OpinionTools) -> WriteSet:
+def write_set(decision: EvidenceDecision, found: PendingAssessment, tools: OpinionTools) -> WriteSet:
     """What a decision changes, but for the task's end; embeds new wordings and lets them mention what the old ones do."""
     bank, ledger = tools.projector.name, tools.projector.ledger
     counts = tools.tokens.count([each.unit.text for each in decision.reworded])
@@ -635,7 +635,7 @@ def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWr
 
 def _commit(writes: WriteSet, found: PendingAssessment, tools: OpinionTools) -> bool:
     """Commit if opinions and facts are what they were when they were read; False, and nothing is written, if not."""
-    if writes.completed_tasks == () and not _tells(writes):
+    if writes.completed_tasks == () and not _writes_anything(writes):
         return True
     projector = tools.projector
     try:
@@ -649,7 +649,7 @@ def _commit(writes: WriteSet, found: PendingAssessment, tools: OpinionTools) -> 
     return True
 
 
-def _tells(writes: WriteSet) -> bool:
+def _writes_anything(writes: WriteSet) -> bool:
     opinions = writes.opinions
     return opinions is not None and bool(opinions.evidence or opinions.reworded or opinions.assessed)
 
@@ -667,7 +667,7 @@ def _unchanged(opinions: Sequence[OpinionEvidence], transaction: Transaction, to
     return all(unit_id in said and said[unit_id].text == unit.text for unit_id, unit in facts.items())
 
 
-def _dropped(decision: Decision) -> tuple[Dropped, ...]:
+def _dropped(decision: EvidenceDecision) -> tuple[Dropped, ...]:
     return tuple(
         Dropped(f"evidence {fact} of opinion {opinion}", "the model gave no usable assessment")
         for opinion, fact in decision.passed_over
