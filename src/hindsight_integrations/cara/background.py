@@ -87,7 +87,7 @@ def new_sentences(current: Sequence[str], snippet: Sequence[str]) -> list[str]:
 
 
 def conflicts(old: Sequence[str], new: Sequence[str], languages: Sequence[Language]) -> Iterator[Conflict]:
-    """Attributes of which a person has one and to which two groups of sentences give different values."""
+    """Attributes with one value per person, to which two groups of sentences give different values."""
     for language in languages:
         for attribute, pattern in language.person.unique.items():
             for earlier in old:
@@ -384,7 +384,7 @@ async def merge_snippet(
 ) -> tuple[BankProfile, Merged]:
     """Merge what was said about the agent at a moment; what was said after it is not changed by it.
 
-    A profile that changes meanwhile is merged into anew, so that of two merges at once both count.
+    If the profile changes meanwhile, the merge is done again, so that two concurrent merges both count.
 
     Args:
         text: the snippet.
@@ -438,7 +438,7 @@ def merge_reason(said_at: datetime) -> str:
 
 
 def merged_at(change: ProfileChange) -> datetime | None:
-    """When the snippet that a change merged was said; None for a change that is no merge."""
+    """When the snippet that a change merged was said; None for other changes."""
     match = _SAID.fullmatch(change.reason)
     try:
         return datetime.fromisoformat(match[1]) if match else None

@@ -395,7 +395,7 @@ class Checker:
         if in_another_language(text, self._sample, self.languages):
             yield "it is in another language than the facts"
         yield "it repeats the instructions" if _echoes(text, told) else ""
-        if language is not None:  # of one nobody has taught us only what needs none of its words is checked
+        if language is not None:  # of an unknown language only what needs no vocabulary is checked
             narrated = [fact.text for _, fact in cited if not fact.speaker]
             spoken = persons(_own_words(text, narrated), language) & {Person.FIRST, Person.SECOND}
             yield f"it is in the {min(spoken)} person, not in the third" if spoken else ""
@@ -431,7 +431,7 @@ def plain(text: str) -> str:
 
 
 def _own_words(text: str, narrated: Sequence[str]) -> str:
-    """The text with a mark for each word of a run that narrative facts have: "being yourself" in an account of somebody is no address.
+    """Replace runs of words copied from narrative facts by marks: "being yourself" in an account of somebody does not address anybody.
 
     The first word stays: of a fact in the first person it tells the subject.
     """
@@ -552,7 +552,7 @@ def summarise_by_choice(entity: Entity, facts: FactGroup, tools: ObservationTool
 MOST_GROUPS = (
     16  # sets of tags of one entity that are summed up, those added to last; the facts of others are left out
 )
-ATTEMPTS = 3  # summaries made anew because a fact changed meanwhile; then the task waits
+ATTEMPTS = 3  # summaries of one run, where facts change meanwhile; then the task waits
 TRIES_OF_MODEL = 3  # of a task, after which facts are chosen where the model wrote nothing sound
 COMMITS = 8  # tries after another process wrote in between, which alone makes no summary wrong
 
@@ -563,7 +563,7 @@ async def observe(task: Task, tools: ObservationTools) -> Settled:
     Observations from the same facts in the same words are the same rows. Those made before and not again are removed; those
     a caller retained stay.
 
-    Facts of which a model writes nothing sound are told by choice of facts, once it has had three tries.
+    Where the model writes nothing sound in three tries, the observations are chosen among the facts.
 
     Raises:
         MalformedOutput: nothing the model wrote is sound, repairs included, and it has tries left; nothing was written.
@@ -633,7 +633,7 @@ def observation_unit(made: Observation, entity: Entity, bank: str, *, tokens: in
 
     Args:
         made: text and facts.
-        entity: of which it is.
+        entity: what it is about.
         bank: its bank.
         tokens: what its text costs.
     """
@@ -659,7 +659,7 @@ def _facts(entity_id: str, tools: ObservationTools) -> EntityFacts | None:
 
 
 def _check_sound(made: Sequence[Summary], spent: Settled, tools: ObservationTools) -> None:
-    """Refuse summaries of which none has anything sound; where some do, the model is not asked again for the others."""
+    """Raise if none of the summaries has anything sound; if some have, the model is not asked again for the others."""
     problems = [summary.problem for summary in made if summary.problem]
     if problems and not any(summary.observations for summary in made):
         name = tools.model.name if tools.model else ""

@@ -70,7 +70,7 @@ class Keys:
 
     @property
     def schemas(self) -> tuple[Any, Any, Any]:
-        """Of the whole state, of what goes in and of what comes out."""
+        """Schemas of the state, the input and the output."""
         given: dict[str, Any] = {self.query: str, self.messages: list, **dict.fromkeys(self.further, Any)}
         made: dict[str, Any] = {self.answer: str, self.reflection: dict}
         within = {"of_bank": str, "underway": dict, "answered": dict, "move": dict, "approved": list}
@@ -90,7 +90,7 @@ def question_of(state: State, keys: Keys) -> Question | None:
     """The question: the one named, else the user's last message; None where there is neither. Its message is the user's last.
 
     Raises:
-        InvalidRequest: the state has neither key, or what it names is no text.
+        InvalidRequest: the state has neither key, or the question is not a text.
     """
     named = question(value_of(state, keys.query))
     if named is None or state.get(keys.messages):
@@ -103,7 +103,7 @@ def operation_of(asked: Question, config: RunnableConfig) -> str:
     """The key under which whatever is run again of this reflection forms nothing twice.
 
     It is of the thread, the place of the graph, the user's message and the question: a replay of the turn has the same, the same
-    question in a later turn another. Where there is no thread or no message id, one is drawn; it lies in the state from then on.
+    question in a later turn another. Without a thread or a message id the key is random; the state keeps it.
     """
     configurable = config.get("configurable", {})
     thread, place = str(configurable.get("thread_id", "")), str(configurable.get("checkpoint_ns", ""))
@@ -214,7 +214,7 @@ class ReflectNodes:
         return MemoryNode(name, run, arun)
 
     def approve(self) -> MemoryNode:
-        """Asks a person which of the changes may be made; where nothing would change nobody is asked."""
+        """Asks a person which of the changes may be made, if there are any."""
 
         def run(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is made at run time
             _check_same(self.where.name(state, config), state)  # who resumes it may be somebody else
@@ -227,7 +227,7 @@ class ReflectNodes:
         return MemoryNode("approve", run, arun)
 
     def commit(self) -> MemoryNode:
-        """Decides anew and keeps what is to be kept, in one commit."""
+        """Decides again and keeps the opinions, in one commit."""
 
         def committed(stages: Any, state: State) -> Any:  # noqa: ANN401 - either face
             approved = state["approved"] if self.approval else None
@@ -374,7 +374,7 @@ def create_reflect_subgraph(
     typed form, steps and costs. Without a model the answer is memories as they are. Without a question (no `query_key`, and no
     message of a user's) the answer is empty.
 
-    Every run of a turn again (retry, resume, replay) forms nothing twice. After an interrupt the decision is made anew on the
+    Running a turn again (retry, resume, replay) forms nothing twice. After an interrupt the decision is made again on the
     evidence as it is then: an approved opinion may be told as known by now, or as evidence of another.
 
     Args:

@@ -49,7 +49,7 @@ Network = Literal["world", "experience", "observation"]
 
 
 class RecallArguments(Dated):
-    """A question, in which networks and of which time."""
+    """A question, networks and days."""
 
     query: str = Field(min_length=1, max_length=2_000)
     types: list[Network] | None = Field(None, min_length=1)
@@ -71,7 +71,7 @@ FEWEST_LETTERS = 2  # a single letter is in nearly every turn
 
 
 class SearchTurnsArguments(Dated):
-    """The words, and of which time."""
+    """Words and days."""
 
     words: str = Field(min_length=1, max_length=200)
 
@@ -97,7 +97,7 @@ CITED = "An answer that uses this value gives the numbers of the memories that e
 
 
 class RecordsArguments(Dated):
-    """Which records, of which time."""
+    """Which records, and days."""
 
     kind: str | None = Field(None, min_length=1, max_length=512)
     category: str | None = Field(None, min_length=1, max_length=512)
@@ -156,7 +156,7 @@ async def _sorts(words: RecordWords, context: ToolContext) -> tuple[str, ...]:
 
 
 class ObservationsArguments(Arguments):
-    """Of whom or what."""
+    """An entity."""
 
     entity: str = Field(min_length=1, max_length=512)
 
@@ -170,7 +170,7 @@ async def observations(given: ObservationsArguments, context: ToolContext) -> To
 
 
 class UnitsArguments(Dated):
-    """Of whom or what, in which networks and of which time."""
+    """An entity, networks and days."""
 
     entity: str | None = Field(None, min_length=1, max_length=512)
     types: list[Network] | None = Field(None, min_length=1)
@@ -190,7 +190,7 @@ async def units(given: UnitsArguments, context: ToolContext) -> ToolResult:
 
 
 class MentalModelsArguments(Arguments):
-    """On what."""
+    """A matter."""
 
     query: str = Field(min_length=1, max_length=2_000)
 
@@ -210,7 +210,7 @@ def _bare(given: object) -> object:
 
 
 class ExpandArguments(Arguments):
-    """Which memory."""
+    """A memory, by its number."""
 
     memory: Annotated[str, BeforeValidator(_bare)] = Field(min_length=1, max_length=12)
 
@@ -230,7 +230,7 @@ async def expand(given: ExpandArguments, context: ToolContext) -> ToolResult:
 
 
 class ChronologyArguments(Dated):
-    """The days, and of whom or what."""
+    """Days, and an entity."""
 
     entity: str | None = Field(None, min_length=1, max_length=512)
 
@@ -353,7 +353,7 @@ SHOWN_DIGITS = 15  # of a result that does not end
 
 
 class CalculatorArguments(Arguments):
-    """What to compute."""
+    """An expression."""
 
     expression: str = Field(min_length=1, max_length=LONGEST)
 
@@ -370,7 +370,7 @@ async def calculate(given: CalculatorArguments, _: ToolContext) -> ToolResult:
 
 
 class OpinionsArguments(Arguments):
-    """On what."""
+    """A matter."""
 
     query: str = Field(min_length=1, max_length=2_000)
 

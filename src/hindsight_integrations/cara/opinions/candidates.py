@@ -104,10 +104,10 @@ def held_opinions(reader: LedgerReader, bank: str, logs: Sequence[OpinionLog]) -
 
 
 def find_near(one: About, held: Sequence[HeldOpinion], thresholds: Thresholds) -> list[HeldOpinion]:
-    """The opinions that one may be about the same matter as, the most alike first, at most five.
+    """The opinions that may be about the same matter, the most similar first, at most five.
 
-    They are alike as linked memories are, or share an entity with it and are not unlike it. Of a small bank's one matter every
-    memory speaks, so that hubs count here, too.
+    They are as similar as linked memories, or share an entity and are not dissimilar. Hubs count here, since every memory of a
+    small bank may be about its one subject.
 
     Args:
         one: what it is about.

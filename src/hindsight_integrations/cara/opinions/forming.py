@@ -1,6 +1,6 @@
 """Forming opinions: those that are new are kept, those that are not become evidence (paper section 5.4.2).
 
-Read, compare, decide, commit once; what changes meanwhile is read again, and only what was not compared is asked of.
+Read, compare, decide, commit once. What changes meanwhile is read again, and only new pairs are compared.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class Relations:
     """What a model said of pairs, and what that cost.
 
     Attributes:
-        found: by new text and unit id of the held one's wording; of pairs it said nothing usable of there is none.
-        asked: the pairs it was asked of, answered or not: none is asked of twice for one answer.
+        found: by the new text and the unit id of the held wording; pairs without a usable answer are missing.
+        asked: the pairs that were compared, answered or not; no pair is compared twice for one answer.
         calls: how often it was called.
         tokens_in: prompt tokens it reported.
         tokens_out: completion tokens it reported.
@@ -109,7 +109,7 @@ class Relations:
 
 
 async def relate(compared: Sequence[Comparison], model: LanguageModel, known: Relations) -> None:
-    """Ask of all pairs that were not asked of yet, in one call, and add what is usable of the answer to what is known.
+    """Have a model compare all new pairs in one call, and add what is usable of its answer.
 
     Raises:
         ModelError: the model failed.
@@ -425,7 +425,7 @@ def _validity(fact: Fact) -> tuple[ValidityChange, ...]:
     return () if closed is None else (ValidityChange(ValidityKind.CLOSED, closed, 0),)
 
 
-ATTEMPTS = 8  # decisions taken anew because opinions or memories changed meanwhile
+ATTEMPTS = 8  # decisions and commits, where opinions or memories change meanwhile
 NOT_EMBEDDED = "it could not be embedded"
 BUSY = "the bank changed at every try to keep it"
 

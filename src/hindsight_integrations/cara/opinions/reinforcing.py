@@ -76,8 +76,8 @@ class OpinionEvidence:
         log: the opinion.
         wording: as it is worded now.
         known: facts weighed already, by unit id.
-        asked: new facts that an assessor must be asked of, in order of mention.
-        repeating: new facts that say again what their sources said in others.
+        asked: new facts to be assessed, in order of mention.
+        repeating: new facts in which a source repeats itself.
     """
 
     log: OpinionLog
@@ -103,7 +103,7 @@ class PendingAssessment:
 
 
 def read_pending(tools: OpinionTools) -> PendingAssessment:
-    """Read a bank's opinions, and find of what came since each was last looked at that which may be evidence of it."""
+    """Read a bank's opinions, and for each the facts since its last assessment that may be evidence of it."""
     ledger, bank = tools.projector.ledger, tools.projector.name
     profile, revision = ledger.bank(bank).profile, ledger.revision(bank)
     with ledger.snapshot(bank) as reader:
@@ -138,7 +138,7 @@ def _opinion_evidence(
     reader: LedgerReader,
     tools: OpinionTools,
 ) -> OpinionEvidence:
-    """An opinion with its new facts, parted into those to be asked of and those that repeat."""
+    """An opinion with its new facts, divided into those to assess and those that repeat others."""
     before = frozenset(weighed(log))
     new = [fact for fact in near if fact.unit.id not in before]
     if not new:
@@ -195,7 +195,7 @@ class Pair:
 
     @property
     def key(self) -> PairKey:
-        """What an assessment of it is good for: another wording or text needs another one."""
+        """Identifies the assessment: another wording or text needs another one."""
         return pair_key(self.opinion, self.fact)
 
 
@@ -205,7 +205,7 @@ class Verdict:
 
     Attributes:
         assessed: how the fact bears on the opinion.
-        rewording: the opinion anew, as it was written; empty where it stays.
+        rewording: the new wording as the model wrote it; empty if the wording stays.
         grounds: ids of the facts the rewording takes something from, the assessed one first.
     """
 
@@ -215,14 +215,14 @@ class Verdict:
 
 
 def pair_key(opinion: OpinionEvidence, fact: Fact) -> PairKey:
-    """What an assessment of a fact for an opinion is of."""
+    """Identifies the assessment of a fact for an opinion."""
     return opinion.log.id, opinion.wording.unit_id, fact.unit.id, fact.unit.text
 
 
 def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[Pair]:
-    """The next pairs to ask of, as many as one prompt holds; none if all were tried.
+    """The next pairs to assess, as many as one prompt holds; empty if all were tried.
 
-    Only opinions with the same tags come together, so that a reason has no word of what others may not see.
+    Only opinions with the same tags share a prompt, so that no reason quotes what others may not see.
     """
     batch: list[Pair] = []
     seen: set[str] = set()
@@ -347,8 +347,6 @@ def wording_id(opinion: OpinionEvidence, text: str, bank: str) -> str:
     )
 
 
-# Assessing facts as evidence in batches: what one prompt asks, and what of its answer counts (paper section
-# 5.5).
 @dataclass(slots=True)
 class Assessments:
     """What came of a batch.
@@ -367,7 +365,7 @@ class Assessments:
 async def assess(
     batch: Sequence[Pair], profile: BankProfile, model: LanguageModel, languages: Sequence[Language]
 ) -> Assessments:
-    """Ask a model of pairs; a prompt that does not fit its context is asked in halves.
+    """Have a model assess pairs; a prompt that does not fit its context is split in two.
 
     Args:
         batch: of opinions with the same tags.
@@ -483,7 +481,7 @@ class AssessmentPrompt:
         return rewording_fault(one.rewording, pair, self._languages)
 
 
-CONFLICTS = 8  # decisions taken anew because opinions or facts changed meanwhile; then the task waits
+CONFLICTS = 8  # commits that may fail because opinions or facts changed meanwhile; then the task waits
 TRIES_OF_MODEL = 3  # of a task, after which pairs without a usable answer are passed over
 
 
@@ -494,8 +492,8 @@ class EvidenceDecision:
     Attributes:
         evidence: rows for their logs.
         reworded: new wordings.
-        assessed: opinion id to revision, of those of which nothing is left.
-        passed_over: pairs of which the model said nothing usable, as (opinion id, fact id).
+        assessed: opinion id to revision, of the opinions without facts left to assess.
+        passed_over: pairs without a usable assessment, as (opinion id, fact id).
     """
 
     evidence: tuple[EvidenceWrite, ...]
@@ -508,9 +506,9 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
     """Assess what came since a bank's opinions were last looked at, and write the outcome and the task's end in one commit.
 
     Where one prompt does not hold all pairs, each batch but the last is committed by itself, so that nothing is asked
-    twice. What changes meanwhile is read again, and only what nobody was asked of yet is asked.
+    twice. What changes meanwhile is read again, and only new pairs are asked.
 
-    Pairs of which the model says nothing usable are tried again with the task, and passed over at its third attempt.
+    Pairs without a usable assessment are tried again with the task, and passed over at its third attempt.
 
     Raises:
         MalformedOutput: the model left pairs out, repairs included, and it has tries left; what it answered is written.

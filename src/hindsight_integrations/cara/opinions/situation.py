@@ -231,7 +231,7 @@ def unchanged(found: Situation, occasion: Occasion, ledger: LedgerReader, tools:
 
 
 def _with_near(draft: Draft, held: Sequence[HeldOpinion], memories: int, tools: OpinionTools) -> Draft:
-    """The draft with the opinions near it, of those that whoever may see it may see."""
+    """The draft with the opinions near it, among those with its tags."""
     seen = [each for each in held if each.log.tags == draft.unit.tags]
     text = normalised_text(draft.unit.text)
     same = next((each for each in seen if normalised_text(each.wording.text) == text), None)
