@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from llama_index.core.llms import ChatMessage
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.bank import reading, reflections
+from hindsight_integrations.bank import reading, reflecting
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.langgraph import HindsightMiddleware, create_memory_tools, create_recall_node
 from hindsight_integrations.langgraph import HindsightRetriever as LangChainRetriever

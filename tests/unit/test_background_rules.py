@@ -13,7 +13,7 @@ from table import every_row
 from hindsight_integrations.cara.background import (
     MAX_CHARACTERS,
     MergeCheck,
-    appended,
+    append_new,
     background_sentences,
     own_sentences,
     same_sentence,
@@ -77,7 +77,7 @@ REFUSED = [
 
 
 def append(current: str, snippet: str) -> str:
-    return appended(background_sentences(current, ALL), own_sentences(snippet, ALL), ALL)
+    return append_new(background_sentences(current, ALL), own_sentences(snippet, ALL), ALL)
 
 
 @every_row(("current", "snippet", "expected"), APPENDED)
@@ -117,7 +117,7 @@ def test_nothing_is_lost_without_a_model(current: list[str], snippet: str) -> No
     before = own_sentences(". ".join(current), ALL)
     told = own_sentences(snippet, ALL)
     try:
-        merged = same_sentence(appended(before, told, ALL))
+        merged = same_sentence(append_new(before, told, ALL))
     except BackgroundRefused:
         reject()
     assert all(same_sentence(sentence) in merged for sentence in (*before, *told))

@@ -12,11 +12,11 @@ from table import every_row
 
 from hindsight_integrations.cara.observations import (
     CANDIDATES,
-    LONGEST_SAID,
+    LONGEST_RETOLD,
     candidates,
-    chosen_within,
-    represented,
-    told,
+    choose_representatives,
+    choose_within,
+    retell,
     weight,
 )
 from hindsight_integrations.model.embedder import REFERENCE
@@ -40,20 +40,20 @@ def unit(text: str, speaker: str = "", fact_type: FactType = FactType.WORLD) -> 
 
 def test_all_facts_are_shown_while_they_fit() -> None:
     """A budget that holds them all leaves none out."""
-    assert chosen_within([10, 10, 10], directions(0, 0, 0), budget=30, duplicate=0.92) == [0, 1, 2]
+    assert choose_within([10, 10, 10], directions(0, 0, 0), budget=30, duplicate=0.92) == [0, 1, 2]
 
 
 def test_the_newest_and_the_most_distinct_are_shown() -> None:
     """Half of the budget is for the newest, without those that say the same; half for what is most unlike them."""
     vectors = directions(90, 80, 40, 2, 1, 0)
-    assert chosen_within([10] * 6, vectors, budget=20, duplicate=0.92) == [0, 5]
-    assert chosen_within([10] * 6, vectors, budget=40, duplicate=0.92) == [0, 1, 2, 5]
+    assert choose_within([10] * 6, vectors, budget=20, duplicate=0.92) == [0, 5]
+    assert choose_within([10] * 6, vectors, budget=40, duplicate=0.92) == [0, 1, 2, 5]
 
 
 def test_a_fact_over_the_budget_is_passed_over() -> None:
     """One long document does not keep out all the others."""
-    assert chosen_within([10, 999, 10, 10], directions(0, 30, 60, 90), budget=30, duplicate=0.92) == [0, 2, 3]
-    assert chosen_within([999, 999], directions(0, 30), budget=30, duplicate=0.92) == []
+    assert choose_within([10, 999, 10, 10], directions(0, 30, 60, 90), budget=30, duplicate=0.92) == [0, 2, 3]
+    assert choose_within([999, 999], directions(0, 30), budget=30, duplicate=0.92) == []
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=80), st.integers(1, 400), st.integers(0, 2**32 - 1))
@@ -61,8 +61,8 @@ def test_a_choice_fits_its_budget_and_is_the_same_each_time(costs: list[int], bu
     """Never more than the budget, in order, and nothing left out that would still fit."""
     vectors = np.random.default_rng(seed).normal(size=(len(costs), 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    places = chosen_within(costs, vectors, budget=budget, duplicate=0.92)
-    assert places == sorted(set(places)) == chosen_within(costs, vectors, budget=budget, duplicate=0.92)
+    places = choose_within(costs, vectors, budget=budget, duplicate=0.92)
+    assert places == sorted(set(places)) == choose_within(costs, vectors, budget=budget, duplicate=0.92)
     spent = sum(costs[place] for place in places)
     assert spent <= budget
     assert all(costs[place] > budget - spent for place in set(range(len(costs))) - set(places))
@@ -71,7 +71,7 @@ def test_a_choice_fits_its_budget_and_is_the_same_each_time(costs: list[int], bu
 def test_each_theme_is_represented_by_its_newest_of_equals() -> None:
     """Three themes of near twins give three facts, each standing for its theme; of equals the newest is taken."""
     vectors = directions(0, 1, 0.5, 90, 91, 90.5, 200, 200, 200)
-    under = represented(vectors, [1.0] * 9, REFERENCE, most=7)
+    under = choose_representatives(vectors, [1.0] * 9, REFERENCE, most=7)
     assert sorted(map(sorted, under.values())) == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
     assert {2, 5, 8} == set(under)
     assert all(others[0] == place for place, others in under.items())
@@ -79,15 +79,15 @@ def test_each_theme_is_represented_by_its_newest_of_equals() -> None:
 
 def test_what_is_near_no_chosen_fact_stands_under_none() -> None:
     """With no more choices left, a fact unlike all chosen ones is left out instead of standing where it does not belong."""
-    under = represented(directions(0, 1, 2, 3, 90), [1.0] * 5, REFERENCE, most=1)
+    under = choose_representatives(directions(0, 1, 2, 3, 90), [1.0] * 5, REFERENCE, most=1)
     assert sorted(place for others in under.values() for place in others) == [0, 1, 2, 3]
 
 
 def test_what_is_about_the_entity_represents_it() -> None:
     """A fact that begins with somebody else does not stand for one that begins with the entity's name."""
     vectors = directions(0, 30, 60)
-    assert next(iter(represented(vectors, [0.5, 0.5, 1.0], REFERENCE, most=1))) == 2
-    assert next(iter(represented(vectors, [1.0, 1.0, 1.0], REFERENCE, most=1))) == 1
+    assert next(iter(choose_representatives(vectors, [0.5, 0.5, 1.0], REFERENCE, most=1))) == 2
+    assert next(iter(choose_representatives(vectors, [1.0, 1.0, 1.0], REFERENCE, most=1))) == 1
 
 
 @given(st.integers(1, 40), st.integers(1, 7), st.integers(0, 2**32 - 1))
@@ -95,7 +95,7 @@ def test_every_fact_stands_under_at_most_one(count: int, most: int, seed: int) -
     """No fact is counted twice; three at least represent more, unless fewer are there or allowed."""
     vectors = np.random.default_rng(seed).normal(size=(count, 4)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    under = represented(vectors, [1.0] * count, REFERENCE, most=most)
+    under = choose_representatives(vectors, [1.0] * count, REFERENCE, most=most)
     places = [place for others in under.values() for place in others]
     assert len(places) == len(set(places))
     assert min(3, count, most) <= len(under) <= most
@@ -112,14 +112,14 @@ def test_of_very_many_facts_the_newest_and_an_even_choice_may_represent_the_rest
 def test_a_fact_without_vector_is_left_out_or_stands_for_itself() -> None:
     """A damaged vector, zeros here, is like nothing; it breaks nothing."""
     vectors = np.concatenate([directions(0, 1, 2), np.zeros((1, 2), np.float32)])
-    under = represented(vectors, [1.0] * 4, REFERENCE, most=7)
+    under = choose_representatives(vectors, [1.0] * 4, REFERENCE, most=7)
     assert all(others == [3] for place, others in under.items() if place == 3)
     assert sum(3 in others for others in under.values()) <= 1
 
 
 def test_what_is_in_the_third_person_is_told_as_it_is() -> None:
     """A narrative fact needs no change."""
-    assert told(unit("Ana sold her boat. | When: 2023"), ["Ana"], ALL) == "Ana sold her boat. | When: 2023"
+    assert retell(unit("Ana sold her boat. | When: 2023"), ["Ana"], ALL) == "Ana sold her boat. | When: 2023"
 
 
 @every_row(
@@ -135,19 +135,19 @@ def test_what_is_in_the_third_person_is_told_as_it_is() -> None:
 )  # fmt: skip
 def test_what_speaks_of_itself_is_quoted(fact: MemoryUnit, expected: str) -> None:
     """Somebody's own words are never put into another person: who said them, and when "yesterday" was, stand beside them."""
-    assert told(fact, ["Ana"], ALL) == expected
+    assert retell(fact, ["Ana"], ALL) == expected
 
 
 def test_of_a_long_fact_whole_sentences_are_told() -> None:
     """Those that name the entity first, in their order, with a mark where something is left out."""
     filler = "The tide rose slowly over the long grey wall of the harbour that morning. " * 12
     text = f"It rained. {filler}Ana sold her boat to Rui. {filler}The buyer paid Ana in cash."
-    short = told(unit(text), ["Ana"], ALL)
-    assert len(short) <= LONGEST_SAID
+    short = retell(unit(text), ["Ana"], ALL)
+    assert len(short) <= LONGEST_RETOLD
     assert short.index("Ana sold her boat to Rui.") < short.index("The buyer paid Ana in cash.")
     assert all(piece.strip() in text for piece in short.split("\u2026"))
-    assert len(told(unit("boat " * 500), ["Ana"], ALL)) <= LONGEST_SAID
-    assert told(replace(unit("x" * 5000), speaker=""), ["Ana"], ALL)
+    assert len(retell(unit("boat " * 500), ["Ana"], ALL)) <= LONGEST_RETOLD
+    assert retell(replace(unit("x" * 5000), speaker=""), ["Ana"], ALL)
 
 
 def test_who_a_fact_begins_with_is_what_it_is_about() -> None:

@@ -37,8 +37,6 @@ from hindsight_integrations.tempr.recall.context import RecallTools
 from hindsight_integrations.tempr.retain.extraction.llm import EndingJudge, LLMExtractor
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.languages.en import ENGLISH
-from hindsight_integrations.validation.limits import Redact
 from hindsight_integrations.text.languages import ENGLISH
 from hindsight_integrations.validation.limits import Redact
 

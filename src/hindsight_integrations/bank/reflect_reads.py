@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import TypedDict
@@ -13,7 +13,15 @@ from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.bank.entities import entities_named
 from hindsight_integrations.bank.listing import ListingVerbs
 from hindsight_integrations.bank.records import AsyncRecords
-from hindsight_integrations.cara.tools import Listed, Period, RecordWords, SaidTurn, Sources
+from hindsight_integrations.cara.tools import (
+    Listed,
+    MentalModelsNear,
+    Period,
+    Recall,
+    RecordWords,
+    SaidTurn,
+    Sources,
+)
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
 from hindsight_integrations.model.entities import Entity
@@ -38,6 +46,7 @@ from hindsight_integrations.tempr.recall.rerank import grounds_of
 
 CANDIDATES = 20  # looked at for a name that is not known
 MOST_NAMED = 5  # told of them
+TURNS_A_READ = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +104,6 @@ def _usable_mentions(view: BankView, entity: Entity, usable: BoolArray) -> froze
     return frozenset(unit for unit, may in zip(rows, allowed, strict=True) if may)
 
 
-TURNS_A_READ = 100
-
-Recall = Callable[[RecallQuery], Awaitable[RecallResult]]
-MentalModels = Callable[[RecallQuery], Awaitable[Sequence[MentalModel]]]
-
-
 class _Limits(TypedDict):
     """What every complete listing is limited to."""
 
@@ -122,7 +125,7 @@ class LimitedReads:
     """
 
     def __init__(
-        self, context: BankContext, query: RecallQuery, *, recall: Recall, mental_models: MentalModels
+        self, context: BankContext, query: RecallQuery, *, recall: Recall, mental_models: MentalModelsNear
     ) -> None:
         self._context = context
         self._query = query

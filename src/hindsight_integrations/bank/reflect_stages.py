@@ -1,4 +1,4 @@
-"""`bank.reflect_stages`: a reflection stage by stage, for whoever keeps its state between them."""
+"""`bank.reflect_stages`: a reflection one step at a time, with its state as plain JSON in between."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, TypeAlias, TypeVar, Unpack
 from pydantic import TypeAdapter, ValidationError
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
-from hindsight_integrations.bank.reflections import Reflections
+from hindsight_integrations.bank.reflecting import Reflections
 from hindsight_integrations.cara.agentic.steps import Progress
 from hindsight_integrations.cara.citations import CitationIndex
-from hindsight_integrations.cara.opinions.forming import Related, Relations
+from hindsight_integrations.cara.opinions.forming import PairRelation, Relations
 from hindsight_integrations.cara.opinions.proposed import ProposedOpinion
 from hindsight_integrations.cara.pipeline import ReflectState, ReflectSteps
 from hindsight_integrations.cara.without_model import EXTRACTED
@@ -44,7 +44,7 @@ T = TypeVar("T")
 Plain = dict[str, Any]
 
 
-_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # made once a kind: that takes longer than its use
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # cached: making one takes longer than using it
 
 
 def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
@@ -52,7 +52,7 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
 
 
 def as_json(value: object) -> Plain:
-    """A frozen value as plain JSON, without what is as it is by default."""
+    """A frozen value as plain JSON, without fields that have their default."""
     plain: Plain = _adapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
     return plain
 
@@ -116,7 +116,7 @@ def plain_move(number: int, move: OpinionMove) -> Plain:
 
 
 def plain_relations(relations: Relations) -> list[Plain]:
-    """How opinions relate, pair by pair; of pairs without an answer only that they were asked of."""
+    """How opinions relate, pair by pair; pairs without an answer have no relation."""
     rows = []
     for new, held in sorted(relations.asked):
         related = relations.found.get((new, held))
@@ -137,7 +137,7 @@ def relations_from(rows: Iterable[Mapping[str, Any]], spent: Sequence[int]) -> R
         pair = (row["new"], row["held"])
         relations.asked.add(pair)
         if "relation" in row:
-            relations.found[pair] = Related(
+            relations.found[pair] = PairRelation(
                 Relation(row["relation"]), EvidenceStrength(row["strength"]), row["reason"]
             )
     return relations
@@ -351,7 +351,7 @@ class AsyncReflectStages(BankVerbs):
             the same further on; "next" names the stage that comes next: `call_tool` or `answer`.
 
         Raises:
-            InvalidRequest: what is underway is no reflection in steps.
+            InvalidRequest: `underway` is not the state of an agentic reflection.
             ModelError: the model failed; memory is unchanged.
         """
         state, request = self._underway(underway, options)
@@ -368,7 +368,7 @@ class AsyncReflectStages(BankVerbs):
             the same further on; "next" names the stage that comes next: `think` or `answer`.
 
         Raises:
-            InvalidRequest: what is underway is no reflection in steps.
+            InvalidRequest: `underway` is not the state of an agentic reflection.
         """
         state, request = self._underway(underway, options)
         return _stored(await (await self._steps(request)).call_tool(state), request)
@@ -385,7 +385,7 @@ class AsyncReflectStages(BankVerbs):
             which has nothing to do where there are none.
 
         Raises:
-            InvalidRequest: what is underway is no reflection.
+            InvalidRequest: `underway` is not the state of a reflection.
             ModelError: the model failed; memory is unchanged.
         """
         state, request = self._underway(underway, options)
@@ -409,10 +409,10 @@ class AsyncReflectStages(BankVerbs):
         Returns:
             the same with "moves": for each candidate its number, which way it moves what is held ("movement": form,
             reinforce, weaken, contradict or neutral), that one's confidence "before" and "after", and the "reason". Nothing
-            was written. Of an operation that was recorded before there are none.
+            was written. There are none for an operation that was recorded before.
 
         Raises:
-            InvalidRequest: what is given is no answer.
+            InvalidRequest: `given` is not an answer.
         """
         state, request = self._answer(given, options)
         steps = await self._steps(request)
@@ -435,7 +435,7 @@ class AsyncReflectStages(BankVerbs):
         approved: Iterable[int] | None = None,
         **options: Unpack[ReflectOptions],
     ) -> StageState:
-        """Keep the opinions of an answer: decided anew on the evidence as it is now, and written in one commit.
+        """Keep the opinions of an answer: decide again on the evidence as it is now, and write in one commit.
 
         Args:
             given: what `assess` gave.
@@ -470,7 +470,7 @@ class AsyncReflectStages(BankVerbs):
         """An answer whose opinions are not formed yet, and its question.
 
         Raises:
-            InvalidRequest: what is given is no answer.
+            InvalidRequest: `given` is not an answer.
         """
         state = from_json(AnswerState, given)
         return state, self._request(state.query, state.asked_at, state.operation, options)
@@ -502,7 +502,7 @@ def _approved(candidates: Iterable[Candidate], approved: Iterable[int] | None) -
     """The opinions that may be kept, by number.
 
     Raises:
-        InvalidRequest: what is approved is no list of numbers of candidates.
+        InvalidRequest: `approved` is not a list of numbers of candidates.
     """
     by_number = {each.number: each.opinion for each in candidates}
     if approved is None:
@@ -518,7 +518,7 @@ def _approved(candidates: Iterable[Candidate], approved: Iterable[int] | None) -
 
 
 def _refused(moves: Iterable[Mapping[str, Any]], kept: Mapping[int, ProposedOpinion]) -> list[StageState]:
-    """What became of the candidates that nobody approved: those that would have moved something were refused."""
+    """What became of the candidates that were not approved: those that would have moved something were refused."""
     refused = {
         "outcome": OpinionOutcome.REFUSED.value,
         "opinion_id": None,

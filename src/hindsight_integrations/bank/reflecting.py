@@ -4,16 +4,138 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from datetime import datetime
+from functools import partial
 from typing import Unpack
 
 from hindsight_integrations.bank.context import BankContext
-from hindsight_integrations.bank.reading import ReadingVerbs
-from hindsight_integrations.bank.reflections import Reflections
+from hindsight_integrations.bank.kept_answers import directives_for, mental_models_near
+from hindsight_integrations.bank.profile import profile_of
+from hindsight_integrations.bank.reading import ReadingVerbs, recalled, recalled_by_default
+from hindsight_integrations.bank.reflect_reads import LimitedReads
 from hindsight_integrations.bank.telemetry import observed
 from hindsight_integrations.cara.pipeline import reflect, reflect_events
-from hindsight_integrations.model.options import ReflectOptions, shows_options
+from hindsight_integrations.cara.tools import RECORD_TOKENS, ReflectTools
+from hindsight_integrations.choices import choice
+from hindsight_integrations.model.options import REFLECT_DEFAULTS, ReflectOptions, shows_options
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import ReflectEvent, Reflection
+from hindsight_integrations.model.requests import (
+    Budget,
+    RecallQuery,
+    ReflectQuery,
+    Strategy,
+    TagsMatch,
+)
+from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.validation.arguments import (
+    MAX_OPERATION,
+    checked_instant,
+    checked_schema,
+    checked_tools,
+    checked_window,
+)
+from hindsight_integrations.validation.limits import (
+    MAX_QUERY,
+    checked_count,
+    checked_tags,
+    checked_text,
+)
+from hindsight_integrations.validation.options import accept_options
+from hindsight_integrations.validation.tag_groups import checked_tag_groups
+
+
+class Reflections:
+    """Checks the options of reflections on one bank, and hands the pipeline what it needs of it.
+
+    Args:
+        context: the bank.
+        answering_as: in whose character it answers; None for the bank's own.
+    """
+
+    def __init__(self, context: BankContext, answering_as: BankProfile | None) -> None:
+        self._context = context
+        self._answering_as = answering_as
+
+    def checked(
+        self, query: str, *, asked_at: datetime | None = None, **options: Unpack[ReflectOptions]
+    ) -> ReflectQuery:
+        """The options of a reflection, checked.
+
+        Args:
+            query: the question.
+            asked_at: when it was asked (aware UTC); None for now, or `as_of`.
+            options: as of `bank.reflect`.
+
+        Raises:
+            InvalidRequest: one is out of range, or unknown.
+        """
+        accept_options(options, REFLECT_DEFAULTS)
+        given, dates = REFLECT_DEFAULTS | options, self._context.tools.dates
+        then = checked_instant(given["as_of"], "as_of", dates)
+        context, operation = given["context"], given["operation"]
+        wanted, refusal = bool(given["form_opinions"]), self._no_opinions(then)
+        at = checked_instant(given["query_timestamp"], "query_timestamp", dates)
+        asked = RecallQuery(
+            text=checked_text(query, "query", MAX_QUERY),
+            query_timestamp=asked_at or at or then or as_utc(self._context.tools.clock.now()),
+            max_tokens=checked_count(given["max_tokens"], "max_tokens"),
+            budget=choice(Budget, given["budget"], "budget"),
+            types=recalled_by_default(self._context),
+            tags=checked_tags(given["tags"]),
+            tags_match=choice(TagsMatch, given["tags_match"], "tags_match"),
+            window=checked_window(given["window"], dates),
+            as_of=then,
+            tag_groups=checked_tag_groups(given["tag_groups"]),
+            record_tokens=RECORD_TOKENS,
+        )
+        return ReflectQuery(
+            recall=asked,
+            strategy=choice(Strategy, given["strategy"], "strategy"),
+            max_answer_tokens=checked_count(given["max_answer_tokens"], "max_answer_tokens"),
+            context="" if context is None else checked_text(context, "context", MAX_QUERY),
+            form_opinions=wanted and not refusal,
+            no_opinions=refusal if wanted else "",
+            operation="" if operation is None else checked_text(operation, "operation", MAX_OPERATION),
+            response_schema=checked_schema(given["response_schema"]),
+            tools=checked_tools(given["tools"]),
+        )
+
+    async def tools(self, as_of: datetime | None) -> ReflectTools:
+        """What a reflection needs of the bank.
+
+        Args:
+            as_of: the moment it is about; None for now.
+        """
+        context, tools = self._context, self._context.tools
+        return ReflectTools(
+            projector=context,
+            workers=tools.workers,
+            recall=partial(recalled, context),
+            profile=self._answering_as or await profile_of(context, as_of),
+            model=tools.model,
+            tokens=tools.tokens,
+            languages=tools.languages,
+            mental_models=partial(mental_models_near, context),
+            directives=partial(directives_for, context),
+            opinions=None if tools.model is None else context.opinion_tools(tools.model),
+            reads=self._reads,
+        )
+
+    def _no_opinions(self, as_of: datetime | None) -> str:
+        """Why no opinions may come of an answer; empty if they may."""
+        tools = self._context.tools
+        if tools.model is None:
+            return "no opinions are formed without a language model"
+        if as_of is not None:
+            return "no opinions are formed with `as_of`: the answer is of an earlier time"
+        if self._answering_as is not None:
+            return "no opinions are formed on a bank `with_profile`: they would be another character's"
+        return "no opinions are formed on a read-only engine" if tools.read_only else ""
+
+    def _reads(self, query: RecallQuery) -> LimitedReads:
+        kept = partial(mental_models_near, self._context)
+        return LimitedReads(self._context, query, recall=partial(recalled, self._context), mental_models=kept)
 
 
 class ReflectingVerbs(ReadingVerbs):

@@ -79,7 +79,7 @@ class Written:
         tokens_in: prompt tokens it reported.
         tokens_out: completion tokens it reported.
         notes: what a reader should know.
-        grounded: it may stand on something that is no memory: what a tool of the caller's gave.
+        grounded: whether it may rest on a result of the caller's own tools, which is not a memory.
     """
 
     text: str

@@ -57,7 +57,7 @@ class Conflict:
     value: str
 
 
-def appended(current: Sequence[str], snippet: Sequence[str], languages: Sequence[Language]) -> str:
+def append_new(current: Sequence[str], snippet: Sequence[str], languages: Sequence[Language]) -> str:
     """The background with the sentences of a snippet that are not there yet.
 
     Args:
@@ -85,7 +85,7 @@ def new_sentences(current: Sequence[str], snippet: Sequence[str]) -> list[str]:
 
 
 def conflicts(old: Sequence[str], new: Sequence[str], languages: Sequence[Language]) -> Iterator[Conflict]:
-    """Attributes of which a person has one and to which two groups of sentences give different values."""
+    """Attributes with one value per person, to which two groups of sentences give different values."""
     for language in languages:
         for attribute, pattern in language.person.unique.items():
             for earlier in old:
@@ -185,7 +185,7 @@ class Merged:
     tokens_out: int = 0
 
 
-async def merged(
+async def merge(
     current: str,
     snippet: str,
     languages: Sequence[Language],
@@ -216,7 +216,7 @@ async def merged(
     if not new_sentences(old, new):
         return Merged(current)
     if model is None:
-        return Merged(appended(old, new, languages))
+        return Merged(append_new(old, new, languages))
     if not old and len(joined(new)) < MAX_CHARACTERS and not any(conflicts(new, new, languages)):
         return Merged(joined(new))
     later = [sentence for sentence in old if same_sentence(sentence) in newer]
@@ -382,7 +382,7 @@ async def merge_snippet(
 ) -> tuple[BankProfile, Merged]:
     """Merge what was said about the agent at a moment; what was said after it is not changed by it.
 
-    A profile that changes meanwhile is merged into anew, so that of two merges at once both count.
+    If the profile changes meanwhile, the merge is done again, so that two concurrent merges both count.
 
     Args:
         text: the snippet.
@@ -405,7 +405,7 @@ async def merge_snippet(
     for attempt in range(ATTEMPTS):
         ledger, bank = tools.projector.ledger, tools.projector.name
         changes = await tools.workers.read(ledger.profiles.changes, bank)
-        made = await _merged_into(changes, text, said_at, tools)
+        made = await _merge_into(changes, text, said_at, tools)
         spent = Merged(made.background, spent.tokens_in + made.tokens_in, spent.tokens_out + made.tokens_out)
         try:
             profile = await tools.workers.write(
@@ -419,13 +419,13 @@ async def merge_snippet(
     raise AssertionError("unreachable: the loop returns or raises")
 
 
-async def _merged_into(
+async def _merge_into(
     changes: Sequence[ProfileChange], text: str, said_at: datetime, tools: BackgroundTools
 ) -> Merged:
     """The background of the newest change with a snippet merged in."""
     profile = changes[-1].profile if changes else BankProfile()
     newer = said_after(said_at, changes, tools.languages)
-    return await merged(
+    return await merge(
         profile.background, text, tools.languages, name=profile.name, model=tools.model, newer=newer
     )
 
@@ -436,7 +436,7 @@ def merge_reason(said_at: datetime) -> str:
 
 
 def merged_at(change: ProfileChange) -> datetime | None:
-    """When the snippet that a change merged was said; None for a change that is no merge."""
+    """When the snippet that a change merged was said; None for other changes."""
     match = _SAID.fullmatch(change.reason)
     try:
         return datetime.fromisoformat(match[1]) if match else None

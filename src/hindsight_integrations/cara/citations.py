@@ -27,11 +27,11 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A text that was shown to whoever wrote, and the memories it stands for.
+    """A text that the writer was shown, and the memories it stands for.
 
     Attributes:
         text: as it was shown.
-        unit_ids: ids of the memories; an observation stands for the facts it was made from. None for what is no memory, as
+        unit_ids: ids of the memories; an observation stands for the facts it was made from. None for other texts, as
             the question is.
     """
 
@@ -85,13 +85,13 @@ _SEVERAL = re.compile(r"[,;]")
 
 @dataclass(frozen=True, slots=True)
 class CitationIndex:
-    """What whoever answers was shown, by the numbers under which it was.
+    """What the model was shown, by number.
 
     Attributes:
         memories: facts and observations: "1", "2", ...
         models: "M1", "M2", ...
         beliefs: the agent's opinions: "B1", "B2", ...
-        turns: what was said of which no memory was made, or none that holds: numbered as memories are.
+        turns: turns without a valid memory, numbered as memories are.
         quoted: words of turns and passages that were shown, with the ids of the memories made from them.
     """
 
@@ -114,9 +114,9 @@ class References:
     Attributes:
         units: memories, each once, in the order cited.
         models: mental models likewise.
-        beliefs: references to beliefs, which are no evidence.
+        beliefs: references to beliefs, which are not evidence.
         unknown: references to nothing that was shown.
-        turns: what was said, of which no memory was made, or none that holds.
+        turns: turns without a valid memory.
     """
 
     units: tuple[RecalledUnit, ...]
@@ -163,7 +163,7 @@ def references(given: Iterable[str], shown: CitationIndex) -> References:
 
 
 def reference_faults(found: References, shown: CitationIndex) -> Iterator[str]:
-    """What is wrong with references, in words for the model."""
+    """What is wrong with references, as the model is told."""
     if found.unknown:
         named = ", ".join(each[:40] for each in found.unknown[:5])
         yield f"based_on names {named}, and there are {_range(shown)}"
@@ -189,7 +189,7 @@ def _ends(numbered: Mapping[str, object]) -> tuple[str, str]:
 
 
 async def citations(found: References, tools: ReflectTools) -> tuple[Citation, ...]:
-    """What an answer stands on, each memory with what was said of which it was made; an observation with that of its facts."""
+    """What an answer rests on: each memory with the turns it was made from, an observation with those of its facts."""
     ids = [item.unit.id for item in found.units]
     turns = await tools.workers.read(source_turns, tools.projector.ledger, tools.projector.name, ids)
     units = (Citation(item, turns.get(item.unit.id, ())) for item in found.units)
@@ -200,7 +200,7 @@ async def citations(found: References, tools: ReflectTools) -> tuple[Citation, .
 def source_turns(
     ledger: LedgerReader, bank: str, unit_ids: Sequence[str]
 ) -> dict[str, tuple[SourceTurn, ...]]:
-    """What was said of which each of these memories was made, by time; those of which nothing is kept are left out."""
+    """The turns that each of these memories was made from, oldest first; memories without any are left out."""
     rows = ledger.units.row_ids(bank, unit_ids)
     grounds = ledger.observations.grounds_of(bank, np.array(sorted(rows.values()), np.int64))
     facts = ledger.units.row_ids(bank, [fact for made in grounds.values() for fact in made])

@@ -65,7 +65,7 @@ def changed_in_scope(
     changed = changed[view.columns.allowed(changed, in_groups(view.columns, [scope(model.tags)]))]
     if not len(changed):
         return False
-    # Of a fact without a vector the cosine is NaN, which is not near.
+    # A fact without a vector has the cosine NaN, which is not near.
     near = any((view.scorer.similarities(vector, changed) >= floor).any() for vector in about)
     return near or _share_a_name(model, changed, view, languages)
 
@@ -73,7 +73,7 @@ def changed_in_scope(
 def _share_a_name(
     model: MentalModel, changed: IntArray, view: BankView, languages: Sequence[Language]
 ) -> bool:
-    """Whether one of the facts mentions who the question, or a fact under the text, mentions; hubs are nobody."""
+    """Whether one of the facts shares an entity with the question or with a fact under the text; hubs do not count."""
     grounds = np.array(list(view.ledger.units.row_ids(view.bank, model.based_on).values()), np.int64)
     own = np.union1d(named_in(model.question, view, languages).rows, _mentioned(grounds, view))
     return bool(np.intersect1d(np.setdiff1d(own, view.hubs), _mentioned(changed, view)).size)
@@ -112,7 +112,7 @@ READ_TOKENS = 4_096  # what the memories an answer is written from may cost, as 
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class RefreshedAnswer:
     """An answer to a standing question.
 
     Attributes:
@@ -128,7 +128,7 @@ class Answered:
     tokens_out: int = 0
 
 
-async def answered(model: MentalModel, now: datetime, tools: ReflectTools) -> Answered:
+async def answer_question(model: MentalModel, now: datetime, tools: ReflectTools) -> RefreshedAnswer:
     """Answer a mental model's question from facts with its tags, or none; no opinion is formed, no model is shown.
 
     Records answer exactly where the question is one for them. Without a language model the text is theirs, else the best facts. Where memory has no answer the text is empty.
@@ -172,7 +172,7 @@ async def answered(model: MentalModel, now: datetime, tools: ReflectTools) -> An
         based_on=_grounds(model.question, reflection, tools.languages) if known else (),
         refreshed_at=now,
     )
-    return Answered(answer, read, reflection.tokens_in, reflection.tokens_out)
+    return RefreshedAnswer(answer, read, reflection.tokens_in, reflection.tokens_out)
 
 
 def _grounds(question: str, reflection: Reflection, languages: Sequence[Language]) -> tuple[str, ...]:
@@ -197,7 +197,7 @@ def _facts_alone(recall: Recall) -> Recall:
     return facts
 
 
-ATTEMPTS = 3  # answers made anew because a fact changed meanwhile
+ATTEMPTS = 3  # answers of one run, where facts change meanwhile
 
 
 async def refresh_waiting(task: Task, tools: MentalModelTools) -> Settled:
@@ -219,7 +219,7 @@ async def refresh_waiting(task: Task, tools: MentalModelTools) -> Settled:
 async def refresh(
     model_id: str, tools: MentalModelTools, *, completing: tuple[TaskClaim, ...] = ()
 ) -> Settled:
-    """Answer a mental model's question anew and keep the answer, whatever it was.
+    """Answer a mental model's question again and keep the answer, whatever it is.
 
     Args:
         model_id: of the model; of one that is there no more nothing is kept.
@@ -241,7 +241,7 @@ async def refresh(
             gone = RefreshWrite(model_id, revision)
             await tools.workers.write(_commit, gone, completing, tools.projector)
             return spent
-        made = await answered(model, as_utc(tools.clock.now()), tools.reflecting)
+        made = await answer_question(model, as_utc(tools.clock.now()), tools.reflecting)
         spent = replace(
             spent,
             tokens_in=spent.tokens_in + made.tokens_in,

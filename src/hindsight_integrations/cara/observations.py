@@ -51,7 +51,7 @@ from hindsight_integrations.text.person import persons
 from hindsight_integrations.text.specifics import unknown_numbers
 from hindsight_integrations.text.stems import content_stems
 
-LONGEST_SAID = (
+LONGEST_RETOLD = (
     600  # characters: two or three narrative sentences; of a longer fact only some sentences are told
 )
 GAP = "\u2026"
@@ -62,7 +62,7 @@ _LETTERS = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
-def told(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]) -> str:
+def retell(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]) -> str:
     """The fact in the third person. Nothing is reworded: what speaks of itself is quoted, with who said it and when.
 
     Args:
@@ -72,7 +72,7 @@ def told(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]) 
     """
     language = language_of(fact.text, languages)
     words = fact.text.removeprefix(f"{fact.speaker}: ") if fact.speaker else fact.text
-    words = excerpt(" ".join(words.split()), names, language)
+    words = shorten(" ".join(words.split()), names, language)
     who = fact.speaker or (AGENT if fact.fact_type is FactType.EXPERIENCE else "")
     if fact.speaker or persons(words, language) & {Person.FIRST, Person.SECOND}:
         when = readable_time(None, fact.mentioned_at)
@@ -94,7 +94,7 @@ def weight(text: str, names: Sequence[str]) -> float:
     return 1.0 if any(f" {name} " in begins for name in spoken if name) else MENTIONED
 
 
-def excerpt(text: str, names: Sequence[str], language: Language) -> str:
+def shorten(text: str, names: Sequence[str], language: Language) -> str:
     """A text of bounded length: whole sentences, those that name the entity first, with a mark for what is left out.
 
     Args:
@@ -102,17 +102,17 @@ def excerpt(text: str, names: Sequence[str], language: Language) -> str:
         names: of the entity.
         language: of the text.
     """
-    if len(text) <= LONGEST_SAID:
+    if len(text) <= LONGEST_RETOLD:
         return text
     sentences = _SENTENCE.split(text)
     named = content_stems(" ".join(names), language)
     order = sorted(range(len(sentences)), key=lambda at: not named & content_stems(sentences[at], language))
     kept: set[int] = set()
     for place in order:
-        if sum(len(sentences[at]) + len(GAP) + 2 for at in {*kept, place}) <= LONGEST_SAID:
+        if sum(len(sentences[at]) + len(GAP) + 2 for at in {*kept, place}) <= LONGEST_RETOLD:
             kept.add(place)
     if not kept:
-        return f"{sentences[order[0]][: LONGEST_SAID - 2].rsplit(' ', 1)[0]} {GAP}"
+        return f"{sentences[order[0]][: LONGEST_RETOLD - 2].rsplit(' ', 1)[0]} {GAP}"
     pieces = []
     for place in range(len(sentences)):
         if place in kept:
@@ -123,7 +123,7 @@ def excerpt(text: str, names: Sequence[str], language: Language) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FactGroup:
     """Facts of one entity that anybody who may see one of them may see: their tags are the same.
 
     Attributes:
@@ -146,7 +146,7 @@ class EntityFacts:
     """
 
     entity: Entity
-    groups: tuple[Facts, ...]
+    groups: tuple[FactGroup, ...]
     revision: int
 
     @property
@@ -192,7 +192,9 @@ def unchanged(facts: Collection[MemoryUnit], ledger: LedgerReader, bank: str, en
     return all(now.get(fact.id) == fact for fact in facts)
 
 
-def _group_facts(rows: Sequence[int], units: dict[int, MemoryUnit], ledger: LedgerReader, bank: str) -> Facts:
+def _group_facts(
+    rows: Sequence[int], units: dict[int, MemoryUnit], ledger: LedgerReader, bank: str
+) -> FactGroup:
     ids: IntArray = np.array(rows, np.int64)
     stored = ledger.units.vectors(bank, ids)
     dimension = len(next(iter(stored.values()))) if stored else 1
@@ -200,7 +202,7 @@ def _group_facts(rows: Sequence[int], units: dict[int, MemoryUnit], ledger: Ledg
     for place, row in enumerate(rows):
         if row in stored:
             vectors[place] = stored[row]
-    return Facts(tuple(units[row] for row in rows), vectors)
+    return FactGroup(tuple(units[row] for row in rows), vectors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +231,7 @@ CANDIDATES = 512  # facts that may represent the others; of more, the newest hal
 TIE = 0.02  # of the best gain: of facts that say as much of the rest the newest is taken
 
 
-def represented(
+def choose_representatives(
     vectors: Matrix, weights: Sequence[float], thresholds: Thresholds, *, most: int
 ) -> dict[int, list[int]]:
     """Facts that represent the others: position to the positions of those it stands for, itself first.
@@ -292,7 +294,7 @@ NEWEST_SHARE = (
 )
 
 
-def chosen_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplicate: float) -> list[int]:
+def choose_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplicate: float) -> list[int]:
     """Positions of the facts to show, ascending: all if they fit, else the newest, then the most distinct.
 
     Near duplicates of newer facts are passed over while there are others. The same facts give the same choice.
@@ -398,7 +400,7 @@ class Checker:
         if in_another_language(text, self._sample, self.languages):
             yield "it is in another language than the facts"
         yield "it repeats the instructions" if _echoes(text, told) else ""
-        if language is not None:  # of one nobody has taught us only what needs none of its words is checked
+        if language is not None:  # of an unknown language only what needs no vocabulary is checked
             narrated = [fact.text for _, fact in cited if not fact.speaker]
             spoken = persons(_own_words(text, narrated), language) & {Person.FIRST, Person.SECOND}
             yield f"it is in the {min(spoken)} person, not in the third" if spoken else ""
@@ -434,7 +436,7 @@ def plain(text: str) -> str:
 
 
 def _own_words(text: str, narrated: Sequence[str]) -> str:
-    """The text with a mark for each word of a run that narrative facts have: "being yourself" in an account of somebody is no address.
+    """Replace runs of words copied from narrative facts by marks: "being yourself" in an account of somebody does not address anybody.
 
     The first word stays: of a fact in the first person it tells the subject.
     """
@@ -491,7 +493,7 @@ class Summary:
     problem: str = ""
 
 
-async def summarised(entity: Entity, facts: Facts, tools: ObservationTools) -> Summary:
+async def summarise(entity: Entity, facts: FactGroup, tools: ObservationTools) -> Summary:
     """Observations of an entity from facts of the same tags.
 
     By the model, if there is one, the settings want it and there are facts enough; else by choice of facts.
@@ -502,19 +504,19 @@ async def summarised(entity: Entity, facts: Facts, tools: ObservationTools) -> S
     """
     model = tools.summarising
     if model is None or len(facts.units) < tools.config.fewest_facts:
-        return extractive(entity, facts, tools)
-    places = chosen_within(
+        return summarise_by_choice(entity, facts, tools)
+    places = choose_within(
         [unit.tokens + LINE_TOKENS for unit in facts.units],
         facts.vectors,
         budget=tools.config.prompt_tokens,
         duplicate=tools.embedder.identity.thresholds.duplicate,
     )
     if not places:
-        return extractive(entity, facts, tools)
-    return await by_model(entity, [facts.units[place] for place in places], model, tools)
+        return summarise_by_choice(entity, facts, tools)
+    return await summarise_with_model(entity, [facts.units[place] for place in places], model, tools)
 
 
-async def by_model(
+async def summarise_with_model(
     entity: Entity, facts: Sequence[MemoryUnit], model: LanguageModel, tools: ObservationTools
 ) -> Summary:
     """Observations that a model writes from the facts it is shown, without those that stay unsound after repairs."""
@@ -537,15 +539,15 @@ async def by_model(
     return Summary(observations, tuple(facts), answered.tokens_in, answered.tokens_out, problem)
 
 
-def extractive(entity: Entity, facts: Facts, tools: ObservationTools) -> Summary:
+def summarise_by_choice(entity: Entity, facts: FactGroup, tools: ObservationTools) -> Summary:
     """The facts that say most of the rest, told in the third person; every other one stands under the one it is near."""
     thresholds = tools.embedder.identity.thresholds
     names = (entity.name, *entity.names)
     weights = [weight(unit.text, names) for unit in facts.units]
-    under = represented(facts.vectors, weights, thresholds, most=tools.config.most)
+    under = choose_representatives(facts.vectors, weights, thresholds, most=tools.config.most)
     observations = tuple(
         Observation(
-            told(facts.units[place], names, tools.languages), tuple(facts.units[other] for other in others)
+            retell(facts.units[place], names, tools.languages), tuple(facts.units[other] for other in others)
         )
         for place, others in under.items()
     )
@@ -555,7 +557,7 @@ def extractive(entity: Entity, facts: Facts, tools: ObservationTools) -> Summary
 MOST_GROUPS = (
     16  # sets of tags of one entity that are summed up, those added to last; the facts of others are left out
 )
-ATTEMPTS = 3  # summaries made anew because a fact changed meanwhile; then the task waits
+ATTEMPTS = 3  # summaries of one run, where facts change meanwhile; then the task waits
 TRIES_OF_MODEL = 3  # of a task, after which facts are chosen where the model wrote nothing sound
 COMMITS = 8  # tries after another process wrote in between, which alone makes no summary wrong
 
@@ -566,7 +568,7 @@ async def observe(task: Task, tools: ObservationTools) -> Settled:
     Observations from the same facts in the same words are the same rows. Those made before and not again are removed; those
     a caller retained stay.
 
-    Facts of which a model writes nothing sound are told by choice of facts, once it has had three tries.
+    Where the model writes nothing sound in three tries, the observations are chosen among the facts.
 
     Raises:
         MalformedOutput: nothing the model wrote is sound, repairs included, and it has tries left; nothing was written.
@@ -581,7 +583,7 @@ async def observe(task: Task, tools: ObservationTools) -> Settled:
             await tools.workers.write(_commit, WriteSet(tools.projector.name, 0), task, (), tools)
             return spent
         revision = known.revision
-        made = [await summarised(known.entity, group, tools) for group in known.groups[:MOST_GROUPS]]
+        made = [await summarise(known.entity, group, tools) for group in known.groups[:MOST_GROUPS]]
         spent = replace(
             spent,
             tokens_in=spent.tokens_in + sum(summary.tokens_in for summary in made),
@@ -590,7 +592,7 @@ async def observe(task: Task, tools: ObservationTools) -> Settled:
         if task.attempts < TRIES_OF_MODEL:
             _check_sound(made, spent, tools)
         made = [
-            extractive(known.entity, group, tools) if summary.problem else summary
+            summarise_by_choice(known.entity, group, tools) if summary.problem else summary
             for group, summary in zip(known.groups, made, strict=False)
         ]
         writes = await tools.workers.read(write_set, known, made, tools)
@@ -636,7 +638,7 @@ def observation_unit(made: Observation, entity: Entity, bank: str, *, tokens: in
 
     Args:
         made: text and facts.
-        entity: of which it is.
+        entity: what it is about.
         bank: its bank.
         tokens: what its text costs.
     """
@@ -662,7 +664,7 @@ def _facts(entity_id: str, tools: ObservationTools) -> EntityFacts | None:
 
 
 def _check_sound(made: Sequence[Summary], spent: Settled, tools: ObservationTools) -> None:
-    """Refuse summaries of which none has anything sound; where some do, the model is not asked again for the others."""
+    """Raise if none of the summaries has anything sound; if some have, the model is not asked again for the others."""
     problems = [summary.problem for summary in made if summary.problem]
     if problems and not any(summary.observations for summary in made):
         name = tools.model.name if tools.model else ""

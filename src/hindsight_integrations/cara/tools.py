@@ -169,15 +169,16 @@ class OpinionTools:
 RECORD_TOKENS = 1_024  # of exact figures and rows of records, beside the memories
 
 Recall = Callable[[RecallQuery], Awaitable[RecallResult]]
+MentalModelsNear = Callable[[RecallQuery], Awaitable[Sequence[MentalModel]]]
 
 
 async def no_mental_models(_: RecallQuery) -> Sequence[MentalModel]:
-    """Of a bank without mental models."""
+    """None: a bank without mental models."""
     return ()
 
 
 async def no_directives(_: RecallQuery) -> Sequence[str]:
-    """Of a bank without directives."""
+    """None: a bank without directives."""
     return ()
 
 
@@ -196,7 +197,7 @@ class ReflectTools:
         mental_models: those near a question.
         directives: the operator's rules for answers to a question.
         opinions: what the forming of opinions needs; None where none may be formed.
-        reads: what an agentic reflection may read, limited to a query's tags, moment and window; None where there is no bank.
+        reads: what an agentic reflection may read, limited to a query's tags, moment and window; None without a bank.
     """
 
     projector: Projector
@@ -206,7 +207,7 @@ class ReflectTools:
     model: LanguageModel | None
     tokens: TokenCounter
     languages: Sequence[Language]
-    mental_models: Callable[[RecallQuery], Awaitable[Sequence[MentalModel]]] = no_mental_models
+    mental_models: MentalModelsNear = no_mental_models
     directives: Callable[[RecallQuery], Awaitable[Sequence[str]]] = no_directives
     opinions: OpinionTools | None = None
     reads: Callable[[RecallQuery], MemoryReads] | None = None

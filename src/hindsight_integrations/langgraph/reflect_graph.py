@@ -2,10 +2,11 @@
 
 # No `from __future__ import annotations`: see state.py.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias, Unpack
-from uuid import NAMESPACE_URL, uuid5
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Annotated, Any, TypeAlias, TypedDict, Unpack
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
@@ -15,7 +16,7 @@ from langgraph.types import Checkpointer, Send, interrupt
 
 from hindsight_integrations import InvalidRequest, Strategy
 from hindsight_integrations.choices import choice
-from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName
+from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName, value_of
 from hindsight_integrations.langgraph.nodes import (
     EventKind,
     MemoryNode,
@@ -24,11 +25,104 @@ from hindsight_integrations.langgraph.nodes import (
     omit_payloads,
     tolerated,
 )
-from hindsight_integrations.langgraph.reflect_state import Keys, State, changing, operation_of, question_of
-from hindsight_integrations.langgraph.state import Question
+from hindsight_integrations.langgraph.state import Question, last_question, question
 from hindsight_integrations.model.options import REFLECT_DEFAULTS, ReflectOptions, shows_options
 from hindsight_integrations.tolerance import OnError
 from hindsight_integrations.validation.options import STANDING_REFLECT, accept_options
+
+State = Mapping[str, Any]
+
+WITHIN = ("of_bank", "underway", "answered", "moves", "move", "approved")
+"""Keys that lie between the nodes; none of them comes out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Where the state of the graph around has what a reflection takes and gives.
+
+    Attributes:
+        query: the question; where it is empty or missing the user's last message is.
+        messages: the conversation.
+        answer: takes the answer's text.
+        reflection: takes the reflection as a dict.
+        further: other keys, from which the bank's name is told.
+        as_message: whether the answer is also written to the messages.
+    """
+
+    query: str
+    messages: str
+    answer: str
+    reflection: str
+    further: tuple[str, ...]
+    as_message: bool
+
+    def __post_init__(self) -> None:
+        taken = [self.query, self.messages, self.answer, self.reflection, *self.further]
+        if clash := {*WITHIN} & {*taken}:
+            raise InvalidRequest(
+                "state keys", f"{clash.pop()!r} is one of the subgraph's own", "Give the key another name."
+            )
+        if len({*taken[:4]}) < 4:
+            raise InvalidRequest(
+                "state keys",
+                "one key is named for two things",
+                "Name query, messages, answer and reflection apart.",
+            )
+
+    @property
+    def schemas(self) -> tuple[Any, Any, Any]:
+        """Schemas of the state, the input and the output."""
+        given: dict[str, Any] = {self.query: str, self.messages: list, **dict.fromkeys(self.further, Any)}
+        made: dict[str, Any] = {self.answer: str, self.reflection: dict}
+        within = {"of_bank": str, "underway": dict, "answered": dict, "move": dict, "approved": list}
+        moves = {"moves": Annotated[list, joined]}
+        shown = made | {self.messages: list} if self.as_message else made
+        return _typed("State", given | made | within | moves), _typed("Input", given), _typed("Output", shown)
+
+
+def joined(known: list[Any] | None, new: list[Any] | None) -> list[Any]:
+    """What several nodes of one step write, together, in order of their numbers; None empties it."""
+    if new is None:
+        return []
+    return sorted([*(known or ()), *new], key=lambda move: int(move["number"]))
+
+
+def question_of(state: State, keys: Keys) -> Question | None:
+    """The question: the one named, else the user's last message; None where there is neither. Its message is the user's last.
+
+    Raises:
+        InvalidRequest: the state has neither key, or the question is not a text.
+    """
+    named = question(value_of(state, keys.query))
+    if named is None or state.get(keys.messages):
+        asked = last_question(state, keys.messages)
+        return asked if named is None else replace(named, message_id=asked.message_id if asked else None)
+    return named
+
+
+def operation_of(asked: Question, config: RunnableConfig) -> str:
+    """The key under which whatever is run again of this reflection forms nothing twice.
+
+    It is of the thread, the place of the graph, the user's message and the question: a replay of the turn has the same, the same
+    question in a later turn another. Without a thread or a message id the key is random; the state keeps it.
+    """
+    configurable = config.get("configurable", {})
+    thread, place = str(configurable.get("thread_id", "")), str(configurable.get("checkpoint_ns", ""))
+    if not thread or not asked.message_id:
+        return f"langgraph:{uuid4().hex}"
+    nodes = "|".join(part.partition(":")[0] for part in place.split("|")[:-1])
+    seed = chr(30).join((thread, nodes, asked.message_id, asked.text))
+    return f"langgraph:{sha256(seed.encode()).hexdigest()}"
+
+
+def _typed(name: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - LangGraph takes any class with annotations
+    return TypedDict(f"Reflect{name}", dict(fields), total=False)  # type: ignore[operator] # the keys are the user's
+
+
+def changing(moves: Iterable[State]) -> list[dict[str, Any]]:
+    """Those of the moves that would change something."""
+    return [dict(move) for move in moves if move["movement"] != "neutral"]
+
 
 Stage: TypeAlias = Callable[[Any, State], Any]
 """Of (the bank's stages, the state): what the stage gives, to be awaited on the async face."""
@@ -121,7 +215,7 @@ class ReflectNodes:
         return MemoryNode(name, run, arun)
 
     def approve(self) -> MemoryNode:
-        """Asks a person which of the changes may be made; where nothing would change nobody is asked."""
+        """Asks a person which of the changes may be made, if there are any."""
 
         def run(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is made at run time
             _check_same(self.where.name(state, config), state)  # who resumes it may be somebody else
@@ -134,7 +228,7 @@ class ReflectNodes:
         return MemoryNode("approve", run, arun)
 
     def commit(self) -> MemoryNode:
-        """Decides anew and keeps what is to be kept, in one commit."""
+        """Decides again and keeps the opinions, in one commit."""
 
         def committed(stages: Any, state: State) -> Any:  # noqa: ANN401 - either face
             approved = state["approved"] if self.approval else None
@@ -271,7 +365,7 @@ def create_reflect_subgraph(
     typed form, steps and costs. Without a model the answer is memories as they are. Without a question (no `query_key`, and no
     message of a user's) the answer is empty.
 
-    Every run of a turn again (retry, resume, replay) forms nothing twice. After an interrupt the decision is made anew on the
+    Running a turn again (retry, resume, replay) forms nothing twice. After an interrupt the decision is made again on the
     evidence as it is then: an approved opinion may be told as known by now, or as evidence of another.
 
     Args:

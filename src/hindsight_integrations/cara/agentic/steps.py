@@ -57,7 +57,7 @@ class Progress:
         tokens_in: prompt tokens it reported.
         tokens_out: completion tokens it reported.
         answer: once the model gave it; None until then, and where it is to be written yet.
-        why: why the model has to answer, in words for it; empty while it need not.
+        why: why the model has to answer, as it is told; empty while it need not.
         step: the call of a tool that it asked for and that is to be made; None if there is none.
         done: whether the answer comes next.
         spent: tokens that results cost so far.

@@ -177,7 +177,7 @@ class MemoryTool(Generic[A]):
 
 
 class Arguments(BaseModel):
-    """Of a tool; what it does not know is refused, so that a slip of the model's does not pass for a wide question."""
+    """Arguments of a tool; unknown ones are refused, so that a mistake of the model does not widen the question."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -49,7 +49,7 @@ Network = Literal["world", "experience", "observation"]
 
 
 class RecallArguments(Dated):
-    """A question, in which networks and of which time."""
+    """A question, networks and days."""
 
     query: str = Field(min_length=1, max_length=2_000)
     types: list[Network] | None = Field(None, min_length=1)
@@ -66,15 +66,12 @@ async def recall(given: RecallArguments, context: ToolContext) -> ToolResult:
     return replace(shown, lines=figures + shown.lines, note=shown.note if shown.lines or not figures else "")
 
 
-RECALL = MemoryTool("recall", RecallArguments, recall)
-
-
 MOST_TURNS = 20  # of one search
 FEWEST_LETTERS = 2  # a single letter is in nearly every turn
 
 
 class SearchTurnsArguments(Dated):
-    """The words, and of which time."""
+    """Words and days."""
 
     words: str = Field(min_length=1, max_length=200)
 
@@ -94,16 +91,13 @@ async def search_turns(given: SearchTurnsArguments, context: ToolContext) -> Too
     )
 
 
-SEARCH_TURNS = MemoryTool("search_turns", SearchTurnsArguments, search_turns)
-
-
 MOST_SORTS = 30  # kinds and categories named where nothing matches
 
 CITED = "An answer that uses this value gives the numbers of the memories that entered in `based_on`."
 
 
 class RecordsArguments(Dated):
-    """Which records, of which time."""
+    """Which records, and days."""
 
     kind: str | None = Field(None, min_length=1, max_length=512)
     category: str | None = Field(None, min_length=1, max_length=512)
@@ -161,12 +155,8 @@ async def _sorts(words: RecordWords, context: ToolContext) -> tuple[str, ...]:
     return ()
 
 
-RECORDS = MemoryTool("records", RecordsArguments, records)
-AGGREGATE = MemoryTool("aggregate", AggregateArguments, aggregate)
-
-
 class ObservationsArguments(Arguments):
-    """Of whom or what."""
+    """An entity."""
 
     entity: str = Field(min_length=1, max_length=512)
 
@@ -179,11 +169,8 @@ async def observations(given: ObservationsArguments, context: ToolContext) -> To
     return shown_units(found.units, found.total, context)
 
 
-OBSERVATIONS = MemoryTool("observations", ObservationsArguments, observations)
-
-
 class UnitsArguments(Dated):
-    """Of whom or what, in which networks and of which time."""
+    """An entity, networks and days."""
 
     entity: str | None = Field(None, min_length=1, max_length=512)
     types: list[Network] | None = Field(None, min_length=1)
@@ -202,11 +189,8 @@ async def units(given: UnitsArguments, context: ToolContext) -> ToolResult:
     return shown_units(found.units, found.total, context)
 
 
-UNITS = MemoryTool("units", UnitsArguments, units)
-
-
 class MentalModelsArguments(Arguments):
-    """On what."""
+    """A matter."""
 
     query: str = Field(min_length=1, max_length=2_000)
 
@@ -218,9 +202,6 @@ async def mental_models(given: MentalModelsArguments, context: ToolContext) -> T
     return ToolResult(lines, note=note_on(len(found), len(found)))
 
 
-MENTAL_MODELS = MemoryTool("mental_models", MentalModelsArguments, mental_models)
-
-
 LONGEST_PASSAGE = 6_000  # characters shown; a passage has about 3,000
 
 
@@ -229,7 +210,7 @@ def _bare(given: object) -> object:
 
 
 class ExpandArguments(Arguments):
-    """Which memory."""
+    """A memory, by its number."""
 
     memory: Annotated[str, BeforeValidator(_bare)] = Field(min_length=1, max_length=12)
 
@@ -248,11 +229,8 @@ async def expand(given: ExpandArguments, context: ToolContext) -> ToolResult:
     return ToolResult(tuple(lines), (item.unit.id,) if lines else (), "" if lines else NOTHING)
 
 
-EXPAND = MemoryTool("expand", ExpandArguments, expand)
-
-
 class ChronologyArguments(Dated):
-    """The days, and of whom or what."""
+    """Days, and an entity."""
 
     entity: str | None = Field(None, min_length=1, max_length=512)
 
@@ -265,9 +243,6 @@ async def chronology(given: ChronologyArguments, context: ToolContext) -> ToolRe
         types=OBSERVED_NETWORKS, entity=given.entity, period=given.period, limit=MOST_LISTED
     )
     return shown_units(found.units, found.total, context)
-
-
-CHRONOLOGY = MemoryTool("chronology", ChronologyArguments, chronology)
 
 
 LONGEST = 500  # characters of an expression
@@ -378,7 +353,7 @@ SHOWN_DIGITS = 15  # of a result that does not end
 
 
 class CalculatorArguments(Arguments):
-    """What to compute."""
+    """An expression."""
 
     expression: str = Field(min_length=1, max_length=LONGEST)
 
@@ -394,11 +369,8 @@ async def calculate(given: CalculatorArguments, _: ToolContext) -> ToolResult:
     return ToolResult((f"{given.expression} = {shown}",))
 
 
-CALCULATOR = MemoryTool("calculator", CalculatorArguments, calculate)
-
-
 class OpinionsArguments(Arguments):
-    """On what."""
+    """A matter."""
 
     query: str = Field(min_length=1, max_length=2_000)
 
@@ -414,21 +386,18 @@ async def opinions(given: OpinionsArguments, context: ToolContext) -> ToolResult
     return ToolResult(lines, tuple(item.unit.id for item in kept), note_on(len(kept), len(found)))
 
 
-OPINIONS = MemoryTool("opinions", OpinionsArguments, opinions)
-
-
 MEMORY_TOOLS: tuple[Tool, ...] = (
-    RECALL,
-    CHRONOLOGY,
-    UNITS,
-    OBSERVATIONS,
-    OPINIONS,
-    MENTAL_MODELS,
-    SEARCH_TURNS,
-    EXPAND,
-    RECORDS,
-    AGGREGATE,
-    CALCULATOR,
+    MemoryTool("recall", RecallArguments, recall),
+    MemoryTool("chronology", ChronologyArguments, chronology),
+    MemoryTool("units", UnitsArguments, units),
+    MemoryTool("observations", ObservationsArguments, observations),
+    MemoryTool("opinions", OpinionsArguments, opinions),
+    MemoryTool("mental_models", MentalModelsArguments, mental_models),
+    MemoryTool("search_turns", SearchTurnsArguments, search_turns),
+    MemoryTool("expand", ExpandArguments, expand),
+    MemoryTool("records", RecordsArguments, records),
+    MemoryTool("aggregate", AggregateArguments, aggregate),
+    MemoryTool("calculator", CalculatorArguments, calculate),
 )
 
 

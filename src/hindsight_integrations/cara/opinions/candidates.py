@@ -71,7 +71,7 @@ MOST_NEAR = 5  # opinions a new one is compared with, the most alike; a belief h
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class HeldOpinion:
     """An opinion that is held.
 
     Attributes:
@@ -85,7 +85,7 @@ class Held:
     about: About
 
 
-def held_opinions(reader: LedgerReader, bank: str, logs: Sequence[OpinionLog]) -> list[Held]:
+def held_opinions(reader: LedgerReader, bank: str, logs: Sequence[OpinionLog]) -> list[HeldOpinion]:
     """Those of a bank's opinions that are held now; one whose vector cannot be read is left out."""
     worded = [(log, wording) for log in logs if (wording := held_wording(log))]
     places = reader.units.row_ids(bank, [wording.unit_id for _, wording in worded])
@@ -99,15 +99,15 @@ def held_opinions(reader: LedgerReader, bank: str, logs: Sequence[OpinionLog]) -
     for log, wording in worded:
         row = places.get(wording.unit_id, -1)
         if row in vectors:
-            found.append(Held(log, wording, about(entities.get(row, ()), vectors[row], memories)))
+            found.append(HeldOpinion(log, wording, about(entities.get(row, ()), vectors[row], memories)))
     return found
 
 
-def near(one: About, held: Sequence[Held], thresholds: Thresholds) -> list[Held]:
-    """The opinions that one may be about the same matter as, the most alike first, at most five.
+def find_near(one: About, held: Sequence[HeldOpinion], thresholds: Thresholds) -> list[HeldOpinion]:
+    """The opinions that may be about the same matter, the most similar first, at most five.
 
-    They are alike as linked memories are, or share an entity with it and are not unlike it. Of a small bank's one matter every
-    memory speaks, so that hubs count here, too.
+    They are as similar as linked memories, or share an entity and are not dissimilar. Hubs count here, since every memory of a
+    small bank may be about its one subject.
 
     Args:
         one: what it is about.

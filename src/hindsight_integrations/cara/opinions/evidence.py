@@ -31,7 +31,7 @@ from hindsight_integrations.text.language import Language, language_of
 from hindsight_integrations.text.specifics import Specifics, pinned_alike, specifics, told_apart
 
 CAUTIOUS_SHARES = {4: 5 / 6, 5: 2 / 3}
-"""Of the step, by skepticism: 0.15 becomes 0.125 and 0.10 [earlier paper 9.4]."""
+"""Share of the step by skepticism: 0.15 becomes 0.125 and 0.10 [earlier paper 9.4]."""
 
 
 def step_of(profile: BankProfile, config: OpinionConfig) -> float:
@@ -51,11 +51,11 @@ def step_of(profile: BankProfile, config: OpinionConfig) -> float:
 
 # Who says what a memory says: whose word it is as evidence of an opinion.
 def sources_of(unit: MemoryUnit, turns: Sequence[SourceTurn]) -> tuple[str, ...]:
-    """The sources of a memory, sorted; none if it is no evidence at all.
+    """The sources of a memory, sorted; empty if it cannot be evidence.
 
     A source is who spoke, not who is quoted. Where no turns are kept, it is the document, else the conversation. The
-    agent's own words are no evidence: it must not talk itself into its beliefs. Nor is what it experienced in a
-    conversation whose turns were not kept, of which nobody can say any more whether it was only said by the agent.
+    agent's own words are not evidence: it must not talk itself into its beliefs. Nor is what it experienced in a
+    conversation whose turns were not kept, since only the agent may have said it.
 
     Args:
         unit: the memory.
@@ -79,7 +79,7 @@ class Fact:
     Attributes:
         unit: a document with the items that hold.
         vector: as stored (dimension,).
-        sources: who says so; none if it is no evidence, see `sources_of`.
+        sources: who says so; empty if it cannot be evidence, see `sources_of`.
         specifics: what it pins down.
     """
 
@@ -121,7 +121,7 @@ PINNED = 0.0  # of it, where they share a number or a day as well
 
 # Whether two facts say the same thing in other words, so that a source is counted once for it.
 def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
-    """Whether one fact says again what another says, whoever said it; symmetric.
+    """Whether one fact repeats what another says, regardless of the speaker; symmetric.
 
     It leans towards yes: what counts once too often merged moves an opinion less than it should, what counts twice lets
     an agent be talked into its beliefs. What pins down other things is never the same, however alike it is worded.
@@ -176,7 +176,7 @@ def held_wording(log: OpinionLog) -> OpinionVersion | None:
 
 
 def is_evidence(fact: Fact, log: OpinionLog) -> bool:
-    """Whether a fact may move an opinion: somebody but the agent says so, and whoever sees the opinion may see it."""
+    """Whether a fact may move an opinion: somebody other than the agent says so, and its tags are the opinion's or none."""
     return bool(fact.sources) and fact.unit.tags in ((), log.tags)
 
 
@@ -215,7 +215,7 @@ def evidence_rows(
 ) -> tuple[EvidenceWrite, ...]:
     """The rows by which facts join an opinion's log, in order of mention.
 
-    Left out are facts that are no evidence of it: of other networks, the agent's own words, with tags that are not the
+    Left out are facts that cannot be its evidence: of other networks, the agent's own words, with tags that are not the
     opinion's, and those in the log or among the grounds of a wording already. What a source says again takes over the
     row of what it said first, step and all, so that saying a thing again moves nothing; what repeats a ground is
     neutral, since the opinion was formed with it.
@@ -227,7 +227,7 @@ def evidence_rows(
         thresholds: the embedder's.
         rule: by which new rows count.
         step: of new rows, see `step_of`.
-        repeating: facts nobody was asked of since they say again what others say; they get no row if these have none.
+        repeating: facts that were not assessed since they repeat others; they get a row only if those have one.
     """
     judged = {each.fact.unit.id: each for each in assessed}
     facts = {fact.unit.id: fact for fact in (*repeating, *(each.fact for each in assessed))}
@@ -314,7 +314,7 @@ def _said_before(
 
 
 def _all_said(fact: Fact, same: Sequence[Fact]) -> bool:
-    """Whether every source of a fact had said it before: then nobody is new who says it."""
+    """Whether every source of a fact had said it before, so that no source is new."""
     return frozenset(fact.sources) <= {source for other in same for source in other.sources}
 
 

@@ -1,6 +1,6 @@
 """Forming opinions: those that are new are kept, those that are not become evidence (paper section 5.4.2).
 
-Read, compare, decide, commit once; what changes meanwhile is read again, and only what was not compared is asked of.
+Read, compare, decide, commit once. What changes meanwhile is read again, and only new pairs are compared.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from hindsight_integrations.cara.opinions.candidates import Held
+from hindsight_integrations.cara.opinions.candidates import HeldOpinion
 from hindsight_integrations.cara.opinions.evidence import (
     AssessedFact,
     Fact,
@@ -67,15 +67,15 @@ from hindsight_integrations.text.specifics import specifics, told_apart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class Comparison:
     """A new opinion and those it is compared with."""
 
     text: str
-    held: tuple[Held, ...]
+    held: tuple[HeldOpinion, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class PairRelation:
     """How one new opinion relates to one that is held.
 
     Attributes:
@@ -94,28 +94,28 @@ class Relations:
     """What a model said of pairs, and what that cost.
 
     Attributes:
-        found: by new text and unit id of the held one's wording; of pairs it said nothing usable of there is none.
-        asked: the pairs it was asked of, answered or not: none is asked of twice for one answer.
+        found: by the new text and the unit id of the held wording; pairs without a usable answer are missing.
+        asked: the pairs that were compared, answered or not; no pair is compared twice for one answer.
         calls: how often it was called.
         tokens_in: prompt tokens it reported.
         tokens_out: completion tokens it reported.
     """
 
-    found: dict[tuple[str, str], Related] = field(default_factory=dict)
+    found: dict[tuple[str, str], PairRelation] = field(default_factory=dict)
     asked: set[tuple[str, str]] = field(default_factory=set)
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
 
 
-async def relate(compared: Sequence[Compared], model: LanguageModel, known: Relations) -> None:
-    """Ask of all pairs that were not asked of yet, in one call, and add what is usable of the answer to what is known.
+async def relate(compared: Sequence[Comparison], model: LanguageModel, known: Relations) -> None:
+    """Have a model compare all new pairs in one call, and add what is usable of its answer.
 
     Raises:
         ModelError: the model failed.
     """
     asked = [
-        Compared(each.text, missing)
+        Comparison(each.text, missing)
         for each in compared
         if (missing := tuple(one for one in each.held if (each.text, one.wording.unit_id) not in known.asked))
     ]
@@ -131,7 +131,7 @@ async def relate(compared: Sequence[Compared], model: LanguageModel, known: Rela
     known.tokens_in += done.tokens_in
     known.tokens_out += done.tokens_out
     for one in usable(done.last, new):
-        known.found[new[one.new - 1].text, held[one.held - 1].wording.unit_id] = Related(
+        known.found[new[one.new - 1].text, held[one.held - 1].wording.unit_id] = PairRelation(
             one.relation, one.strength, " ".join(one.reason.split())
         )
 
@@ -172,7 +172,7 @@ _ORDER = (Relation.SAME, Relation.REFINES, Relation.OPPOSES)
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class OpinionDecision:
     """What becomes of one opinion put forward.
 
     Attributes:
@@ -190,7 +190,7 @@ class Decided:
 class Decision:
     """What is to be written, and what becomes of each opinion."""
 
-    decided: tuple[Decided, ...] = ()
+    decided: tuple[OpinionDecision, ...] = ()
     units: tuple[UnitWrite, ...] = ()
     mentions: tuple[MentionWrite, ...] = ()
     events: tuple[ValidityEvent, ...] = ()
@@ -216,7 +216,7 @@ class Decision:
 
 def decide(
     found: Situation,
-    relations: Mapping[tuple[str, str], Related],
+    relations: Mapping[tuple[str, str], PairRelation],
     occasion: Occasion,
     tools: OpinionTools,
 ) -> Decision:
@@ -228,13 +228,13 @@ def decide(
         occasion: the reflection.
         tools: settings and thresholds.
     """
-    deciding = _Deciding(found, occasion, tools)
+    deciding = _Decider(found, occasion, tools)
     deciding.decision.decided = tuple(deciding.decided(draft, relations) for draft in found.drafts)
     return deciding.decision
 
 
 @dataclass(frozen=True, slots=True)
-class _Deciding:
+class _Decider:
     """The decision of one answer's opinions under way."""
 
     found: Situation
@@ -243,13 +243,13 @@ class _Deciding:
     decision: Decision = field(default_factory=Decision)
     kept: list[Draft] = field(default_factory=list)
 
-    def decided(self, draft: Draft, relations: Mapping[tuple[str, str], Related]) -> Decided:
+    def decided(self, draft: Draft, relations: Mapping[tuple[str, str], PairRelation]) -> OpinionDecision:
         if draft.fault:
             return _change(draft, OpinionOutcome.REFUSED, None, draft.fault)
         if twin := self._said_before(draft):
             return _change(draft, OpinionOutcome.KNOWN, twin.unit.id, SAID_TWICE)
         if draft.same is not None:
-            again = Related(Relation.SAME, EvidenceStrength.MILD, REACHED_AGAIN)
+            again = PairRelation(Relation.SAME, EvidenceStrength.MILD, REACHED_AGAIN)
             return self._of_held(draft, [(draft.same, again)])
         compared = [(held, relations.get((draft.given.text, held.wording.unit_id))) for held in draft.near]
         if any(related is None for _, related in compared):
@@ -277,7 +277,7 @@ class _Deciding:
         alike = float(one.vector @ other.vector) >= self.tools.embedder.identity.thresholds.duplicate
         return alike and denied == denied_too and not told_apart(said, said_too)
 
-    def _form(self, draft: Draft) -> Decided:
+    def _form(self, draft: Draft) -> OpinionDecision:
         self.kept.append(draft)
         self.decision.add(draft, draft.unit)
         self.decision.formed += (
@@ -295,7 +295,7 @@ class _Deciding:
         )
         return _change(draft, OpinionOutcome.FORMED, draft.unit.id, "")
 
-    def _of_held(self, draft: Draft, bearing: Sequence[tuple[Held, Related]]) -> Decided:
+    def _of_held(self, draft: Draft, bearing: Sequence[tuple[HeldOpinion, PairRelation]]) -> OpinionDecision:
         """What an opinion does that bears on some that are held: nothing but through the facts it cites."""
         rows = {held.log.id: self._evidence(draft, held, related) for held, related in bearing}
         evidence = tuple(row for found in rows.values() for row in found)
@@ -308,7 +308,7 @@ class _Deciding:
         decided = _change(draft, outcome, held.log.id, related.reason)
         return replace(decided, assessment=_assessment(related), evidence=evidence)
 
-    def _evidence(self, draft: Draft, held: Held, related: Related) -> tuple[EvidenceWrite, ...]:
+    def _evidence(self, draft: Draft, held: HeldOpinion, related: PairRelation) -> tuple[EvidenceWrite, ...]:
         written = {(row.opinion_id, row.unit_id) for row in self.decision.evidence}
         assessment = _assessment(related)
         assessed = [
@@ -325,7 +325,7 @@ class _Deciding:
             step=step_of(self.found.profile, self.tools.config),
         )
 
-    def _reword(self, draft: Draft, held: Held, related: Related) -> bool:
+    def _reword(self, draft: Draft, held: HeldOpinion, related: PairRelation) -> bool:
         """Let an opinion have the draft's words, once an answer."""
         if held.log.id in {each.opinion_id for each in self.decision.reworded}:
             return False
@@ -340,22 +340,24 @@ class _Deciding:
         return True
 
 
-def _rewords(related: Related) -> bool:
+def _rewords(related: PairRelation) -> bool:
     """Whether the new words take the place of the old: a refinement, or strong contradiction (paper section 5.5)."""
     if related.relation is Relation.OPPOSES:
         return related.strength is EvidenceStrength.STRONG
     return related.relation is Relation.REFINES
 
 
-def _assessment(related: Related) -> Assessment:
+def _assessment(related: PairRelation) -> Assessment:
     """What the facts of an opinion are to the one that is held."""
     if related.relation is not Relation.OPPOSES:
         return Assessment.REINFORCE
     return Assessment.CONTRADICT if related.strength is EvidenceStrength.STRONG else Assessment.WEAKEN
 
 
-def _change(draft: Draft, outcome: OpinionOutcome, opinion_id: str | None, reason: str) -> Decided:
-    return Decided(OpinionChange(outcome, draft.given.text, draft.given.confidence, opinion_id, reason))
+def _change(draft: Draft, outcome: OpinionOutcome, opinion_id: str | None, reason: str) -> OpinionDecision:
+    return OpinionDecision(
+        OpinionChange(outcome, draft.given.text, draft.given.confidence, opinion_id, reason)
+    )
 
 
 def moves(found: Situation, decision: Decision, at: datetime) -> tuple[OpinionMove, ...]:
@@ -376,7 +378,9 @@ def moves(found: Situation, decision: Decision, at: datetime) -> tuple[OpinionMo
     return tuple(made)
 
 
-def _move(decided: Decided, before: Mapping[str, OpinionLog], after: Mapping[str, OpinionLog]) -> OpinionMove:
+def _move(
+    decided: OpinionDecision, before: Mapping[str, OpinionLog], after: Mapping[str, OpinionLog]
+) -> OpinionMove:
     change, opinion_id = decided.change, decided.change.opinion_id or ""
     if change.outcome is OpinionOutcome.FORMED:
         return OpinionMove(change, OpinionMovement.FORM, after=change.confidence)
@@ -421,7 +425,7 @@ def _validity(fact: Fact) -> tuple[ValidityChange, ...]:
     return () if closed is None else (ValidityChange(ValidityKind.CLOSED, closed, 0),)
 
 
-ATTEMPTS = 8  # decisions taken anew because opinions or memories changed meanwhile
+ATTEMPTS = 8  # decisions and commits, where opinions or memories change meanwhile
 NOT_EMBEDDED = "it could not be embedded"
 BUSY = "the bank changed at every try to keep it"
 
@@ -519,7 +523,7 @@ async def commit_opinions(assessed: AssessedOpinions, tools: OpinionTools) -> Fo
 
 async def _compare(found: Situation, relations: Relations, tools: OpinionTools) -> None:
     """Have the new opinions compared with those near them; where the model fails, those are not kept."""
-    compared = [Compared(draft.given.text, draft.near) for draft in found.drafts if draft.near]
+    compared = [Comparison(draft.given.text, draft.near) for draft in found.drafts if draft.near]
     try:
         await relate(compared, tools.model, relations)
     except ModelError:

@@ -28,7 +28,7 @@ FEWEST_WORDS = 4  # of a statement with a reason
 
 
 def fault(text: str, languages: Sequence[Language]) -> str:
-    """What makes a text no opinion that can be kept; "" if nothing does.
+    """Why a text cannot be kept as an opinion; "" if it can.
 
     Whether it is reasoned and known well enough is the model's to judge; the prompts ask for it. In a language without words
     for its persons the first person is not asked for.
@@ -85,7 +85,7 @@ class ProposedOpinion:
 def opinion_faults(
     opinion: AnsweredOpinion, told: Sequence[str], languages: Sequence[Language]
 ) -> Iterator[str]:
-    """What keeps an opinion from being kept, in words for the model; nothing if nothing does.
+    """Why an opinion cannot be kept, as the model is told; empty if it can.
 
     Args:
         opinion: as the model wrote it.
@@ -127,7 +127,7 @@ NOT_EXTRACTED = "it stands on a message whose facts are not there yet"
 def opinion_problems(
     opinion: AnsweredOpinion, shown: CitationIndex, query: ReflectQuery, languages: Sequence[Language]
 ) -> Iterator[str]:
-    """What is wrong with an opinion, in words for the model; nothing if nothing is."""
+    """What is wrong with an opinion, as the model is told; empty if nothing is."""
     found = references(opinion.based_on, shown)
     yield from reference_faults(found, shown)
     if found.none and not found.unknown:

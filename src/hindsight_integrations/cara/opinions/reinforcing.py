@@ -75,8 +75,8 @@ class OpinionEvidence:
         log: the opinion.
         wording: as it is worded now.
         known: facts weighed already, by unit id.
-        asked: new facts that an assessor must be asked of, in order of mention.
-        repeating: new facts that say again what their sources said in others.
+        asked: new facts to be assessed, in order of mention.
+        repeating: new facts in which a source repeats itself.
     """
 
     log: OpinionLog
@@ -102,7 +102,7 @@ class PendingAssessment:
 
 
 def read_pending(tools: OpinionTools) -> PendingAssessment:
-    """Read a bank's opinions, and find of what came since each was last looked at that which may be evidence of it."""
+    """Read a bank's opinions, and for each the facts since its last assessment that may be evidence of it."""
     ledger, bank = tools.projector.ledger, tools.projector.name
     profile, revision = ledger.bank(bank).profile, ledger.revision(bank)
     with ledger.snapshot(bank) as reader:
@@ -137,7 +137,7 @@ def _opinion_evidence(
     reader: LedgerReader,
     tools: OpinionTools,
 ) -> OpinionEvidence:
-    """An opinion with its new facts, parted into those to be asked of and those that repeat."""
+    """An opinion with its new facts, divided into those to assess and those that repeat others."""
     before = frozenset(weighed(log))
     new = [fact for fact in near if fact.unit.id not in before]
     if not new:
@@ -194,7 +194,7 @@ class Pair:
 
     @property
     def key(self) -> PairKey:
-        """What an assessment of it is good for: another wording or text needs another one."""
+        """Identifies the assessment: another wording or text needs another one."""
         return pair_key(self.opinion, self.fact)
 
 
@@ -204,7 +204,7 @@ class Verdict:
 
     Attributes:
         assessed: how the fact bears on the opinion.
-        rewording: the opinion anew, as it was written; empty where it stays.
+        rewording: the new wording as the model wrote it; empty if the wording stays.
         grounds: ids of the facts the rewording takes something from, the assessed one first.
     """
 
@@ -214,14 +214,14 @@ class Verdict:
 
 
 def pair_key(opinion: OpinionEvidence, fact: Fact) -> PairKey:
-    """What an assessment of a fact for an opinion is of."""
+    """Identifies the assessment of a fact for an opinion."""
     return opinion.log.id, opinion.wording.unit_id, fact.unit.id, fact.unit.text
 
 
 def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[Pair]:
-    """The next pairs to ask of, as many as one prompt holds; none if all were tried.
+    """The next pairs to assess, as many as one prompt holds; empty if all were tried.
 
-    Only opinions with the same tags come together, so that a reason has no word of what others may not see.
+    Only opinions with the same tags share a prompt, so that no reason quotes what others may not see.
     """
     batch: list[Pair] = []
     seen: set[str] = set()
@@ -346,8 +346,6 @@ def wording_id(opinion: OpinionEvidence, text: str, bank: str) -> str:
     )
 
 
-# Assessing facts as evidence in batches: what one prompt asks, and what of its answer counts (paper section
-# 5.5).
 @dataclass(slots=True)
 class Assessments:
     """What came of a batch.
@@ -366,7 +364,7 @@ class Assessments:
 async def assess(
     batch: Sequence[Pair], profile: BankProfile, model: LanguageModel, languages: Sequence[Language]
 ) -> Assessments:
-    """Ask a model of pairs; a prompt that does not fit its context is asked in halves.
+    """Have a model assess pairs; a prompt that does not fit its context is split in two.
 
     Args:
         batch: of opinions with the same tags.
@@ -378,7 +376,7 @@ async def assess(
         ModelUnavailable: the model could not be reached.
         ModelRefused: its service refuses the key.
     """
-    asked = Asked(batch, languages)
+    asked = AssessmentPrompt(batch, languages)
     try:
         answered = await complete_with_repair(model, asked.prompt(profile), check=asked.problems)
     except PromptTooLong:
@@ -396,7 +394,7 @@ async def assess(
     return Assessments(verdicts, answered.tokens_in, answered.tokens_out)
 
 
-class Asked:
+class AssessmentPrompt:
     """The pairs of one prompt and their numbers in it.
 
     Args:
@@ -482,19 +480,19 @@ class Asked:
         return rewording_fault(one.rewording, pair, self._languages)
 
 
-CONFLICTS = 8  # decisions taken anew because opinions or facts changed meanwhile; then the task waits
+CONFLICTS = 8  # commits that may fail because opinions or facts changed meanwhile; then the task waits
 TRIES_OF_MODEL = 3  # of a task, after which pairs without a usable answer are passed over
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decision:
+class EvidenceDecision:
     """What is to be written of some opinions, and what is left.
 
     Attributes:
         evidence: rows for their logs.
         reworded: new wordings.
-        assessed: opinion id to revision, of those of which nothing is left.
-        passed_over: pairs of which the model said nothing usable, as (opinion id, fact id).
+        assessed: opinion id to revision, of the opinions without facts left to assess.
+        passed_over: pairs without a usable assessment, as (opinion id, fact id).
     """
 
     evidence: tuple[EvidenceWrite, ...]
@@ -507,9 +505,9 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
     """Assess what came since a bank's opinions were last looked at, and write the outcome and the task's end in one commit.
 
     Where one prompt does not hold all pairs, each batch but the last is committed by itself, so that nothing is asked
-    twice. What changes meanwhile is read again, and only what nobody was asked of yet is asked.
+    twice. What changes meanwhile is read again, and only new pairs are asked.
 
-    Pairs of which the model says nothing usable are tried again with the task, and passed over at its third attempt.
+    Pairs without a usable assessment are tried again with the task, and passed over at its third attempt.
 
     Raises:
         MalformedOutput: the model left pairs out, repairs included, and it has tries left; what it answered is written.
@@ -558,7 +556,7 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
 
 def decide(
     found: PendingAssessment, verdicts: Mapping[PairKey, Verdict], tools: OpinionTools, *, giving_up: bool
-) -> Decision:
+) -> EvidenceDecision:
     """What verdicts do to opinions as they stand.
 
     Args:
@@ -592,10 +590,10 @@ def decide(
             reworded.append(new)
         if (giving_up or not left) and opinion.log.assessed_to < found.revision:
             assessed[opinion.log.id] = found.revision
-    return Decision(tuple(evidence), tuple(reworded), assessed, tuple(passed_over))
+    return EvidenceDecision(tuple(evidence), tuple(reworded), assessed, tuple(passed_over))
 
 
-def write_set(decision: Decision, found: PendingAssessment, tools: OpinionTools) -> WriteSet:
+def write_set(decision: EvidenceDecision, found: PendingAssessment, tools: OpinionTools) -> WriteSet:
     """What a decision changes, but for the task's end; embeds new wordings and lets them mention what the old ones do."""
     bank, ledger = tools.projector.name, tools.projector.ledger
     counts = tools.tokens.count([each.unit.text for each in decision.reworded])
@@ -634,7 +632,7 @@ def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWr
 
 def _commit(writes: WriteSet, found: PendingAssessment, tools: OpinionTools) -> bool:
     """Commit if opinions and facts are what they were when they were read; False, and nothing is written, if not."""
-    if writes.completed_tasks == () and not _tells(writes):
+    if writes.completed_tasks == () and not _writes_anything(writes):
         return True
     projector = tools.projector
     try:
@@ -648,7 +646,7 @@ def _commit(writes: WriteSet, found: PendingAssessment, tools: OpinionTools) -> 
     return True
 
 
-def _tells(writes: WriteSet) -> bool:
+def _writes_anything(writes: WriteSet) -> bool:
     opinions = writes.opinions
     return opinions is not None and bool(opinions.evidence or opinions.reworded or opinions.assessed)
 
@@ -666,7 +664,7 @@ def _unchanged(opinions: Sequence[OpinionEvidence], transaction: Transaction, to
     return all(unit_id in said and said[unit_id].text == unit.text for unit_id, unit in facts.items())
 
 
-def _dropped(decision: Decision) -> tuple[Dropped, ...]:
+def _dropped(decision: EvidenceDecision) -> tuple[Dropped, ...]:
     return tuple(
         Dropped(f"evidence {fact} of opinion {opinion}", "the model gave no usable assessment")
         for opinion, fact in decision.passed_over

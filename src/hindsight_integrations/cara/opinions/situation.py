@@ -9,7 +9,7 @@ from datetime import datetime
 
 import numpy as np
 
-from hindsight_integrations.cara.opinions.candidates import Held, about, held_opinions, near
+from hindsight_integrations.cara.opinions.candidates import HeldOpinion, about, find_near, held_opinions
 from hindsight_integrations.cara.opinions.evidence import Fact, read_facts, weighed
 from hindsight_integrations.cara.opinions.proposed import ProposedOpinion
 from hindsight_integrations.cara.tools import OpinionTools
@@ -161,8 +161,8 @@ class Draft:
     unit: MemoryUnit
     vector: Vector
     entities: tuple[Entity, ...]
-    same: Held | None = None
-    near: tuple[Held, ...] = ()
+    same: HeldOpinion | None = None
+    near: tuple[HeldOpinion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,14 +229,14 @@ def unchanged(found: Situation, occasion: Occasion, ledger: LedgerReader, tools:
     )
 
 
-def _with_near(draft: Draft, held: Sequence[Held], memories: int, tools: OpinionTools) -> Draft:
-    """The draft with the opinions near it, of those that whoever may see it may see."""
+def _with_near(draft: Draft, held: Sequence[HeldOpinion], memories: int, tools: OpinionTools) -> Draft:
+    """The draft with the opinions near it, among those with its tags."""
     seen = [each for each in held if each.log.tags == draft.unit.tags]
     text = normalised_text(draft.unit.text)
     same = next((each for each in seen if normalised_text(each.wording.text) == text), None)
     if same is not None:
         return replace(draft, same=same)
-    found = near(about(draft.entities, draft.vector, memories), seen, tools.embedder.identity.thresholds)
+    found = find_near(about(draft.entities, draft.vector, memories), seen, tools.embedder.identity.thresholds)
     return replace(draft, near=tuple(found))
 
 

@@ -26,7 +26,7 @@ from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.documents import DocumentItems
 from hindsight_integrations.search.named_entities import Named
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages import ENGLISH
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,8 +140,8 @@ def _without(text: str, found: TimeWindow) -> str:
 
 def _says_more(rest: str, language: Language) -> bool:
     """Whether what is left of a question asks for anything but whatever is of its time ("What happened?")."""
-    whatever = language.times.words.whatever if language.times else frozenset[str]()
-    return bool(content_stems(rest, language) - {language.stem(word) for word in whatever})
+    whatever = {language.stem(word) for word in language.asking.whatever}
+    return bool(content_stems(rest, language) - whatever)
 
 
 INDEX_OF: Mapping[str, str] = {
