@@ -83,7 +83,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[RecallQuery]:
         return await real(bank, query)
 
     monkeypatch.setattr(reading, "recalled", recording)
-    monkeypatch.setattr(reflections, "recalled", recording)
+    monkeypatch.setattr(reflecting, "recalled", recording)
     return made
 
 
