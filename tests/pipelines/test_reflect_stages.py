@@ -82,6 +82,23 @@ def test_the_stages_are_the_verb(opener: Opener, light_config: HindsightConfig, 
     assert left[3], "the second answer became evidence of the first one's opinion"
 
 
+def test_each_state_names_the_stage_that_comes_next(opener: Opener, light_config: HindsightConfig) -> None:
+    """Whoever follows "next" takes the same steps, and no stage alters the state it was given."""
+    for strategy, (first, _) in SCRIPTS.items():
+        stages = remembering(opener, light_config, first).reflect_stages
+        taken, state = [], stages.recall(QUESTION, strategy=strategy)
+        while state["next"] != "answer":
+            taken.append(state["next"])
+            before = json.dumps(state)
+            further = getattr(stages, state["next"])(state, strategy=strategy)
+            assert json.dumps(state) == before
+            state = further
+        answered = stages.answer(state, strategy=strategy)
+        steps = len(answered["reflection"]["steps"])
+        assert taken[: 2 * steps] == ["think", "call_tool"] * steps
+        assert bool(taken) is (strategy == "agentic")
+
+
 def test_what_a_decision_would_move_is_what_it_moves(opener: Opener, light_config: HindsightConfig) -> None:
     """Before and after are said before anything is written, and are the confidence that the bank then tells."""
     script = [*SCRIPTS["single"][0], *SCRIPTS["single"][1]]
