@@ -20,7 +20,7 @@ from table import every_row
 from workflows.context.serializers import JsonSerializer
 
 from hindsight_integrations import BankNotFound, BankNotOpen, Hindsight, InvalidRequest, MemoryBank
-from hindsight_integrations.llamaindex import HindsightMemory, chat_history
+from hindsight_integrations.llamaindex import HindsightMemory, chat_store
 from hindsight_integrations.model.chats import CHATS_FILE
 
 
@@ -159,14 +159,14 @@ def test_a_chat_of_a_bank_in_memory_lasts_as_long_as_the_engine() -> None:
         place = engine.bank("alice").reference.place
     with Hindsight.open(":memory:", reranker=None) as engine:
         assert HindsightMemory(engine.bank("alice"), session_id="chat").get_all() == []
-    assert place not in chat_history._in_memory
+    assert place not in chat_store._in_memory
 
 
 def test_a_clock_put_back_changes_no_order(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
     """LlamaIndex's store orders by the clock."""
     memory = HindsightMemory(bank)
     put_turns(memory, "Rex")
-    monkeypatch.setattr(chat_history, "time_ns", lambda: 1_000)
+    monkeypatch.setattr(chat_store, "time_ns", lambda: 1_000)
     put_turns(memory, "Bo")
     assert [str(each.content) for each in memory.get_all()][2:] == ["I have a dog called Bo.", "Hello Bo!"]
     assert len(texts(bank)) == 4
@@ -178,9 +178,9 @@ def test_a_set_that_fails_leaves_the_chat(bank: MemoryBank, monkeypatch: pytest.
     put_turns(memory, "Rex")
     before = memory.get_all()
     broken = [user("I have a cat."), user("I have a fish.")]
-    made = chat_history._appended
+    made = chat_store._appended
     monkeypatch.setattr(
-        chat_history,
+        chat_store,
         "_appended",
         lambda table, key, message, status: (
             1 / 0 if message == broken[1] else made(table, key, message, status)
