@@ -21,7 +21,7 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.testing.doubles import HashEmbedder
-from hindsight_integrations.validation.options import checked_embedding
+from hindsight_integrations.validation.query_vector import checked_embedding
 
 HOUSES = ["Ann Lee keeps bees behind the chapel", "Bo Chen tunes pianos downtown", "Cy Diaz grows figs"]
 QUESTION = "Which pianos does Bo Chen tune?"

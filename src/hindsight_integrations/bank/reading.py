@@ -43,7 +43,9 @@ from hindsight_integrations.validation.limits import (
     checked_words,
 )
 from hindsight_integrations.validation.metadata import checked_metadata_filter
-from hindsight_integrations.validation.options import accept_options, checked_embedding, checked_min_scores
+from hindsight_integrations.validation.min_scores import checked_min_scores
+from hindsight_integrations.validation.options import accept_options
+from hindsight_integrations.validation.query_vector import checked_embedding
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
 MAX_UNITS = 10_000  # of one recall

@@ -30,12 +30,8 @@ from hindsight_integrations.validation.limits import (
     checked_tags,
     checked_text,
 )
-from hindsight_integrations.validation.options import (
-    MAX_OPERATION,
-    accept_options,
-    checked_schema,
-    checked_tools,
-)
+from hindsight_integrations.validation.options import accept_options
+from hindsight_integrations.validation.reflecting import MAX_OPERATION, checked_schema, checked_tools
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
 

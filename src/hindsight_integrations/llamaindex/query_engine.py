@@ -28,7 +28,8 @@ from hindsight_integrations.llamaindex.nodes import as_node
 from hindsight_integrations.llamaindex.tools import reflecting_tools
 from hindsight_integrations.model.options import ReflectOptions, shows_options
 from hindsight_integrations.validation.limits import checked_tags
-from hindsight_integrations.validation.options import STANDING_REFLECT, accept_options, checked_schema
+from hindsight_integrations.validation.options import STANDING_REFLECT, accept_options
+from hindsight_integrations.validation.reflecting import checked_schema
 
 
 class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see bank.py

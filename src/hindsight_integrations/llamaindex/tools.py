@@ -20,9 +20,9 @@ from hindsight_integrations.validation.options import (
     checked_recall_options,
     checked_reflect_options,
     checked_tokens,
-    checked_tools,
     with_defaults,
 )
+from hindsight_integrations.validation.reflecting import checked_tools
 
 
 class GivenTool:
