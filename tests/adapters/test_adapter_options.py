@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
+from langchain_core.tools import StructuredTool
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.langgraph import create_recall_node
 from hindsight_integrations.llamaindex import HindsightRetriever
+from hindsight_integrations.model.options import RECALL_DEFAULTS, REFLECT_DEFAULTS
 
 OPTIONS: dict[str, Any] = {
     "tag_groups": [{"tags": ["boats"]}, {"not": {"tags": ["old"]}}],
@@ -53,3 +55,12 @@ def test_the_retriever_chooses_by_tag_groups_and_scores(bank: MemoryBank) -> Non
     assert sorted(found.node.text for found in nodes) == ["My kayak is blue.", "My kayak is red."]
     with pytest.raises(InvalidRequest, match="min_scores"):
         HindsightRetriever(bank, min_scores={"best": 1}).retrieve("my kayak")
+
+
+def test_a_framework_makes_a_tool_of_a_method(bank: MemoryBank) -> None:
+    """Options are listed one by one, with their types, wherever a framework reads the signature of recall or reflect."""
+    tool = StructuredTool.from_function(bank.recall)
+    assert [*tool.args] == ["query", *RECALL_DEFAULTS]
+    assert [*get_type_hints(bank.reflect)] == ["query", "return", *REFLECT_DEFAULTS]
+    found = tool.invoke({"query": "my kayak", "k": 1, "tags": ["boats"], "tags_match": "all_strict"})
+    assert len(found.units) == 1

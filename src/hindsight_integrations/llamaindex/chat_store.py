@@ -32,7 +32,7 @@ _in_memory: dict[str, SimpleChatStore] = {}
 _looking_up = threading.Lock()
 
 
-class WholeSetChatStore(SQLAlchemyChatStore):  # type: ignore[misc] # see events.py
+class WholeSetChatStore(SQLAlchemyChatStore):  # type: ignore[misc] # see bank.py
     """LlamaIndex's chat store in SQL, fit for several callers at once and for being killed.
 
     There `set_messages` deletes first and commits: whoever is killed before the rest has lost the chat. Messages are ordered by

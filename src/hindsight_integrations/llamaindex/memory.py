@@ -70,7 +70,7 @@ _loop = SharedLoop()  # of callers that cannot await; one for all, as stores may
 R = TypeVar("R")
 
 
-class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
+class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
     """Memory of an agent or chat engine: `FunctionAgent(...).run(question, memory=HindsightMemory(bank))`.
 
     `put` keeps each message in the chat's history first; where a message ends a turn (the assistant's, without tool

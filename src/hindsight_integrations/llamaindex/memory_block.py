@@ -192,7 +192,7 @@ NAMESPACE = "llamaindex/block"  # of what it sees of a chat: HindsightMemory kee
 _log = logging.getLogger("hindsight_integrations.llamaindex")
 
 
-class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see events.py
+class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see bank.py
     """A bank in LlamaIndex's Memory: `Memory.from_defaults(session_id="s1", memory_blocks=[HindsightMemoryBlock(bank)])`.
 
     Messages that leave the short-term memory are retained then; those that never do when they are read: each `get`

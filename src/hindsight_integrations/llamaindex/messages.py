@@ -87,7 +87,7 @@ def checked_tokenizer(given: object) -> Callable[[str], Sequence[Any]]:
         InvalidRequest: it cannot be called.
     """
     if given is None:
-        return get_tokenizer()  # type: ignore[no-any-return] # see events.py
+        return get_tokenizer()  # type: ignore[no-any-return] # see bank.py
     if not callable(given):
         raise InvalidRequest(
             "tokenizer_fn", f"{shown(given)} cannot be called", "Pass a function of a text to its tokens."

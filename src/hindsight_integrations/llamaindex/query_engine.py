@@ -32,7 +32,7 @@ from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.options import STANDING_REFLECT, accept_options
 
 
-class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see events.py
+class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see bank.py
     """Answers from memory, in the bank's character: `HindsightQueryEngine(bank).query("Where does Alice live?")`.
 
     The source nodes are the memories the answer stands on, in the order it cites them; `metadata` says how it came about

@@ -68,7 +68,7 @@ def reflecting_tools(given: Iterable[Callable[..., object] | BaseTool] | None) -
     )
 
 
-class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
+class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
     """Tools over one bank: `FunctionAgent(tools=HindsightToolSpec(bank).to_tool_list())`.
 
     The bank is chosen here, never by the model. What fails is raised: LlamaIndex's agents then tell the model of an error,

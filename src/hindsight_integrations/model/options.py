@@ -204,7 +204,7 @@ REFLECT_DEFAULTS: Final[ReflectOptions] = {
 def shows_options(
     options: type[RecallOptions | ReflectOptions], defaults: RecallOptions | ReflectOptions | None = None
 ) -> Callable[[Method], Method]:
-    """Have `inspect.signature`, and so `help` and notebooks, list the options of a `**options` one by one.
+    """List the options of a `**options` one by one in `inspect.signature`, which `help`, notebooks and agents' frameworks read.
 
     Args:
         options: what `**options` unpacks.
@@ -223,11 +223,17 @@ def shows_options(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=own[name],
-                annotation=kind.__forward_arg__,
+                annotation=getattr(kind, "__forward_arg__", kind),
             )
             for name, kind in options.__annotations__.items()
         ]
         method.__signature__ = signature.replace(parameters=listed)  # type: ignore[attr-defined] # inspect reads it
+        unpacked = {name for name, each in signature.parameters.items() if each.kind is each.VAR_KEYWORD}
+        kept = {name: kind for name, kind in method.__annotations__.items() if name not in unpacked}
+        method.__annotations__ = {
+            **kept,
+            **options.__annotations__,
+        }  # for frameworks that make a tool of the method
         return method
 
     return show
