@@ -22,7 +22,6 @@ from workflows.context.serializers import JsonSerializer
 from hindsight_integrations import BankNotFound, BankNotOpen, Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.llamaindex import HindsightMemory, chat_store
 from hindsight_integrations.model.turns import CHATS_FILE
-from hindsight_integrations.model.turns import CHATS_FILE
 
 
 @pytest.fixture
