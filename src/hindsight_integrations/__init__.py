@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.bank import AsyncMemoryBank
     from hindsight_integrations.config import HindsightConfig
     from hindsight_integrations.engine.assembly import AsyncHindsight
-    from hindsight_integrations.engine.open_engines import bank_at
+    from hindsight_integrations.engine.engine import bank_at
     from hindsight_integrations.errors import (
         ArchiveInvalid,
         BackgroundRefused,
@@ -105,7 +105,7 @@ _HOMES = {
     "bank": ("AsyncMemoryBank",),
     "config": ("HindsightConfig",),
     "engine.assembly": ("AsyncHindsight",),
-    "engine.open_engines": ("bank_at",),
+    "engine.engine": ("bank_at",),
     "errors": (
         "ArchiveInvalid",
         "BackgroundRefused",

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Concatenate, Final, Generic, NoReturn, ParamSp
 
 from hindsight_integrations.bank import AsyncMemoryBank
 from hindsight_integrations.bank.archive import AsyncArchive
-from hindsight_integrations.bank.directives import AsyncDirectives
 from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.items import AsyncItems
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
-from hindsight_integrations.bank.mental_models import AsyncMentalModels
+from hindsight_integrations.bank.mental_models import AsyncDirectives, AsyncMentalModels
 from hindsight_integrations.bank.opinions import AsyncOpinions
 from hindsight_integrations.bank.profile import AsyncProfile, moved_to_get
 from hindsight_integrations.bank.records import AsyncRecords

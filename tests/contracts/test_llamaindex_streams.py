@@ -26,7 +26,7 @@ from table import every_row
 
 from hindsight_integrations.backends.language_model.llamaindex import LlamaIndexModel
 from hindsight_integrations.backends.language_model.structured_ways import Extra
-from hindsight_integrations.backends.language_model.timed import TimedModel
+from hindsight_integrations.backends.vendor_errors import TimedModel
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
 from hindsight_integrations.ports.language_model import (
     PromptMessage,

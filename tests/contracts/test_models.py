@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from strategies import aware_datetimes, intervals, memory_units
 from table import every_row
 
-from hindsight_integrations.backends.embedding.langchain import LangChainEmbedder
+from hindsight_integrations.backends.language_model.langchain import LangChainEmbedder
 from hindsight_integrations.backends.local_models.onnx import (
     BGE_SMALL,
     BGE_SMALL_INT8_THRESHOLDS,
@@ -31,8 +31,7 @@ from hindsight_integrations.errors import InvalidRequest, MalformedOutput, Model
 from hindsight_integrations.model.time import Interval, as_utc
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.clock import SystemClock
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.ports.language_model import Embedder, Reranker
 from hindsight_integrations.testing.contracts import EmbedderContract, RerankerContract
 from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder
 

@@ -36,7 +36,7 @@ from table import every_row
 
 from hindsight_integrations.backends.language_model.langchain import LangChainModel
 from hindsight_integrations.backends.language_model.named_models import language_model, openai_model
-from hindsight_integrations.backends.language_model.timed import TimedModel
+from hindsight_integrations.backends.vendor_errors import TimedModel
 from hindsight_integrations.errors import (
     FeatureUnsupported,
     HindsightError,

@@ -28,7 +28,7 @@ from hindsight_integrations.config import (
     VectorBackend,
 )
 from hindsight_integrations.errors import InvalidRequest, MissingDependency
-from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import Embedder
 from hindsight_integrations.testing.contracts import EmbedderContract
 
 CODES = {"float32": "F32", "float16": "F16", "float64": "F64", "int64": "I64"}

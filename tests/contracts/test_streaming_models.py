@@ -30,15 +30,15 @@ from table import every_row
 
 from hindsight_integrations.backends.language_model.langchain import LangChainModel
 from hindsight_integrations.backends.language_model.structured_ways import Extra
-from hindsight_integrations.backends.language_model.timed import TimedModel
+from hindsight_integrations.backends.vendor_errors import TimedModel
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
 from hindsight_integrations.ports.language_model import (
     PromptMessage,
     Role,
+    SpokenText,
     StreamingLanguageModel,
     TextPrompt,
 )
-from hindsight_integrations.ports.spoken_text import SpokenText
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 TEXT = "The ferry to Brenna leaves at seven, and the last one back at nine in the evening."

@@ -29,7 +29,7 @@ from hindsight_integrations import (
     Message,
     ModelUnavailable,
 )
-from hindsight_integrations.bank.task_runner import LEASE, MAX_ATTEMPTS, outage_delay, retry_delay
+from hindsight_integrations.bank.tasks import LEASE, MAX_ATTEMPTS, outage_delay, retry_delay
 from hindsight_integrations.config import (
     ExtractionMode,
     KeywordBackend,

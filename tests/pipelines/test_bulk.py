@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from llama_index.core import Document as LlamaDocument
 
 from hindsight_integrations import AsyncHindsight, Document, Hindsight, InvalidRequest, RetainItem
-from hindsight_integrations.concurrency.in_flight import InFlight
+from hindsight_integrations.concurrency.workers import InFlight
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 KILLED = """

@@ -31,7 +31,7 @@ from hindsight_integrations import (
     ModelUnavailable,
     RetainItem,
 )
-from hindsight_integrations.bank import listing
+from hindsight_integrations.bank import reading
 from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
 from hindsight_integrations.langgraph import MemoryState, create_recall_node, create_retain_node
 from hindsight_integrations.llamaindex import HindsightRetriever
@@ -384,7 +384,7 @@ def test_a_recall_under_way_answers_nothing_of_the_next_bank(opener: Opener) -> 
 
 def test_an_enumeration_ends_with_its_bank(light: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two pages the bank is forgotten and imported anew: the next page raises."""
-    monkeypatch.setattr(listing, "UNITS_A_PAGE", 1)
+    monkeypatch.setattr(reading, "UNITS_A_PAGE", 1)
     old = light.bank("alice")
     old.retain("Alice and Bob went shopping.", facts=FACTS)
     units = old.iterate_units()

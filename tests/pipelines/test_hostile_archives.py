@@ -34,7 +34,7 @@ from hindsight_integrations import (
     MemoryBank,
     Message,
 )
-from hindsight_integrations.bank import archive_file
+from hindsight_integrations.bank import archive
 from hindsight_integrations.config import (
     HindsightConfig,
     KeywordBackend,
@@ -490,7 +490,7 @@ def test_a_line_too_long_for_memory_is_refused(
     engine: Hindsight, good: list[Line], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line is not read beyond the longest there can be."""
-    monkeypatch.setattr(archive_file, "LONGEST_LINE", 10_000)
+    monkeypatch.setattr(archive, "LONGEST_LINE", 10_000)
     assert load(engine, sealed(good)) is None
     refused = load(engine, sealed(changed(good, "units", "text", "x" * 10_000)))
     assert refused is not None

@@ -14,7 +14,6 @@ import pytest
 from table import every_row
 
 from hindsight_integrations import FoundItem, Hindsight, InvalidRequest, ItemDelete, ItemPut, MemoryBank
-from hindsight_integrations.bank import item_writing
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.errors import ModelUnavailable
 from hindsight_integrations.model.tasks import TaskState
@@ -223,7 +222,7 @@ def test_deleted_words_leave_the_files(
     engine.bank("store").tasks.settle()
     assert holding(tmp_path, "xylophone") | holding(tmp_path, "zeppelin") == set()
     filled()
-    monkeypatch.setattr(item_writing, "SCRUB_AFTER", 100)
+    monkeypatch.setattr(items, "SCRUB_AFTER", 100)
     items.write([ItemDelete(("a",), f"k{n}") for n in range(100)])
     items.write([ItemDelete(("a",), "x")])
     items.write([ItemDelete(("a",), f"k{n}") for n in range(100, 200)])

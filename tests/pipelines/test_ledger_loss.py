@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from hindsight_integrations import Hindsight
-from hindsight_integrations.backends.keyword.stored_marks import keyword_marks
-from hindsight_integrations.backends.vector.chroma_files import chroma_marks
+from hindsight_integrations.backends.keyword.store_pool import keyword_marks
+from hindsight_integrations.backends.vector.chroma import chroma_marks
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig
 from hindsight_integrations.errors import LedgerLost
 

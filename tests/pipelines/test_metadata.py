@@ -27,7 +27,7 @@ from hindsight_integrations import (
     RetainItem,
 )
 from hindsight_integrations.model.metadata import OF_LISTS, OF_TEXT, shared_metadata
-from hindsight_integrations.search.channels import keyword, semantic
+from hindsight_integrations.search import hybrid
 from hindsight_integrations.sync import MemoryBank
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.validation.metadata import checked_metadata_filter
@@ -97,8 +97,8 @@ def test_a_few_of_many_are_found_in_every_channel(
 ) -> None:
     """Filters hold before any limit: also where Chroma and Lucene know none and are asked for ever more hits."""
     if limits == "the index asked for more":
-        monkeypatch.setattr(semantic, "EXACT_LIMIT", 0)
-        monkeypatch.setattr(keyword, "AMONG_LIMIT", 0)
+        monkeypatch.setattr(hybrid, "EXACT_LIMIT", 0)
+        monkeypatch.setattr(hybrid, "AMONG_LIMIT", 0)
     found = mill.recall(QUESTION, metadata={"shelf": "attic"}, budget="low", max_tokens=100_000)
     assert len(found.units) == len(RARE)
     for channel in Channel:

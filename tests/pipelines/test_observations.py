@@ -31,7 +31,7 @@ from hindsight_integrations import BankProfile, Hindsight, HindsightConfig, Mode
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.prompts.repairing import REPAIRS
+from hindsight_integrations.prompts.repair import REPAIRS
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 
 

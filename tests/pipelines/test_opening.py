@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
-from hindsight_integrations.backends.vector import mapped
+from hindsight_integrations.backends.vector import exact
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.ledger.feed import Feed
@@ -201,7 +201,7 @@ def filed(
     request: pytest.FixtureRequest, opener: Callable[..., Hindsight], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Path], Hindsight]:
     """Opens engines whose mapped vectors are written from the first one on."""
-    monkeypatch.setattr(mapped, "TAIL_ROWS", 1)
+    monkeypatch.setattr(exact, "TAIL_ROWS", 1)
     config = HindsightConfig(storage=StorageConfig(vectors=request.param, keywords=KeywordBackend.FTS5))
     return lambda path: opener(path, config=config)
 
@@ -242,12 +242,12 @@ def test_an_erased_vector_is_in_no_mapped_file(filed: Callable[[Path], Hindsight
     assert holding(tmp_path, gone) == []
     assert holding(tmp_path, vectors[rows[units[1]]].tobytes())
     engine.forget_bank("alice")
-    assert [path for path in (tmp_path / mapped.FOLDER).iterdir() if path.is_file()] == []
+    assert [path for path in (tmp_path / exact.FOLDER).iterdir() if path.is_file()] == []
 
 
 def holding(data: Path, needle: bytes) -> list[str]:
     """The scorer's files that hold these bytes."""
-    return [path.name for path in (data / mapped.FOLDER).iterdir() if needle in path.read_bytes()]
+    return [path.name for path in (data / exact.FOLDER).iterdir() if needle in path.read_bytes()]
 
 
 @pytest.mark.parametrize("suffix", [".vectors", ".ids", ".json"])
@@ -259,7 +259,7 @@ def test_damaged_or_deleted_files_are_made_anew(
     engine.bank("alice").retain(TALK, thread="t")
     before = [item.unit.id for item in engine.bank("alice").recall("bees behind the lighthouse").units]
     engine.close()
-    for path in (tmp_path / mapped.FOLDER).iterdir():
+    for path in (tmp_path / exact.FOLDER).iterdir():
         if path.suffix == suffix:
             path.write_bytes(bytes(path.stat().st_size))
     again = filed(tmp_path)

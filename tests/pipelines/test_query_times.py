@@ -9,7 +9,7 @@ import pytest
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest
 from hindsight_integrations.config import StorageConfig
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.ports.time_parser import TimeParser
+from hindsight_integrations.ports.language_model import TimeParser
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.text.languages import LANGUAGES
 

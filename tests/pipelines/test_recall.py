@@ -26,7 +26,7 @@ from hindsight_integrations import (
 from hindsight_integrations.cara.without_model import BEST_MEMORIES
 from hindsight_integrations.config import OnChannelFailure, RecallConfig
 from hindsight_integrations.ports.arrays import Hits, Vector
-from hindsight_integrations.search.channels.keyword import keyword_channel
+from hindsight_integrations.search.hybrid import keyword_channel
 from hindsight_integrations.tempr.recall import retrieval
 from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder
 

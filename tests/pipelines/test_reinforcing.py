@@ -30,7 +30,7 @@ from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.ports.language_model import Completion, Prompt
-from hindsight_integrations.prompts.repairing import REPAIRS
+from hindsight_integrations.prompts.repair import REPAIRS
 from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

@@ -34,7 +34,7 @@ from hindsight_integrations import (
     InvalidRequest,
     ModelUnavailable,
 )
-from hindsight_integrations.engine.draining import Draining
+from hindsight_integrations.engine.worker import Draining
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.testing.doubles import HashEmbedder
 

@@ -29,7 +29,7 @@ from hindsight_integrations import (
     ModelUnavailable,
 )
 from hindsight_integrations.config import ObservationConfig
-from hindsight_integrations.engine import draining
+from hindsight_integrations.engine import worker
 from hindsight_integrations.errors import LedgerFailed
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.ports.language_model import Completion
@@ -146,7 +146,7 @@ def test_a_handler_slower_than_its_lease_keeps_it(
     opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While a task takes longer than its lease, nobody else is given it."""
-    monkeypatch.setattr(draining, "LEASE", timedelta(seconds=1))
+    monkeypatch.setattr(worker, "LEASE", timedelta(seconds=1))
     engine = opened(worker=True)
     reader.gate.clear()
     queue(engine, [0])
@@ -169,7 +169,7 @@ def test_a_stolen_lease_is_noticed(
     opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whose lease went to somebody else stops at once, says so, and writes nothing."""
-    monkeypatch.setattr(draining, "LEASE", timedelta(seconds=0.3))
+    monkeypatch.setattr(worker, "LEASE", timedelta(seconds=0.3))
     engine = opened(worker=True)
     reader.gate.clear()
     queue(engine, [0])

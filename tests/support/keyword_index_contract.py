@@ -15,7 +15,7 @@ import pytest
 from builders import make_mark
 
 from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.ports.keyword_index import KeywordIndex
+from hindsight_integrations.ports.memory_graph import KeywordIndex
 
 MakeIndex: TypeAlias = Callable[[str], KeywordIndex]
 """From a bank key to that bank's index, all banks in one engine; a new engine for every test."""

@@ -12,7 +12,7 @@ from builders import make_mark
 from vectors import nearest, unit_vectors
 
 from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.vector_index import VectorIndex
+from hindsight_integrations.ports.memory_graph import VectorIndex
 
 DIMENSION = 32
 READERS = 8

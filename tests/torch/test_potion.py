@@ -11,10 +11,15 @@ from sentence_transformers import SentenceTransformer
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.backends.embedding.static import POTION_BASE_8M, POTION_THRESHOLDS, StaticEmbedder
-from hindsight_integrations.backends.local_models.calibration import calibrate, held_pairs, tells_apart
-from hindsight_integrations.backends.local_models.weights import WeightsSource, resolve_weights
+from hindsight_integrations.backends.local_models.weights import (
+    WeightsSource,
+    calibrate,
+    held_pairs,
+    resolve_weights,
+    tells_apart,
+)
 from hindsight_integrations.config import EmbedderBackend, KeywordBackend, ModelConfig, StorageConfig
-from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import Embedder
 from hindsight_integrations.testing.contracts import EmbedderContract
 
 

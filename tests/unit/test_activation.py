@@ -25,11 +25,12 @@ from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray
 from hindsight_integrations.ports.memory_graph import LINK_CODES
 from hindsight_integrations.search.graph.activation import (
+    entity_gain,
     entity_seeds,
+    gain,
     hub_entities,
     spread,
 )
-from hindsight_integrations.search.graph.gains import entity_gain, gain
 from hindsight_integrations.search.graph.link_expansion import entity_signal, link_expansion
 
 NOBODY = int_array()

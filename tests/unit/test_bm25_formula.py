@@ -11,7 +11,7 @@ from table import every_row
 
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 from hindsight_integrations.backends.keyword.store_pool import MEMORY
-from hindsight_integrations.ports.keyword_index import KeywordIndex
+from hindsight_integrations.ports.memory_graph import KeywordIndex
 
 K1, B = 1.2, 0.75
 TEXTS = {

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.backends.local_models.calibration import (
+from hindsight_integrations.backends.local_models.onnx import BGE_SMALL_INT8_THRESHOLDS, OnnxEmbedder
+from hindsight_integrations.backends.local_models.weights import (
     DUPLICATE_CEILING,
     MINILM_PASSAGES,
     MINILM_QUESTIONS,
@@ -20,7 +21,6 @@ from hindsight_integrations.backends.local_models.calibration import (
     main,
     measured_scale,
 )
-from hindsight_integrations.backends.local_models.onnx import BGE_SMALL_INT8_THRESHOLDS, OnnxEmbedder
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.ports.arrays import Matrix, Vector
 

@@ -9,8 +9,7 @@ from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray
 from hindsight_integrations.ports.memory_graph import LINK_CODES
-from hindsight_integrations.search.graph.activation import spread
-from hindsight_integrations.search.graph.causal_links import Causes
+from hindsight_integrations.search.graph.activation import Causes, spread
 
 TEMPORAL, CAUSES = LINK_CODES[LinkType.TEMPORAL, None], LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSES]
 

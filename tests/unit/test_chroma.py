@@ -25,8 +25,12 @@ from chromadb.config import Settings
 from table import every_row
 from vectors import unit_vectors
 
-from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors, _Bound
-from hindsight_integrations.backends.vector.chroma_files import WatermarkFile
+from hindsight_integrations.backends.vector.chroma import (
+    ChromaVectorIndex,
+    ChromaVectors,
+    WatermarkFile,
+    _Bound,
+)
 from hindsight_integrations.concurrency.gate import Gate
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
 

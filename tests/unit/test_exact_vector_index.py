@@ -7,7 +7,7 @@ import pytest
 from table import every_row
 from vectors import nearest, unit_vectors
 
-from hindsight_integrations.backends.vector import exact, rows
+from hindsight_integrations.backends.vector import exact
 from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.errors import IndexOutOfStep
 
@@ -41,7 +41,7 @@ def test_many_queries_are_scored_in_blocks(monkeypatch: pytest.MonkeyPatch) -> N
     vectors, queries = unit_vectors(50, 8), unit_vectors(11, 8, seed=1)
     index = ExactVectorIndex()
     index.upsert(np.arange(50), vectors)
-    monkeypatch.setattr(rows, "SCORES_AT_ONCE", 120)
+    monkeypatch.setattr(exact, "SCORES_AT_ONCE", 120)
     for hits, query in zip(index.search(queries, 5), queries, strict=True):
         assert hits.ids.tolist() == nearest(np.arange(50), vectors, query, 5).ids.tolist()
 
@@ -65,7 +65,7 @@ def test_equal_vectors_tie_in_a_large_bank(seed: int) -> None:
 def test_rounding_keeps_nobody_out_of_the_list() -> None:
     """A unit whose rough score lost its place by rounding alone is still compared exactly; a worse one is not."""
     rough = np.array([0.5, 0.9, 0.9 - 1e-6, 0.1], np.float32)
-    assert rows._shortlist(rough, 1).tolist() == [1, 2]
+    assert exact._shortlist(rough, 1).tolist() == [1, 2]
 
 
 def test_another_dimension_is_refused() -> None:

@@ -17,17 +17,15 @@ import pytest
 from builders import make_mark
 from keyword_index_contract import CORPUS, fill, found, int_ids
 
-from hindsight_integrations.backends.keyword import java
-from hindsight_integrations.backends.keyword.java import (
-    JavaFailure,
-    java_available,
-    java_class,
-    run_on_java_thread,
-)
+from hindsight_integrations.backends.keyword import lucene as java
 from hindsight_integrations.backends.keyword.lucene import (
+    JavaFailure,
     LuceneKeywords,
     _distinct_words,
     _within_clause_limit,
+    java_available,
+    java_class,
+    run_on_java_thread,
 )
 from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS, MEMORY
 from hindsight_integrations.errors import EngineClosed, LedgerBusy, MissingDependency
@@ -35,7 +33,7 @@ from hindsight_integrations.errors import EngineClosed, LedgerBusy, MissingDepen
 PRELUDE = """
 import os, signal, sys
 import numpy as np
-from hindsight_integrations.backends.keyword.java import java_available
+from hindsight_integrations.backends.keyword.lucene import java_available
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 from hindsight_integrations.errors import EngineClosed, MissingDependency
 from builders import make_mark

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from vectors import nearest, unit_vectors
 
-from hindsight_integrations.backends.vector import mapped as vector_file
-from hindsight_integrations.backends.vector.mapped import FOLDER, MappedVectorIndex, MappedVectors
+from hindsight_integrations.backends.vector import exact as vector_file
+from hindsight_integrations.backends.vector.exact import FOLDER, MappedVectorIndex, MappedVectors
 from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.watermark import Watermark

@@ -13,8 +13,8 @@ from plain_metadata import selects
 from table import every_row
 
 from hindsight_integrations import MetadataFilter, MetadataGroup
-from hindsight_integrations.search import metadata_rows
-from hindsight_integrations.search.metadata_rows import MetadataRows
+from hindsight_integrations.search import columns
+from hindsight_integrations.search.columns import MetadataRows
 
 SCALARS = st.integers(0, 3) | st.sampled_from(["a", "1", True, 1.0, 0.5, ""])
 METADATA = st.dictionaries(st.sampled_from("xyz"), SCALARS | st.lists(SCALARS, max_size=2), max_size=3)
@@ -34,7 +34,7 @@ def test_rows_pass_as_their_metadata_does(batches: list[list[Any]], condition: A
     """However little of what was there is remembered, and whatever is added to it later."""
     rows, units = MetadataRows(), []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metadata_rows, "REMEMBERED", remembered)
+        patch.setattr(columns, "REMEMBERED", remembered)
         for batch in batches:
             units += list(
                 zip(batch, rows.coded([json.dumps(each) if each else "" for each in batch]), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.engine.draining import FIRST_PAUSE, LONGEST_PAUSE, Outage
+from hindsight_integrations.engine.worker import FIRST_PAUSE, LONGEST_PAUSE, Outage
 
 
 def test_each_failure_doubles_the_pause_and_an_answer_ends_it() -> None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.ports.language_model import Completion, Prompt, PromptMessage, Role, T
-from hindsight_integrations.prompts.repairing import REPAIRS, Answered, complete_with_repair
+from hindsight_integrations.prompts.repair import REPAIRS, Answered, complete_with_repair
 
 
 class Colour(BaseModel):

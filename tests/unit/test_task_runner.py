@@ -17,7 +17,7 @@ import pytest
 from builders import BANK, make_units, make_write_set
 from ledger_support import commit
 
-from hindsight_integrations.bank.task_runner import (
+from hindsight_integrations.bank.tasks import (
     LEASE,
     MAX_ATTEMPTS,
     RENEWALS,

@@ -23,7 +23,7 @@ from hindsight_integrations.backends.tokens.tiktoken import (
     default_token_counter,
 )
 from hindsight_integrations.errors import MissingDependency
-from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.language_model import TokenCounter
 from hindsight_integrations.testing.doubles import WordCounter
 
 

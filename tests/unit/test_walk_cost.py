@@ -15,7 +15,7 @@ from memory_graph_contract import CAUSED_BY, CAUSES, ENABLES, PREVENTS
 from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray
 from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges, Mentions
-from hindsight_integrations.search.graph import neighbourhood
+from hindsight_integrations.search.graph import activation
 from hindsight_integrations.search.graph.activation import entity_seeds, spread
 
 NOBODY = int_array()
@@ -113,7 +113,7 @@ def test_what_is_not_read_would_not_have_been_found(
     graph = RustworkxMemoryGraph()
     fill(graph, links=links, mentioned=said)
     valid = set(range(14)) - closed
-    with patch.object(neighbourhood, "FAN_OUT", FEW):
+    with patch.object(activation, "FAN_OUT", FEW):
         found = spread(
             graph,
             Hits(int_array(seeds), np.array(list(seeds.values()), np.float32)),

@@ -5,21 +5,220 @@ Used as `with converting("name"): call()`; what it does not recognise passes thr
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 from types import TracebackType
+from typing import TypeVar
+
+from pydantic import BaseModel
 
 from hindsight_integrations.errors import (
     FeatureUnsupported,
+    InvalidRequest,
     MalformedOutput,
     ModelError,
     ModelRefused,
     ModelUnavailable,
     PromptTooLong,
+    shown,
 )
+from hindsight_integrations.ports.language_model import (
+    Completion,
+    Prompt,
+    StreamingLanguageModel,
+    TextPrompt,
+)
+
+
+class Vendor(StrEnum):
+    """Whose class an object is of."""
+
+    LANGCHAIN = "langchain_core"
+    LLAMAINDEX = "llama_index.core"
+    OURS = "hindsight_integrations"  # any class with the methods of our port
+
+
+MODELS = (
+    "Pass a LlamaIndex LLM, a LangChain chat model, '<provider>:<name>', or an object with the methods of "
+    "hindsight_integrations.ports.language_model.LanguageModel."
+)
+EMBEDDERS = (
+    "Pass a LlamaIndex BaseEmbedding, a LangChain Embeddings, an object with the methods of "
+    "hindsight_integrations.ports.embedder.Embedder, or None for the local one."
+)
+
+
+def vendor_of_model(model: object) -> Vendor:
+    """Whose a language model is.
+
+    Raises:
+        InvalidRequest: nobody's: it is a class, a function, an embedder or anything else.
+    """
+    bases = _bases(model, "model", MODELS)
+    if (Vendor.LLAMAINDEX, "BaseLLM") in bases:
+        return Vendor.LLAMAINDEX
+    if callable(getattr(model, "complete", None)):
+        return Vendor.OURS
+    # With fallbacks, or bound, a chat model is a Runnable that passes on `with_structured_output`; a completion model has
+    # the method, and raises from it.
+    wrapped = (Vendor.LANGCHAIN, "Runnable") in bases and (Vendor.LANGCHAIN, "BaseLanguageModel") not in bases
+    if (Vendor.LANGCHAIN, "BaseChatModel") in bases or (wrapped and hasattr(model, "with_structured_output")):
+        return Vendor.LANGCHAIN
+    raise InvalidRequest("model", f"{_called(model)} is not a chat model", MODELS)
+
+
+def vendor_of_embeddings(embeddings: object) -> Vendor:
+    """Whose an embedder is.
+
+    Raises:
+        InvalidRequest: nobody's: it is a class, a function, a name, a language model or anything else.
+    """
+    bases = _bases(embeddings, "embeddings", EMBEDDERS)
+    if (Vendor.LLAMAINDEX, "BaseEmbedding") in bases:
+        return Vendor.LLAMAINDEX
+    # Not by hasattr: where `identity` is a property it asks the model, and opening would wait for a service.
+    if inspect.getattr_static(embeddings, "identity", None) is not None:
+        return Vendor.OURS
+    if (Vendor.LANGCHAIN, "Embeddings") in bases:
+        return Vendor.LANGCHAIN
+    if hasattr(embeddings, "identity"):  # of an object that passes on what it is asked for
+        return Vendor.OURS
+    raise InvalidRequest("embeddings", f"{_called(embeddings)} makes no vectors", EMBEDDERS)
+
+
+def _bases(client: object, field: str, accepted: str) -> set[tuple[Vendor, str]]:
+    """The vendors' classes that an object's class inherits from.
+
+    Raises:
+        InvalidRequest: the object is a class itself.
+    """
+    if isinstance(client, type):
+        raise InvalidRequest(field, f"{client.__name__} is a class, not an object of it", accepted)
+    return {
+        (vendor, cls.__name__)
+        for cls in type(client).__mro__
+        for vendor in Vendor
+        if f"{cls.__module__}.".startswith(f"{vendor}.")
+    }
+
+
+def _called(client: object) -> str:
+    """An object in an error: a text itself, of anything else its class and, of a function, its name."""
+    if isinstance(client, str):
+        return shown(client)
+    if inspect.isroutine(client):
+        return f"the function {client.__name__}"
+    return f"an object of {type(client).__module__}.{type(client).__qualname__}"
+
+
+T = TypeVar("T", bound=BaseModel)
+
+FIRST_PAUSE_S = 0.5  # before the second try, then twice as long; where the service does not say
+
+
+class TimedModel:
+    """Gives a model so much time for a call, tries and pauses included.
+
+    A service that says when it wants to be asked again (Retry-After) is asked then, if that is still within the time;
+    beyond it the call fails at once, and the error says when.
+
+    Args:
+        model: the model.
+        timeout_s: seconds of a call.
+        tries: how often it is asked while it is unavailable; 1 where its own client tries again.
+    """
+
+    def __init__(self, model: StreamingLanguageModel, *, timeout_s: float, tries: int = 1) -> None:
+        self._model = model
+        self._timeout_s = timeout_s
+        self._tries = tries
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model.name
+
+    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
+        """Ask the model.
+
+        Raises:
+            ModelUnavailable: it gave no answer within the time, or is still unavailable after all tries.
+            ModelError: as the model's own.
+        """
+        end = asyncio.get_running_loop().time() + self._timeout_s
+        try:
+            async with asyncio.timeout_at(end) as limit:
+                return await self._tried(prompt, end)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise self._too_slow() from error
+
+    async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
+        """The model's answer as it is written; once a piece of it has come it is not asked again.
+
+        What the caller does between two pieces takes nothing of the time.
+
+        Raises:
+            ModelUnavailable: it did not end within the time, or is still unavailable after all tries.
+            ModelError: as the model's own.
+        """
+        clock, left = asyncio.get_running_loop().time, self._timeout_s
+        for tries in range(1, self._tries + 1):
+            begun = False
+            try:
+                async with aclosing(self._model.stream(prompt)) as pieces:
+                    while True:
+                        asked = clock()
+                        piece = await self._next(pieces, left)
+                        left -= clock() - asked
+                        if piece is None:
+                            return
+                        begun = True
+                        yield piece
+            except ModelUnavailable as error:
+                pause = _pause(tries, error)
+                if begun or tries == self._tries or pause >= left:
+                    raise
+                await asyncio.sleep(pause)
+                left -= pause
+
+    async def _next(self, pieces: AsyncGenerator[str, None], left: float) -> str | None:
+        """The next piece; None if there is none."""
+        try:
+            async with asyncio.timeout(max(left, 0.0)) as limit:
+                return await anext(pieces, None)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise self._too_slow() from error
+
+    def _too_slow(self) -> ModelUnavailable:
+        reason = f"it gave no answer within {self._timeout_s:g} s (HindsightConfig.model_timeout_s)"
+        return ModelUnavailable(self.name, reason)
+
+    async def _tried(self, prompt: Prompt[T], end: float) -> Completion[T]:
+        loop = asyncio.get_running_loop()
+        for tries in range(1, self._tries):
+            try:
+                return await self._model.complete(prompt)
+            except ModelUnavailable as error:
+                pause = _pause(tries, error)
+                if loop.time() + pause >= end:
+                    raise
+                await asyncio.sleep(pause)
+        return await self._model.complete(prompt)
+
+
+def _pause(tries: int, error: ModelUnavailable) -> float:
+    """Seconds before the next try."""
+    return FIRST_PAUSE_S * 2 ** (tries - 1) if error.retry_after is None else error.retry_after
 
 
 class Trouble(Enum):

@@ -15,8 +15,7 @@ from hindsight_integrations.bank.open_banks import OpenBanks
 from hindsight_integrations.cara.background import BackgroundTools
 from hindsight_integrations.cara.observations import ObservationTools
 from hindsight_integrations.cara.tools import OpinionTools
-from hindsight_integrations.concurrency.in_flight import InFlight
-from hindsight_integrations.concurrency.workers import CheckedWorkers, Runner
+from hindsight_integrations.concurrency.workers import CheckedWorkers, InFlight, Runner
 from hindsight_integrations.config import AS_SET, ExtractionOptions, HindsightConfig
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
 from hindsight_integrations.ledger.ledger import Ledger, Transaction
@@ -25,14 +24,16 @@ from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.time import DateOrder, LocalDates, Weekday
 from hindsight_integrations.ports.clock import Clock
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.language_model import LanguageModel
-from hindsight_integrations.ports.reranker import Reranker
-from hindsight_integrations.ports.time_parser import TimeParser
-from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.language_model import (
+    Embedder,
+    LanguageModel,
+    Reranker,
+    TimeParser,
+    TokenCounter,
+)
 from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.embedding import RememberedVectors
 from hindsight_integrations.search.projection import BankProjection
-from hindsight_integrations.search.remembered_vectors import RememberedVectors
 from hindsight_integrations.tempr.recall.context import RecallTools
 from hindsight_integrations.tempr.retain.extraction.llm import EndingJudge, LLMExtractor
 from hindsight_integrations.tempr.retain.tools import RetainTools

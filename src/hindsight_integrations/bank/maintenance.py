@@ -2,13 +2,253 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import NoReturn
 
-from hindsight_integrations.bank.context import BankVerbs, writes
+import numpy as np
+
+from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
+from hindsight_integrations.bank.entities import entities_named, entity_named
 from hindsight_integrations.bank.unit_changes import stored_unit
-from hindsight_integrations.errors import MemoryDamaged
-from hindsight_integrations.search.embedding import embed_units
+from hindsight_integrations.errors import InvalidRequest, LedgerFailed, MemoryDamaged, shown
+from hindsight_integrations.ledger.values import Scrub
+from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.model.erasure import (
+    Erasure,
+    ForgetReceipt,
+    identifiers_in,
+    kind_words,
+    looks_like_a_name,
+)
+from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.model.text import normalised_text
+from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind
+from hindsight_integrations.search.columns import of_types
+from hindsight_integrations.search.embedding import embed_units, embedded
+from hindsight_integrations.search.hybrid import Selection, hybrid_search
+from hindsight_integrations.text.language import Language, language_of
+from hindsight_integrations.text.names import designations
+from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.validation.arguments import checked_unit_id
+
+_MINE = re.compile(r"(?:my|our|mein|meine[nmrs]?|unser|unsere[nmrs]?|mi|mis|nuestr[oa]s?)\b", re.IGNORECASE)
+LOOKED_AT = 200  # memories nearest to what is said, by meaning and by words each
+NAMED = 0.75  # share of the words said, names apart, that a memory must have: what is erased cannot be brought back
+LONGEST_NAME = 4  # words
+MOST = 50  # memories that one description may mean; whoever means more names them otherwise
+
+
+async def erasure_of(bank: BankContext, text: str) -> Erasure:
+    """The erasure that a text describes: its identifiers, or an entity of that name, or the memories that tell of it.
+
+    Raises:
+        InvalidRequest: nothing in the bank is like that, or too much is.
+    """
+    text = _meant(text, bank.tools.languages)
+    if given := identifiers_in(text):
+        return Erasure(identifiers=tuple(sorted(given)))
+    tools = bank.tools
+    language = language_of(text, tools.languages)
+    known = await tools.workers.read(entities_named, tools.ledger, bank.name, text)
+    if known or _is_name(text):
+        return Erasure(entity=text if known else None, told=(normalise_name(text),))
+    if not content_stems(text, language):
+        raise InvalidRequest(
+            "text", f"{shown(text)} names nothing", "Say whose what; everything=True is all the bank knows."
+        )
+    async with bank.viewing() as view:
+
+        def look() -> list[MemoryUnit]:
+            columns = view.columns
+            mask = of_types(columns, tuple(FactType))
+            (vector,) = embedded([text], tools.embedder)
+            ids, _ = hybrid_search(view, Selection(mask, int(mask.sum())), text, vector, limit=LOOKED_AT)
+            return [
+                unit
+                for unit in view.ledger.units.get(view.bank, np.sort(ids)).values()
+                if unit.kind is not UnitKind.ITEM
+            ]
+
+        found = [unit for unit in await tools.workers.read(look) if tells_of(text, unit.text, language)]
+    if _MINE.match(text):  # "my birthday" is not Mia's
+        phrase = normalised_text(text)
+        found = [unit for unit in found if phrase in normalised_text(unit.text)] or found
+    if not found:
+        raise InvalidRequest(
+            "text",
+            f"no memory tells of {shown(text)}",
+            "Use the memories' own words, or pass unit= or entity=.",
+        )
+    if len(found) > MOST:
+        raise InvalidRequest(
+            "text",
+            f"{len(found)} memories tell of {shown(text)}",
+            "Say it more exactly, or pass entity= or window=.",
+        )
+    return Erasure(units=tuple(unit.id for unit in found), identifiers=_identifiers(text, found, language))
+
+
+def _meant(text: str, languages: Sequence[Language]) -> str:
+    """What is to be forgotten without "everything you know about"."""
+    for language in languages:
+        if found := language.asking.all_about.match(text):
+            return text[found.end() :].strip(" .!") or text
+    return text
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text is a name and nothing else: a few words with capitals or figures, no possessive."""
+    words = text.split()
+    letters = [word for word in words if not word.isdigit()]
+    plain = all(word.replace("-", "").isalnum() and (word[0].isupper() or word.isdigit()) for word in words)
+    return bool(letters) and len(words) <= LONGEST_NAME and plain
+
+
+def tells_of(description: str, text: str, language: Language) -> bool:
+    """Whether a memory tells of what is described: it has every name of it, and most of its other words. Pure.
+
+    An identifier stands for what people call it, "phone number" or "card".
+
+    Args:
+        description: what is to be forgotten.
+        text: of a memory.
+        language: of both.
+    """
+    words, told = content_stems(description, language), set(content_stems(text, language))
+    for identifier in identifiers_in(text):
+        told |= content_stems(" ".join(kind_words(identifier)), language)
+    names = frozenset(
+        stem
+        for name in designations(description, language)
+        for stem in content_stems(" ".join(name), language)
+    )
+    if not names <= told:
+        return False
+    others = words - names
+    return not others or len(others & told) >= NAMED * len(others)
+
+
+def _identifiers(text: str, found: Sequence[MemoryUnit], language: Language) -> tuple[str, ...]:
+    """Identifiers of the memories that are what is described, so that they go wherever else they stand."""
+    words = content_stems(text, language)
+    return tuple(
+        sorted(
+            {
+                identifier
+                for unit in found
+                for identifier in identifiers_in(unit.text)
+                if words & content_stems(" ".join(kind_words(identifier)), language)
+            }
+        )
+    )
+
+
+LISTED = 20  # names an error shows
+NOBODY = ""  # the id of no entity
+
+
+def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
+    """Erase, in the ledger, then in every index, then in the files.
+
+    Raises:
+        InvalidRequest: the bank holds nothing of that id, or the entity holds names that may be others'.
+    """
+    ledger = bank.tools.ledger
+    receipt = ledger.erasure.erase(bank.name, _decided(bank, erasure))
+    if not receipt.counts:
+        _check_found(bank, erasure)
+        return receipt
+    bank.projection.catch_up()
+    healthy = not bank.projection.problems()
+    try:
+        scrubbed = ledger.erasure.scrub() is Scrub.CLEAN
+    except LedgerFailed:
+        scrubbed = (
+            False  # a full disk: the memories are gone, their bytes go at the next erasure or the next open
+        )
+    return replace(receipt, files_clean=scrubbed and healthy)
+
+
+def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
+    """What the same erasure would erase, with names.
+
+    Raises:
+        InvalidRequest: what the erasure would raise.
+    """
+    receipt = bank.tools.ledger.erasure.erase(bank.name, _decided(bank, erasure), dry_run=True)
+    if not receipt.counts:
+        _check_found(bank, erasure)
+    return replace(receipt, names=(*receipt.names, *erasure.identifiers))
+
+
+def _check_found(bank: BankContext, erasure: Erasure) -> None:
+    """A window may be empty, and so may a bank; a name or id that stands for nothing is a mistake worth hearing of."""
+    if erasure.entity is not None:
+        entity_named(bank.tools.ledger, bank.name, erasure.entity)
+    if erasure.told and erasure.entity is None:
+        raise InvalidRequest("text", f"no memory names {shown(erasure.told[0])}", "Check how it is written.")
+    if erasure.identifiers:
+        raise InvalidRequest("text", "no memory has that number or address", "Check how it is written.")
+    if erasure.units:
+        raise InvalidRequest("units", "the bank holds nothing of these ids", "Check the ids.")
+    named = ("unit", erasure.unit), ("document", erasure.document), ("message", erasure.message)
+    for field, name in named:
+        if name is not None:
+            raise InvalidRequest(field, f"the bank holds nothing of id {shown(name)}", "Check the id.")
+
+
+def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
+    """The erasure with the entity's id, and with the names that are meant where that is not all of it."""
+    if erasure.entity is None:
+        return erasure
+    ledger = bank.tools.ledger
+    if not erasure.names and not entities_named(ledger, bank.name, erasure.entity):
+        # No memory mentions it as an entity; their texts and turns may name it ("LH100").
+        name = normalise_name(erasure.entity)
+        told = (*erasure.told, name) if looks_like_a_name(erasure.entity) else erasure.told
+        return replace(erasure, entity=NOBODY, names=(name,), told=told)
+    entity = entity_named(ledger, bank.name, erasure.entity)
+    if erasure.told:
+        erasure = replace(erasure, told=(*erasure.told, *ledger.entities.exact_names(bank.name, entity.id)))
+    written = Counter(normalise_name(text) for _, text in ledger.entities.mention_texts(bank.name, entity.id))
+    if erasure.names:
+        wanted = _known(erasure.names, {*entity.names, *written})
+        meant = () if {*entity.names, *written} <= set(wanted) else wanted
+        return replace(erasure, entity=entity.id, names=meant)
+    exact = ledger.entities.exact_names(bank.name, entity.id)
+    if alike := {name: count for name, count in written.items() if name not in exact}:
+        own = {name: written[name] for name in entity.names if name in exact}
+        _refuse(entity, own, alike)
+    # A sentence may begin with the name, where it was not seen to be one; so its texts are searched if nobody else bears it.
+    own_alone = (name for name in exact if len(entities_named(ledger, bank.name, name)) == 1)
+    return replace(erasure, entity=entity.id, told=tuple(dict.fromkeys((*erasure.told, *own_alone))))
+
+
+def _known(names: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in known:
+            reason = f"{shown(name)} is not one of its names: {', '.join(sorted(known)[:LISTED])}"
+            raise InvalidRequest("names", reason, "Pass names that entities.list() shows.")
+    return names
+
+
+def _refuse(entity: Entity, own: dict[str, int], alike: dict[str, int]) -> NoReturn:
+    raise InvalidRequest(
+        "entity",
+        f"{entity.name!r} also holds names that were taken for its own because they look alike, and may be others': "
+        f"{_counted(alike)}; certainly its own: {_counted(own)}",
+        f"Nothing was erased. Pass names={[*own]} to forget these alone, add others that mean the same, or part them "
+        "first by entities.split; entities.alias says that a name is its own.",
+    )
+
+
+def _counted(names: dict[str, int]) -> str:
+    shown = [f"{name!r} ({count} memories)" for name, count in list(names.items())[:LISTED]]
+    return ", ".join(shown) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
 class AsyncMaintenance(BankVerbs):
@@ -56,3 +296,13 @@ class AsyncMaintenance(BankVerbs):
         tools.ledger.set_embedder(context.name, tools.embedder.identity, ids, vectors)
         context.projection.reembedded()
         return len(ids)
+
+
+def forget_expired(bank: BankContext) -> int:
+    """Erase the bank's memories and turns that were mentioned longer ago than they may be kept; how many memories."""
+    settings, now = bank.tools.config.retention, bank.tools.clock.now()
+    age = settings.age_in(bank.name)
+    ages = {"": age} if age is not None else {}
+    ages |= {tag: timedelta(days=days) for tag, days in settings.tags.items()}
+    chosen = (Erasure(before=now - age, tags=(tag,) if tag else ()) for tag, age in ages.items())
+    return sum(len(erased(bank, erasure).unit_ids) for erasure in chosen)

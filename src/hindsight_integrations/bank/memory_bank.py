@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from hindsight_integrations.bank.archive import AsyncArchive
-from hindsight_integrations.bank.directives import AsyncDirectives
 from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.items import AsyncItems
-from hindsight_integrations.bank.listing import ListingVerbs
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
-from hindsight_integrations.bank.mental_models import AsyncMentalModels
+from hindsight_integrations.bank.mental_models import AsyncDirectives, AsyncMentalModels
 from hindsight_integrations.bank.opinions import AsyncOpinions
 from hindsight_integrations.bank.profile import AsyncProfile
+from hindsight_integrations.bank.reading import ListingVerbs
 from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.reflect_stages import AsyncReflectStages
 from hindsight_integrations.bank.reflecting import ReflectingVerbs

@@ -2,26 +2,207 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TypeAlias
 
-from hindsight_integrations.bank.context import BankVerbs, writes
-from hindsight_integrations.bank.kept_answers import mental_model_tools
-from hindsight_integrations.cara.mental_models import refresh, with_staleness
+import numpy as np
+
+from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
+from hindsight_integrations.bank.profile import profile_of
+from hindsight_integrations.bank.reading import recalled
+from hindsight_integrations.cara.mental_models import MentalModelTools, refresh, with_staleness
+from hindsight_integrations.cara.tools import ReflectTools
 from hindsight_integrations.choices import choice
-from hindsight_integrations.errors import InvalidRequest, shown
-from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
+from hindsight_integrations.errors import InvalidRequest, ModelError, shown
+from hindsight_integrations.model.mental_models import Directive, MentalModel, RefreshTrigger, in_force
+from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.ports.arrays import Matrix, Vector
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.columns import group_selects, in_groups, tagged, tags_select
 from hindsight_integrations.validation.limits import (
+    MAX_DIRECTIVE,
+    MAX_DIRECTIVES,
     MAX_MENTAL_MODELS,
     MAX_MODEL_TOKENS,
     MAX_QUERY,
     checked_count,
+    checked_id,
     checked_name,
     checked_tags,
     checked_text,
 )
+
+MOST_SHOWN = 3  # mental models of one answer (no source)
+
+
+def nearest(
+    query: Vector, models: Sequence[MentalModel], questions: Matrix, texts: Matrix, *, floor: float
+) -> tuple[MentalModel, ...]:
+    """The models whose question or text is near a question, the nearest first, at most three.
+
+    Args:
+        query: the question's vector (dimension,), unit norm.
+        models: those that may be shown, n.
+        questions: vectors (n, dimension) of their questions.
+        texts: vectors (n, dimension) of their texts.
+        floor: the least cosine: the semantic channel's, as the embedder has it.
+    """
+    cosines = np.maximum(questions @ query, texts @ query)
+    order = np.argsort(-cosines, kind="stable")[:MOST_SHOWN]
+    return tuple(models[place] for place in order if cosines[place] >= floor)
+
+
+def visible(models: Sequence[MentalModel], query: RecallQuery, view: BankView) -> list[MentalModel]:
+    """Those with a text whose own tags and whose every fact pass the question's conditions on tags.
+
+    A text tells of all it stands on, so it may be seen only where all of that may.
+    """
+    own = [model for model in models if model.text and _passes(frozenset(model.tags), query)]
+    rows = view.ledger.units.row_ids(view.bank, sorted({unit for model in own for unit in model.based_on}))
+    columns = view.columns
+    mask = tagged(columns, query.tags, query.tags_match) & in_groups(columns, query.tag_groups)
+    seen = dict(zip(rows, columns.allowed(np.array(list(rows.values()), np.int64), mask), strict=True))
+    return [model for model in own if all(seen.get(unit, False) for unit in model.based_on)]
+
+
+def _passes(tags: frozenset[str], query: RecallQuery) -> bool:
+    """As a memory with these tags would."""
+    wanted = frozenset(query.tags)
+    if (wanted or query.tags_match == "exact") and not tags_select(tags, wanted, query.tags_match):
+        return False
+    return all(group_selects(tags, group) for group in query.tag_groups)
+
+
+MODEL_SHARE = 0.5  # of an answer's token budget, at most: the facts must have room beside them
+
+logger = logging.getLogger("hindsight_integrations")
+
+
+async def mental_model_tools(bank: BankContext) -> MentalModelTools:
+    """What the refreshing of mental models needs."""
+    tools = bank.tools
+    reflecting = ReflectTools(
+        projector=bank,
+        workers=tools.workers,
+        recall=partial(recalled, bank),
+        profile=await profile_of(bank),
+        model=tools.model,
+        tokens=tools.tokens,
+        languages=tools.languages,
+        directives=partial(directives_for, bank),
+    )
+    return MentalModelTools(
+        projector=bank,
+        embedder=tools.embedder,
+        vectors=tools.vectors,
+        workers=tools.workers,
+        clock=tools.clock,
+        reflecting=reflecting,
+    )
+
+
+async def directives_for(bank: BankContext, query: RecallQuery) -> Sequence[str]:
+    """The directives that hold for a question, in the order they were given."""
+    known = await bank.tools.workers.read(bank.ledger.mental_models.directives, bank.name)
+    return tuple(each.text for each in in_force(known, query.tags))
+
+
+async def mental_models_near(bank: BankContext, query: RecallQuery) -> Sequence[MentalModel]:
+    """The mental models an answer is shown, the nearest first, each marked where it may be out of date.
+
+    None of a time that is past: they say what is known now. Where they cannot be compared with the question there are none.
+    """
+    known = await bank.tools.workers.read(bank.ledger.mental_models.all, bank.name)
+    if query.as_of is not None or not any(model.text for model in known):
+        return ()
+    tools = await mental_model_tools(bank)
+    try:
+        async with bank.viewing() as view:
+            return await bank.tools.workers.read(_near, known, query, view, tools)
+    except ModelError as error:
+        logger.warning(
+            "bank %r: its mental models are not shown, the embedder failed: %s",
+            bank.name,
+            type(error).__name__,
+        )
+        return ()
+
+
+def _near(
+    known: Sequence[MentalModel], query: RecallQuery, view: BankView, tools: MentalModelTools
+) -> tuple[MentalModel, ...]:
+    models = visible(known, query, view)
+    if not models:
+        return ()
+    (asked,) = tools.vectors.of_questions([query.text], tools.embedder)
+    questions = tools.vectors.of_questions([model.question for model in models], tools.embedder)
+    texts = tools.vectors.of_texts([model.text for model in models], tools.embedder)
+    floor = tools.embedder.identity.thresholds.channel_floor
+    shown, left = [], round(query.max_tokens * MODEL_SHARE)
+    for model in nearest(asked, models, questions, texts, floor=floor):
+        (cost,) = tools.reflecting.tokens.count([model.text])
+        if cost <= left:
+            shown.append(with_staleness(model, view, tools))
+            left -= cost
+    return tuple(shown)
+
+
+Directives: TypeAlias = tuple[Directive, ...]  # inside the class `list` is the verb
+
+
+class AsyncDirectives(BankVerbs):
+    """Rules of whoever runs the bank: `reflect` follows them. No memory ever becomes one."""
+
+    namespace = "directives"
+
+    @writes
+    async def add(self, text: str, *, tags: Iterable[str] = ()) -> Directive:
+        """Give a rule that answers keep from now on; one that is there already with these tags is returned as it is.
+
+        Args:
+            text: the rule, up to 1,000 characters: "Answer in two sentences at most." It stands in the system message, so
+                give none that somebody else wrote.
+            tags: it holds for reflections with one of these tags; without any it holds for all.
+
+        Raises:
+            InvalidRequest: the text is blank or too long, a tag is none, the bank has 50 directives, or the engine was
+                opened read-only.
+        """
+        bank = self._context
+        given = Directive(
+            id=str(uuid.uuid4()),
+            text=checked_text(text, "text", MAX_DIRECTIVE),
+            tags=checked_tags(tags),
+            created_at=as_utc(bank.tools.clock.now()),
+        )
+        return await bank.tools.workers.write(
+            bank.ledger.mental_models.add_directive, bank.name, given, most=MAX_DIRECTIVES
+        )
+
+    async def list(self) -> Directives:
+        """All directives, in the order they were given."""
+        bank = self._context
+        return tuple(await bank.tools.workers.read(bank.ledger.mental_models.directives, bank.name))
+
+    @writes
+    async def remove(self, directive_id: str) -> None:
+        """Remove a directive.
+
+        Args:
+            directive_id: its id, as `list` gives it.
+
+        Raises:
+            InvalidRequest: there is none of that id, or the engine was opened read-only.
+        """
+        bank, wanted = self._context, checked_id(directive_id, "directive_id") or ""
+        if not await bank.tools.workers.write(bank.ledger.mental_models.remove_directive, bank.name, wanted):
+            reason = f"there is no directive {shown(directive_id)}"
+            raise InvalidRequest("directive_id", reason, "Pass an id that directives.list() gives.")
+
 
 TEXT_TOKENS = 1_024  # of a mental model's text, unless it is said otherwise
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.bank.entities import MAX_NAME, entity_named
-from hindsight_integrations.bank.erasing import erased
+from hindsight_integrations.bank.maintenance import erased
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt

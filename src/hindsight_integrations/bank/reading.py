@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
-from typing import Unpack
+from functools import wraps
+from time import perf_counter
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 import numpy as np
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs
-from hindsight_integrations.bank.telemetry import observed
+from hindsight_integrations.bank.entities import MAX_NAME, entity_named
 from hindsight_integrations.bank.unit_changes import stored_unit
 from hindsight_integrations.choices import choice
-from hindsight_integrations.errors import StorageError
+from hindsight_integrations.errors import MemoryDamaged, StorageError
+from hindsight_integrations.model.metadata import GivenMetadata
 from hindsight_integrations.model.options import RECALL_DEFAULTS, RecallOptions, shows_options
+from hindsight_integrations.model.reflections import Reflection
 from hindsight_integrations.model.requests import (
     RECALLED_BY_DEFAULT,
     Budget,
+    GivenGroup,
     RecallQuery,
     RelevanceLevel,
     ResultOrder,
     TagsMatch,
     TextForm,
 )
-from hindsight_integrations.model.results import RecallResult
-from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.model.results import RecallResult, RetainResult, UnitPage
+from hindsight_integrations.model.time import Window, as_utc
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent
+from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.documents import DocumentItems, read_items
 from hindsight_integrations.search.projection import BankProjection
+from hindsight_integrations.tempr.listing.units import UnitFilter, find_page, place_of
 from hindsight_integrations.tempr.recall.pipeline import recall
 from hindsight_integrations.validation.arguments import (
     checked_embedding,
@@ -47,6 +59,188 @@ from hindsight_integrations.validation.limits import (
 from hindsight_integrations.validation.metadata import checked_metadata_filter
 from hindsight_integrations.validation.options import accept_options
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
+
+P = ParamSpec("P")
+R = TypeVar("R", RetainResult, RecallResult, Reflection)
+Methods = TypeVar("Methods", bound=BankVerbs)
+
+logger = logging.getLogger("hindsight_integrations")
+
+
+def observed(
+    method: Callable[Concatenate[Methods, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[Methods, P], Coroutine[Any, Any, R]]:
+    """Log a method of a bank at INFO and record it as a span: `hindsight.retain` and so on.
+
+    The span has the bank's id and the counts of the result as attributes (`hindsight.bank`, `hindsight.tokens_in`), and of a
+    failure the error's class alone, whose message may quote what was said.
+    """
+    name = f"hindsight.{method.__name__}"
+
+    @wraps(method)
+    async def call(self: Methods, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        bank, started = self._context.name, perf_counter()
+        with _span(name, bank) as annotate:
+            result = await method(self, *args, **kwargs)
+            counts = _counts(result)
+            annotate(counts)
+        if logger.isEnabledFor(logging.INFO):
+            told = ", ".join(f"{key}={value}" for key, value in counts.items())
+            logger.info("%s bank=%r %s (%.0f ms)", name, bank, told, (perf_counter() - started) * 1000)
+        return result
+
+    return call
+
+
+def _counts(result: RetainResult | RecallResult | Reflection) -> dict[str, int]:
+    match result:
+        case RecallResult():
+            return {"memories": len(result.units), "tokens": result.tokens}
+        case Reflection():
+            counts = {"memories": len(result.units), "opinions": len(result.opinions)}
+        case RetainResult():
+            counts = {"created": result.created, "queued": len(result.queued) + len(result.parked)}
+    return counts | {"calls": result.calls, "tokens_in": result.tokens_in, "tokens_out": result.tokens_out}
+
+
+@contextmanager
+def _span(name: str, bank: str) -> Iterator[Callable[[dict[str, int]], Any]]:
+    """The current span while the block runs; yields what sets its attributes."""
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        yield lambda _: None
+        return
+    tracer = trace.get_tracer("hindsight_integrations")
+    attributes = {"hindsight.bank": bank}
+    with tracer.start_as_current_span(
+        name, attributes=attributes, record_exception=False, set_status_on_exception=False
+    ) as span:
+        try:
+            yield lambda counts: span.set_attributes({f"hindsight.{key}": counts[key] for key in counts})
+        finally:
+            if (failure := sys.exc_info()[0]) is not None:
+                span.set_attribute("error.type", failure.__name__)
+                span.set_status(trace.StatusCode.ERROR)
+
+
+LARGEST_PAGE = 10_000
+UNITS_A_PAGE = 1_000  # of `iterate_units`: few enough to hold, many enough that masks cost little
+
+
+class ListingVerbs(BankVerbs):
+    """Verbs that give everything that matches; nothing is ranked or cut."""
+
+    async def units(
+        self,
+        *,
+        entity: str | None = None,
+        types: Iterable[FactType | str] = tuple(FactType),
+        window: Window = None,
+        as_of: datetime | str | None = None,
+        tags: Iterable[str] = (),
+        tags_match: TagsMatch | str = TagsMatch.ANY,
+        tag_groups: GivenGroup | Sequence[GivenGroup] = (),
+        metadata: GivenMetadata = None,
+        include_invalidated: bool = False,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> UnitPage:
+        """Every memory that matches, a page at a time, in order of when it happened (else was mentioned), oldest first.
+
+        Following the cursors gives each memory that was there at the first page once, whatever is retained meanwhile;
+        what is retained later is for the next enumeration. A page shows what is valid when it is read: a memory closed in
+        between is missing, unless `include_invalidated`. One whose time `edit` corrects in between may come twice or not.
+
+        Args:
+            entity: name or id of an entity they mention; None means any.
+            types: networks to list.
+            window: (start, end): what happened or was mentioned in it.
+            as_of: a moment of conversation time; what was valid then. None means what is valid now.
+            tags: visibility tags; none means any memory.
+            tags_match: any, all, any_strict, all_strict or exact; any and all also list untagged memories.
+            tag_groups: further conditions, all of which must hold; see `recall`.
+            metadata: conditions on what came with them; see `recall`.
+            include_invalidated: also list what is no longer valid; with `as_of`, all that had been mentioned by then.
+            limit: at most this many on the page, up to 10,000.
+            cursor: of the page before; None for the first.
+
+        Raises:
+            InvalidRequest: an option is out of range, the entity unknown or its name ambiguous, or the cursor another's.
+        """
+        read, dates = self._context.tools.workers.read, self._context.tools.dates
+        wanted = UnitFilter(
+            types=tuple(sorted(set(checked_types(types)))),
+            window=checked_window(window, dates),
+            as_of=checked_instant(as_of, "as_of", dates),
+            tags=checked_tags(tags),
+            tags_match=choice(TagsMatch, tags_match, "tags_match"),
+            include_invalidated=bool(include_invalidated),
+            tag_groups=checked_tag_groups(tag_groups),
+            metadata=checked_metadata_filter(metadata),
+        )
+        most = checked_count(limit, "limit", most=LARGEST_PAGE)
+        async with self._context.viewing() as view:
+            mentioning = None
+            if entity is not None:
+                entity_id, mentioning = await read(self._mentioning, checked_text(entity, "entity", MAX_NAME))
+                wanted = replace(wanted, entity=entity_id)
+            after = None if cursor is None else place_of(cursor, self._context.name, wanted)
+            return await read(find_page, view, wanted, mentioning, after=after, limit=most)
+
+    async def iterate_units(
+        self,
+        *,
+        entity: str | None = None,
+        types: Iterable[FactType | str] = tuple(FactType),
+        window: Window = None,
+        as_of: datetime | str | None = None,
+        tags: Iterable[str] = (),
+        tags_match: TagsMatch | str = TagsMatch.ANY,
+        tag_groups: GivenGroup | Sequence[GivenGroup] = (),
+        metadata: GivenMetadata = None,
+        include_invalidated: bool = False,
+    ) -> AsyncIterator[MemoryUnit]:
+        """Every memory that matches, one after the other; see `units` for the options, the order and the errors.
+
+        Raises:
+            MemoryDamaged: some were left out as damaged; raised at the end, after all the others.
+        """
+        networks, labels, cursor = checked_types(types), checked_tags(tags), None
+        groups, condition = checked_tag_groups(tag_groups), checked_metadata_filter(metadata)
+        damaged: tuple[str, ...] = ()
+        while True:
+            page = await self.units(
+                entity=entity,
+                types=networks,
+                window=window,
+                as_of=as_of,
+                tags=labels,
+                tags_match=tags_match,
+                tag_groups=groups,
+                metadata=condition,
+                include_invalidated=include_invalidated,
+                limit=UNITS_A_PAGE,
+                cursor=cursor,
+            )
+            for unit in page.units:
+                yield unit
+            cursor, damaged = page.cursor, damaged + page.damaged
+            if cursor is None:
+                break
+        if damaged:
+            raise MemoryDamaged(self._context.name, damaged)
+
+    def _mentioning(self, name: str) -> tuple[str, IntArray]:
+        """An entity's id and the row ids of the units that mention it, of one state of the bank."""
+        bank = self._context.name
+        with self._context.tools.ledger.snapshot(bank) as ledger:
+            entity = entity_named(ledger, bank, name)
+            rows = ledger.units.row_ids(
+                bank, [unit for unit, _ in ledger.entities.mention_texts(bank, entity.id)]
+            )
+        return entity.id, np.fromiter(rows.values(), np.int64, len(rows))
+
 
 MAX_UNITS = 10_000  # of one recall
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.bank.entities import entities_named
-from hindsight_integrations.bank.listing import ListingVerbs
+from hindsight_integrations.bank.reading import ListingVerbs
 from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.cara.tools import (
     Listed,

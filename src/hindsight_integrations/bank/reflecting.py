@@ -9,11 +9,10 @@ from functools import partial
 from typing import Unpack
 
 from hindsight_integrations.bank.context import BankContext
-from hindsight_integrations.bank.kept_answers import directives_for, mental_models_near
+from hindsight_integrations.bank.mental_models import directives_for, mental_models_near
 from hindsight_integrations.bank.profile import profile_of
-from hindsight_integrations.bank.reading import ReadingVerbs, recalled, recalled_by_default
+from hindsight_integrations.bank.reading import ReadingVerbs, observed, recalled, recalled_by_default
 from hindsight_integrations.bank.reflect_reads import LimitedReads
-from hindsight_integrations.bank.telemetry import observed
 from hindsight_integrations.cara.pipeline import reflect, reflect_events
 from hindsight_integrations.cara.tools import RECORD_TOKENS, ReflectTools
 from hindsight_integrations.choices import choice

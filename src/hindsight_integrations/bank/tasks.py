@@ -2,15 +2,316 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import Protocol, TypeAlias
 
-from hindsight_integrations.bank.context import BankVerbs, writes
-from hindsight_integrations.bank.handlers import settling
-from hindsight_integrations.bank.items import settle_items
-from hindsight_integrations.bank.retention import forget_expired
-from hindsight_integrations.bank.task_runner import lease_task, run_task
+from hindsight_integrations.bank.context import BankContext, BankVerbs, Tools, writes
+from hindsight_integrations.bank.items import scrub_many, settle_items
+from hindsight_integrations.bank.maintenance import forget_expired
+from hindsight_integrations.bank.mental_models import mental_model_tools
+from hindsight_integrations.cara.background import merge_waiting
+from hindsight_integrations.cara.mental_models import refresh_waiting
+from hindsight_integrations.cara.observations import observe
+from hindsight_integrations.cara.opinions.reinforcing import reinforce
+from hindsight_integrations.concurrency.workers import Runner
+from hindsight_integrations.config import ObservationMode
+from hindsight_integrations.errors import (
+    BackgroundRefused,
+    BankNotFound,
+    EmbedderMismatch,
+    EngineClosed,
+    InvalidRequest,
+    MalformedOutput,
+    ModelRefused,
+    ModelUnavailable,
+    StorageError,
+    TaskClosed,
+)
+from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.tasks import TaskQueue
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskKind
+from hindsight_integrations.tempr.retain.waiting_passages import extract_waiting
+
+logger = logging.getLogger("hindsight_integrations")
+
+LEASE = timedelta(seconds=60)  # a killed process's task is free after it, a slow handler's is renewed
+RENEWALS = 3  # a lease is renewed so often before it would end: two may fail
+MAX_ATTEMPTS = 12  # with delays doubling up to an hour: most of a working day before a task is given up
+REASON_CHARACTERS = 500
+
+FIRST_DELAY, LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=1)
+LONGEST_OUTAGE_DELAY = timedelta(minutes=5)  # a model comes back sooner than a broken task mends
+
+NOT_THE_TASKS_FAULT = (ModelUnavailable, ModelRefused, EmbedderMismatch)
+"""What does not count as an attempt: another task would have failed alike."""
+
+HOPELESS = BackgroundRefused
+"""What would come out the same at every attempt: the task is DEAD at once, its reason says what to do."""
+
+Handler: TypeAlias = Callable[[Task], Awaitable[Settled]]
+"""Does one task and says what it brought: effect and the task's end are one commit, the last thing it waits for."""
+
+
+class TaskTools(Protocol):
+    """What the runner needs of an engine."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where the tasks are."""
+        ...
+
+    @property
+    def workers(self) -> Runner:
+        """On whose threads it is asked."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRun:
+    """How one task went.
+
+    Attributes:
+        settled: what it brought; the task is among its `done` or its `failed`, unless its bank was forgotten.
+        failure: what it failed of; None if it is done.
+    """
+
+    settled: Settled
+    failure: Exception | None = None
+
+
+def retry_delay(attempts: int) -> timedelta:
+    """How long a task rests after so many failed attempts: 1, 2, 4 ... minutes, at most an hour."""
+    return _doubled(attempts - 1, LONGEST_DELAY)
+
+
+def outage_delay(uncounted: int) -> timedelta:
+    """How long a task rests that could not be tried, so many times before: 1, 2, 4, then 5 minutes."""
+    return _doubled(uncounted, LONGEST_OUTAGE_DELAY)
+
+
+def _doubled(times: int, longest: timedelta) -> timedelta:
+    return min(FIRST_DELAY * (1 << min(max(times, 0), 10)), longest)
+
+
+async def lease_task(
+    kinds: Collection[TaskKind],
+    tools: TaskTools,
+    *,
+    lasting: timedelta = LEASE,
+    bank: str | None = None,
+    besides: Collection[str] = (),
+    early: bool = False,
+) -> Task | None:
+    """Lease the task due longest, or None; see `TaskQueue.lease`. Cancelled meanwhile, it gives the lease back."""
+    leasing = asyncio.ensure_future(
+        tools.workers.write(
+            tools.ledger.tasks.lease, tuple(kinds), lasting=lasting, bank=bank, besides=besides, early=early
+        )
+    )
+    try:
+        return await asyncio.shield(leasing)
+    except asyncio.CancelledError:
+        if task := await leasing:  # leased to one who is not there any more
+            await tools.workers.write(give_back, task, tools.ledger.tasks)
+        raise
+
+
+async def run_task(
+    task: Task,
+    handler: Handler,
+    tools: TaskTools,
+    *,
+    lasting: timedelta = LEASE,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> TaskRun:
+    """Run a leased task to its end, whatever its handler raises: that is this task's failure and no other's.
+
+    Cancelled, it cancels the handler and gives the lease back, which is then no attempt.
+
+    Args:
+        task: as it was leased.
+        handler: does it.
+        tools: ledger and threads.
+        lasting: what the lease is renewed to, three times before it would end.
+        sleep: waits so many seconds.
+
+    Raises:
+        EngineClosed: the engine was closed meanwhile; the lease ends by itself.
+        BankForgotten: the bank was forgotten before the failure could be told.
+    """
+    if task.attempts > MAX_ATTEMPTS:  # its process was killed each time, so nobody counted it out
+        reason = "it was begun too often without an end"
+        await tools.workers.write(tools.ledger.tasks.fail, task.claim, reason=reason, retry_in=None)
+        return TaskRun(Settled(failed={task.id: reason}), TaskClosed(task.id))
+    work = asyncio.ensure_future(handler(task))
+    keeping = asyncio.ensure_future(_keep(task, work, tools, lasting, sleep))
+    try:
+        await asyncio.wait({work})
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        if not work.done():  # this is cancelled, not the work
+            work.cancel()
+            await asyncio.wait({work})
+            with suppress(EngineClosed, BankNotFound):
+                await tools.workers.write(give_back, task, tools.ledger.tasks)
+    lost = work.cancelled() and not keeping.cancelled() and keeping.exception() is None
+    if work.cancelled() and not lost:
+        await tools.workers.write(give_back, task, tools.ledger.tasks)
+        raise asyncio.CancelledError
+    error = TaskClosed(task.id) if lost else work.exception()
+    if error is None:
+        return TaskRun(replace(work.result(), done=(task.id,)))
+    if not isinstance(error, Exception):  # interrupts are the caller's
+        raise error
+    return await _failed(task, error, tools)
+
+
+def give_back(task: Task, tasks: TaskQueue) -> None:
+    """End a lease as if it had not been: the task is due at once, and has as many attempts as before. Writer thread only."""
+    tasks.fail(task.claim, reason=task.reason, retry_in=timedelta(0), counted=False)
+
+
+async def _keep(
+    task: Task,
+    work: asyncio.Future[Settled],
+    tools: TaskTools,
+    lasting: timedelta,
+    sleep: Callable[[float], Awaitable[None]],
+) -> None:
+    """Renew the lease until it is refused; then cancel the work, whose effect could not be committed."""
+    held = True
+    while held:
+        await sleep(lasting.total_seconds() / RENEWALS)
+        try:
+            held = await tools.workers.write(tools.ledger.tasks.renew, task.claim, lasting=lasting)
+        except StorageError as error:
+            logger.warning("the lease of task %d could not be renewed: %s", task.id, type(error).__name__)
+    logger.warning(
+        "task %d was taken over by somebody else, or taken back: its work is dropped here", task.id
+    )
+    work.cancel()
+
+
+async def _failed(task: Task, error: Exception, tools: TaskTools) -> TaskRun:
+    """Put the task back, or bury it, and say why."""
+    reason = f"{type(error).__name__}: {error}"[:REASON_CHARACTERS]
+    settled = Settled(failed={task.id: reason})
+    if isinstance(error, BankNotFound):
+        return TaskRun(Settled(), error)
+    if isinstance(error, TaskClosed):
+        return TaskRun(settled, error)
+    logger.warning("task %d failed at attempt %d: %s", task.id, task.attempts, type(error).__name__)
+    counted = not isinstance(error, NOT_THE_TASKS_FAULT)
+    if counted:
+        last = task.attempts >= MAX_ATTEMPTS or isinstance(error, HOPELESS)
+        rest = None if last else retry_delay(task.attempts)
+    else:
+        rest = outage_delay(task.uncounted)
+        if isinstance(error, ModelUnavailable) and error.retry_after is not None:  # inf, if a service says so
+            asked = min(error.retry_after, LONGEST_DELAY.total_seconds())
+            rest = max(rest, timedelta(seconds=asked))
+    await tools.workers.write(
+        tools.ledger.tasks.fail, task.claim, reason=reason, retry_in=rest, counted=counted
+    )
+    if isinstance(error, MalformedOutput):
+        settled = replace(settled, tokens_in=error.tokens_in, tokens_out=error.tokens_out)
+    return TaskRun(settled, error)
+
+
+def handlers(context: BankContext) -> Mapping[TaskKind, Handler]:
+    """The handlers of a bank's tasks, of the kinds this engine can do."""
+    return {kind: partial(_HANDLERS[kind], context) for kind in able_kinds(context.tools)}
+
+
+def settling(context: BankContext) -> Mapping[TaskKind, Handler]:
+    """The handlers of what may be done early: whoever settles expires items himself, and waits for no others' time."""
+    return {kind: handler for kind, handler in handlers(context).items() if kind not in AT_THEIR_TIME}
+
+
+def able_kinds(tools: Tools) -> frozenset[TaskKind]:
+    """What this engine can do: without a model, what needs one is left waiting; so is what the settings turn off."""
+    unable = frozenset() if tools.llm else EXTRACTION
+    if tools.config.observations.mode is ObservationMode.OFF:
+        unable |= {TaskKind.OBSERVE}
+    if tools.model is None:
+        unable |= {TaskKind.REFRESH_MODEL, TaskKind.REINFORCE}
+    return frozenset(_HANDLERS) - unable
+
+
+def model_kinds(tools: Tools) -> frozenset[TaskKind]:
+    """What this engine does by asking its model."""
+    asking = EXTRACTION if tools.llm else frozenset[TaskKind]()
+    if tools.model and tools.config.observations.mode is ObservationMode.AUTO:
+        asking |= {TaskKind.OBSERVE}
+    if tools.model:
+        asking |= {TaskKind.MERGE_BACKGROUND, TaskKind.REFRESH_MODEL, TaskKind.REINFORCE}
+    return asking
+
+
+async def _extract(context: BankContext, task: Task) -> Settled:
+    llm = context.tools.llm
+    if llm is None:
+        raise InvalidRequest("task", f"{task.kind} needs a model", "Pass model= to open().")
+    await context.tools.workers.write(context.claim_embedder)
+    return await extract_waiting(task, llm, context.retain_tools())
+
+
+async def _observe(context: BankContext, task: Task) -> Settled:
+    await context.tools.workers.write(context.claim_embedder)
+    return await observe(task, context.observation_tools())
+
+
+async def _merge(context: BankContext, task: Task) -> Settled:
+    return await merge_waiting(task, context.background_tools())
+
+
+async def _refresh(context: BankContext, task: Task) -> Settled:
+    return await refresh_waiting(task, await mental_model_tools(context))
+
+
+async def _reinforce(context: BankContext, task: Task) -> Settled:
+    model = context.tools.model
+    if model is None:
+        raise InvalidRequest("task", f"{task.kind} needs a model", "Pass model= to open().")
+    await context.tools.workers.write(context.claim_embedder)
+    return await reinforce(task, context.opinion_tools(model))
+
+
+async def _expire(context: BankContext, task: Task) -> Settled:
+    tools = context.tools
+
+    def expire() -> None:
+        now = tools.clock.now()
+        tools.ledger.items.expire(context.name, now, [task.claim])
+        context.catch_up()
+        scrub_many(context)
+
+    await tools.workers.write(expire)
+    return Settled(done=(task.id,))
+
+
+AT_THEIR_TIME = frozenset({TaskKind.EXPIRE_ITEMS})
+"""Never done early: whoever settles erases what has expired, and must not wait for what will."""
+
+EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED})
+
+_HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] = {
+    **dict.fromkeys(EXTRACTION, _extract),
+    TaskKind.OBSERVE: _observe,
+    TaskKind.MERGE_BACKGROUND: _merge,
+    TaskKind.REFRESH_MODEL: _refresh,
+    TaskKind.REINFORCE: _reinforce,
+    TaskKind.EXPIRE_ITEMS: _expire,
+}
+
 
 Tasks: TypeAlias = list[Task]  # inside the class `list` is the verb
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hindsight_integrations.bank.context import BankVerbs, writes
-from hindsight_integrations.bank.telemetry import observed
+from hindsight_integrations.bank.reading import observed
 from hindsight_integrations.choices import choice
 from hindsight_integrations.config import OnModelFailure
 from hindsight_integrations.model.requests import RetainItem

@@ -9,9 +9,8 @@ from typing import Any
 
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.entities import checked_names
-from hindsight_integrations.bank.erasing import erased, foreseen
-from hindsight_integrations.bank.erasure_by_text import erasure_of
-from hindsight_integrations.bank.telemetry import observed
+from hindsight_integrations.bank.maintenance import erased, erasure_of, foreseen
+from hindsight_integrations.bank.reading import observed
 from hindsight_integrations.bank.unit_changes import corrected, restored, withdrawn
 from hindsight_integrations.config import AS_SET, OnModelFailure
 from hindsight_integrations.errors import HindsightError, InvalidRequest, shown

@@ -23,13 +23,12 @@ from hindsight_integrations.errors import MalformedOutput, ModelError
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import MemoryTiers, OpinionChange, Reflection, ReflectStep
 from hindsight_integrations.model.requests import ReflectQuery
-from hindsight_integrations.ports.language_model import LanguageModel
-from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.language_model import LanguageModel, TokenCounter
 from hindsight_integrations.prompts.answer import Answer, Asked, answer_prompt
 from hindsight_integrations.prompts.answered_opinions import AnsweredOpinion
 from hindsight_integrations.prompts.form_opinions import form_opinions_prompt
-from hindsight_integrations.prompts.repairing import Answered as RepairedAnswer
-from hindsight_integrations.prompts.repairing import complete_with_repair
+from hindsight_integrations.prompts.repair import Answered as RepairedAnswer
+from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.prompts.typed_answer import OUTPUT, typed_answer_prompt
 
 _END = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]*(?=\s)|\n")

@@ -22,7 +22,7 @@ from hindsight_integrations.model.text import clean_text, normalised_text, store
 from hindsight_integrations.model.writes import ProfileWrite, WriteSet
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.prompts.merge_background import MergedBackground, merge_background_prompt
-from hindsight_integrations.prompts.repairing import complete_with_repair
+from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.text.language import Language, Person, in_another_language, written_in
 from hindsight_integrations.text.languages import LANGUAGES

@@ -25,11 +25,11 @@ from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.ports.clock import Clock
-from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import Embedder
 from hindsight_integrations.search.bank_view import BankView, Projector
 from hindsight_integrations.search.columns import in_groups
+from hindsight_integrations.search.embedding import RememberedVectors
 from hindsight_integrations.search.named_entities import named_in
-from hindsight_integrations.search.remembered_vectors import RememberedVectors
 from hindsight_integrations.text.language import Language
 
 MOST_LOOKED_AT = 2_000  # changed facts; where there are more since, a text counts as out of date (no source)

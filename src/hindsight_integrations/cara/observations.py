@@ -24,9 +24,7 @@ from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit
 from hindsight_integrations.model.writes import MentionWrite, ObservedWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.arrays import Float64Array, IntArray, Matrix
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.language_model import LanguageModel
-from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.language_model import Embedder, LanguageModel, TokenCounter
 from hindsight_integrations.prompts.observe import (
     AnsweredObservation,
     AnsweredObservations,
@@ -34,11 +32,10 @@ from hindsight_integrations.prompts.observe import (
     observe_prompt,
 )
 from hindsight_integrations.prompts.rendering import template
-from hindsight_integrations.prompts.repairing import complete_with_repair
+from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.search.documents import as_they_stand
-from hindsight_integrations.search.embedding import embed_units
-from hindsight_integrations.search.reference_scale import passage_cosines
+from hindsight_integrations.search.embedding import embed_units, passage_cosines
 from hindsight_integrations.text.language import (
     Language,
     Person,

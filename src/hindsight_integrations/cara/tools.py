@@ -17,9 +17,7 @@ from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.language_model import LanguageModel
-from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.language_model import Embedder, LanguageModel, TokenCounter
 from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.text.language import Language
 

@@ -714,7 +714,7 @@ def import_bank(
     bank: BankOption = "default",
 ) -> None:
     """Fill an empty bank from an archive."""
-    from hindsight_integrations.bank.archive_file import read_archive
+    from hindsight_integrations.bank.archive import read_archive
 
     with file.open(encoding="utf-8", errors="surrogateescape", newline="\n") as archive:
         deque(read_archive(archive), maxlen=0)  # check it before a memory is created for it

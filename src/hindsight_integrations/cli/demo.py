@@ -34,8 +34,7 @@ from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import RecallResult, RetainResult
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.ports.language_model import Completion, LanguageModel, Prompt
-from hindsight_integrations.prompts.demo import demo_prompt
-from hindsight_integrations.prompts.recalled import memory_line
+from hindsight_integrations.prompts.recalled import demo_prompt, memory_line
 from hindsight_integrations.sync import Hindsight, MemoryBank
 from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.recordings import MissingAnswer, RecordedModel

@@ -29,11 +29,8 @@ from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.ports.clock import Clock, SystemClock
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.language_model import LanguageModel
-from hindsight_integrations.ports.reranker import Reranker
-from hindsight_integrations.ports.time_parser import TimeParser
-from hindsight_integrations.ports.vector_index import VectorIndex
+from hindsight_integrations.ports.language_model import Embedder, LanguageModel, Reranker, TimeParser
+from hindsight_integrations.ports.memory_graph import VectorIndex
 from hindsight_integrations.ports.watermark import IndexMark
 from hindsight_integrations.prompts.extract_facts import Instructions
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
@@ -165,8 +162,8 @@ def _place(path: str | Path) -> str:
 def _store(
     path: str | Path, config: HindsightConfig, clock: Clock, *, read_only: bool, accept_loss: bool
 ) -> tuple[Ledger, Storage]:
-    from hindsight_integrations.backends.chats import erase_chats
     from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
+    from hindsight_integrations.backends.language_model.named_models import erase_chats
     from hindsight_integrations.ledger.ledger import Ledger
 
     data: Path | Literal[":memory:"] = (
@@ -211,8 +208,8 @@ def _store(
 
 def _index_marks(data: Path) -> list[IndexMark]:
     """How far the indexes in a data directory have come."""
-    from hindsight_integrations.backends.keyword.stored_marks import keyword_marks
-    from hindsight_integrations.backends.vector.chroma_files import chroma_marks
+    from hindsight_integrations.backends.keyword.store_pool import keyword_marks
+    from hindsight_integrations.backends.vector.chroma import chroma_marks
 
     return [*chroma_marks(data), *keyword_marks(data)]
 
@@ -221,8 +218,7 @@ def _vectors(
     folder: Path | None, kind: VectorBackend
 ) -> tuple[Callable[[BankHeader], tuple[VectorIndex, ScoringVectorIndex]], Callable[[], None]]:
     """How to open a bank's vector index with its in-memory scorer, and how to close them all."""
-    from hindsight_integrations.backends.vector.exact import ExactVectorIndex
-    from hindsight_integrations.backends.vector.mapped import MappedVectors
+    from hindsight_integrations.backends.vector.exact import ExactVectorIndex, MappedVectors
 
     files = MappedVectors(folder) if folder else None
 
@@ -244,7 +240,7 @@ def _vectors(
 
 def _keywords(folder: Path | None, config: StorageConfig) -> LuceneKeywords | Fts5Keywords:
     """Lucene where the settings name it or a JVM is installed, else SQLite's FTS5."""
-    from hindsight_integrations.backends.keyword.java import java_available
+    from hindsight_integrations.backends.keyword.lucene import java_available
 
     kind, stores = KeywordBackend(config.keywords), config.open_banks + 1  # the writer may open one beyond
     if kind == KeywordBackend.LUCENE or (kind == KeywordBackend.AUTO and java_available()):
@@ -326,17 +322,17 @@ def _ending_judge(model: LanguageModel | None, config: HindsightConfig) -> Endin
 def _embedder(embeddings: BaseEmbedding | Embeddings | Embedder | None, config: HindsightConfig) -> Embedder:
     if embeddings is None:
         return local_embedder(config.models)
-    from hindsight_integrations.backends.clients import Vendor, vendor_of_embeddings
+    from hindsight_integrations.backends.vendor_errors import Vendor, vendor_of_embeddings
 
     match vendor_of_embeddings(embeddings):
         case Vendor.OURS:
             return cast("Embedder", embeddings)
         case Vendor.LLAMAINDEX:
-            from hindsight_integrations.backends.embedding.llamaindex import LlamaIndexEmbedder
+            from hindsight_integrations.backends.language_model.llamaindex import LlamaIndexEmbedder
 
             return LlamaIndexEmbedder(cast("BaseEmbedding", embeddings))
         case Vendor.LANGCHAIN:
-            from hindsight_integrations.backends.embedding.langchain import LangChainEmbedder
+            from hindsight_integrations.backends.language_model.langchain import LangChainEmbedder
 
             return LangChainEmbedder(cast("Embeddings", embeddings))
 

@@ -16,21 +16,21 @@ from typing import Self
 
 from hindsight_integrations.bank import AsyncMemoryBank, BankContext, OpenBanks, Tools, check_writable
 from hindsight_integrations.bank.items import settle_items
-from hindsight_integrations.bank.retention import forget_expired
-from hindsight_integrations.bank.task_runner import TaskRun
+from hindsight_integrations.bank.maintenance import forget_expired
+from hindsight_integrations.bank.tasks import TaskRun
 from hindsight_integrations.concurrency.workers import HeardWorkers, Workers
 from hindsight_integrations.config import RetentionConfig
-from hindsight_integrations.engine.draining import Draining, Until
 from hindsight_integrations.engine.health import (
     Health,
     bank_health,
     checked_against_what_was_written,
     task_health,
 )
-from hindsight_integrations.engine.worker import Worker
-from hindsight_integrations.errors import BankNotFound, InvalidRequest, shown
+from hindsight_integrations.engine.worker import Draining, Until, Worker
+from hindsight_integrations.errors import BankNotFound, BankNotOpen, InvalidRequest, shown
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import BankHeader
+from hindsight_integrations.model.references import BankReference
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, WorkerMode
 from hindsight_integrations.search.projection import BankProjection, Indexes
@@ -325,3 +325,25 @@ def _abandon_all() -> None:
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_abandon_all)
+
+
+def bank_at(reference: BankReference) -> AsyncMemoryBank:
+    """The bank that `bank.reference` gave, in the engine of this process that has its directory open.
+
+    Of several that have (a reader beside the writer) the one that writes. Blocks for one read of the ledger, so that it
+    serves where objects are deserialised, in or out of an event loop.
+
+    Args:
+        reference: as `bank.reference` gave it, here or in another process.
+
+    Raises:
+        InvalidRequest: it is no reference.
+        BankNotOpen: no open engine of this process has its directory.
+        BankNotFound: the directory has no such bank (any more).
+    """
+    if not isinstance(reference, BankReference):
+        raise InvalidRequest("reference", f"{shown(reference)} is none", "Pass what bank.reference gave.")
+    here = [engine for engine in list(ENGINES) if engine.place == reference.place and not engine.closed]
+    if not here:
+        raise BankNotOpen(reference.bank, reference.place)
+    return min(here, key=lambda engine: engine.read_only).bank_now(reference.bank)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from hindsight_integrations.bank import OpenBanks, Tools
-from hindsight_integrations.bank.handlers import able_kinds
+from hindsight_integrations.bank.tasks import able_kinds
 from hindsight_integrations.errors import StorageError
 from hindsight_integrations.model.display import Displayed, Table, count, fields
 from hindsight_integrations.model.tasks import TaskState, WorkerMode

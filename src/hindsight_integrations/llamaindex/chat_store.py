@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from hindsight_integrations import BankNotFound, BankNotOpen, BankReference, InvalidRequest, bank_at
-from hindsight_integrations.concurrency.in_flight import InFlight
+from hindsight_integrations.concurrency.workers import InFlight
 from hindsight_integrations.errors import shown
 from hindsight_integrations.llamaindex.messages import checked_chat_store, without_memories
 from hindsight_integrations.model.turns import CHATS_FILE, CHATS_TABLE

@@ -13,8 +13,8 @@ from pydantic import ConfigDict, Field, PrivateAttr, field_serializer
 
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, OnError
 from hindsight_integrations.choices import choice
-from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.sync_loop import SharedLoop
+from hindsight_integrations.concurrency.workers import InFlight
 from hindsight_integrations.llamaindex.bank import (
     BankField,
     chat_recall_options,

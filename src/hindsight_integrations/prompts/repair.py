@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
+from hindsight_integrations.errors import MalformedOutput, ModelError
 from hindsight_integrations.model.text import clean_text
-from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.ports.language_model import (
+    LanguageModel,
+    Prompt,
+    PromptMessage,
+    Role,
+    written_answer,
+)
 from hindsight_integrations.prompts.rendering import template
 
 T = TypeVar("T", bound=BaseModel)
@@ -25,3 +33,72 @@ def repair_prompt(prompt: Prompt[T], *, answer: str, problem: str) -> Prompt[T]:
     instruction = template("repair").replace("{problem}", clean_text(problem[:PROBLEM_CHARACTERS]))
     more = (PromptMessage(Role.ASSISTANT, shown), PromptMessage(Role.USER, instruction))
     return replace(prompt, messages=(*prompt.messages, *more))
+
+
+REPAIRS = 2  # tries after the first answer
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[T]):
+    """What came of a prompt, repairs included.
+
+    Attributes:
+        output: the answer; None if none of the tries was usable.
+        problem: what was wrong with the last answer, empty if it was usable.
+        tokens_in: prompt tokens of all tries together.
+        tokens_out: completion tokens of all tries together.
+        last: the last answer that fitted the schema, usable or not, so that its sound parts may be kept; None if none did.
+        tries: how often the model was called.
+    """
+
+    output: T | None
+    problem: str
+    tokens_in: int
+    tokens_out: int
+    last: T | None = None
+    tries: int = 1
+
+
+async def complete_with_repair(
+    model: LanguageModel,
+    prompt: Prompt[T],
+    *,
+    check: Callable[[T], str] | None = None,
+    keep_last: bool = False,
+) -> Answered[T]:
+    """The model's answer, requested anew while it is unusable, at most twice.
+
+    Args:
+        model: whom to ask.
+        prompt: what to ask.
+        check: what is wrong with an answer that fits the schema, in words for the model; "" if nothing is.
+        keep_last: an answer that fits the schema serves whatever the check says, so a repair of it that fails raises nothing.
+
+    Raises:
+        ModelUnavailable: the model could not be reached at one of the tries.
+        ModelRefused: its service refuses the key.
+        PromptTooLong: the prompt does not fit its context.
+    """
+    request, tokens_in, tokens_out, problem, last = prompt, 0, 0, "", None
+    for tries in range(1, 2 + REPAIRS):
+        try:
+            done = await model.complete(request)
+        except MalformedOutput as error:
+            tokens_in, tokens_out = tokens_in + error.tokens_in, tokens_out + error.tokens_out
+            found, text, problem = None, error.output, error.problem
+            if not error.cut_off:
+                found = written_answer(prompt.schema, text)  # not worth another call
+        except ModelError:
+            if last is None or not keep_last:
+                raise
+            return Answered(None, problem, tokens_in, tokens_out, last, tries)
+        else:
+            tokens_in, tokens_out = tokens_in + done.tokens_in, tokens_out + done.tokens_out
+            found, text = done.output, done.text or done.output.model_dump_json()
+        if found is not None:
+            last = found
+            problem = check(found) if check else ""
+            if not problem:
+                return Answered(found, "", tokens_in, tokens_out, last, tries)
+        request = repair_prompt(prompt, answer=text, problem=problem)
+    return Answered(None, problem, tokens_in, tokens_out, last, tries)

@@ -10,7 +10,7 @@ import numpy as np
 
 from hindsight_integrations.errors import StorageError
 from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix, Vector, ranked
-from hindsight_integrations.ports.vector_index import VectorIndex, VectorScorer
+from hindsight_integrations.ports.memory_graph import VectorIndex, VectorScorer
 
 logger = logging.getLogger("hindsight_integrations")
 

@@ -9,11 +9,9 @@ from typing import Protocol
 
 from hindsight_integrations.ledger.ledger import Ledger, LedgerReader, Transaction
 from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.ports.keyword_index import KeywordIndex
-from hindsight_integrations.ports.memory_graph import MemoryGraph
+from hindsight_integrations.ports.memory_graph import KeywordIndex, MemoryGraph
 from hindsight_integrations.search.bank_vectors import BankVectors, ScoringVectorIndex
-from hindsight_integrations.search.columns import Columns
-from hindsight_integrations.search.item_columns import ItemColumns
+from hindsight_integrations.search.columns import Columns, ItemColumns
 
 EXACT_LIMIT = 20_000  # up to so many units exact search in memory beats an index
 

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import numpy.typing as npt
 
+from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.time import Interval, to_micros
-from hindsight_integrations.ports.arrays import UNDATED, BoolArray, Hits, IntArray
+from hindsight_integrations.ports.arrays import UNDATED, BoolArray, Hits, IntArray, no_hits, ranked
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.graph.activation import Relevance
+from hindsight_integrations.search.hybrid import Selection
+
+
+def turns_naming(view: BankView, selected: Selection, names: Collection[str], *, limit: int) -> IntArray:
+    """Row ids of at most `limit` waiting turns in which one of the normalised names stands as whole words, (n,)."""
+    turns = view.columns.ids[view.columns.waiting & selected.mask]
+    if not len(turns) or not names or "keyword" in view.failures:
+        return np.empty(0, np.int64)
+    near = view.keywords.search(" ".join(sorted(names)), limit, turns).ids
+    stored = view.ledger.units.get(view.bank, near)
+    naming = [row for row in near.tolist() if row in stored and names_any(stored[row].text, names)]
+    return np.array(naming, np.int64)
+
 
 INSIDE_FLOOR = 0.5  # least score of a unit that overlaps the window
 MENTIONED_SCALE = 0.5  # puts units matched by mentioned_at alone behind occurrence matches
@@ -78,3 +96,22 @@ def temporal_hits(
     scores = score[match].astype(np.float32)
     order = np.lexsort((ids[match], -scores, ~happened[match]))
     return Hits(ids[match][order], scores[order])
+
+
+def temporal_channel(
+    view: BankView, selected: Selection, window: Interval | None, relevance: Relevance, *, limit: int
+) -> Hits:
+    """At most `limit` units of a time window, weighted by how relevant they are; no window finds nothing.
+
+    Without relevance, "in 2023" would rank a year's units by their distance from 2 July: the score is the temporal
+    score times the cosine mapped to [0, 1].
+    """
+    if window is None or not selected.count:
+        return no_hits()
+    columns = view.columns
+    of_then = matches(columns.starts, columns.ends, columns.mentioned, window) & selected.mask
+    at = np.flatnonzero(of_then)  # what lies elsewhere in time, mostly all, is neither copied nor scored
+    hits = temporal_hits(
+        columns.ids[at], columns.starts[at], columns.ends[at], columns.mentioned[at], window=window
+    )
+    return ranked(hits.ids, (hits.scores * (1.0 + relevance(hits.ids)) / 2.0).astype(np.float32), limit)

@@ -12,9 +12,15 @@ import pytest
 from pydantic import BaseModel, Field
 
 from hindsight_integrations.errors import MalformedOutput
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.language_model import Completion, LanguageModel, Prompt, PromptMessage, Role
-from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.ports.language_model import (
+    Completion,
+    Embedder,
+    LanguageModel,
+    Prompt,
+    PromptMessage,
+    Reranker,
+    Role,
+)
 
 
 class Verdict(BaseModel):

@@ -31,7 +31,7 @@ from hindsight_evals.runner.disk_cache import CachedEmbedder, DiskCache
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.model.time import LocalDates
-from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import Embedder
 from hindsight_integrations.text.dates import question_time
 from hindsight_integrations.text.languages import ENGLISH
 

@@ -32,7 +32,7 @@ from hindsight_integrations.backends.embedding.static import StaticEmbedder
 from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.backends.local_models.sentence_transformers import SentenceTransformersEmbedder
 from hindsight_integrations.config import EmbedderBackend
-from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import Embedder
 
 BUDGETS = (1024, 2048)  # tokens
 QUESTIONS_TIMED = 50

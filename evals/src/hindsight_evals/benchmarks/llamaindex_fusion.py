@@ -48,7 +48,7 @@ from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
 from hindsight_integrations.llamaindex import HindsightRetriever
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import Embedder
 from hindsight_integrations.tempr.recall.packing import pack
 from hindsight_integrations.testing.doubles import HashEmbedder
 

@@ -43,7 +43,7 @@ from hindsight_evals.runner.disk_cache import CachedEmbedder, CachedReranker, Di
 from hindsight_integrations import HindsightConfig
 from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
 from hindsight_integrations.model.requests import TextForm
-from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import Embedder
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.validation.options import PROMPT_DEFAULTS, SEARCH_DEFAULTS, TOOL_DEFAULTS
 

@@ -34,7 +34,7 @@ from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.config import ObservationConfig, StorageConfig
 from hindsight_integrations.ledger.ledger import Ledger
-from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import Embedder
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

@@ -31,7 +31,7 @@ from hindsight_integrations.bank import AsyncMemoryBank
 from hindsight_integrations.config import RetainConfig
 from hindsight_integrations.engine.assembly import AsyncHindsight
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import Embedder
 from hindsight_integrations.prompts.extract_facts import Passage, shown_with
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import of_types, valid_at

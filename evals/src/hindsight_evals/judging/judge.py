@@ -11,7 +11,7 @@ from hindsight_evals.judging.rules import rule_of
 from hindsight_evals.results import Judgment
 from hindsight_integrations.ports.language_model import LanguageModel, Prompt
 from hindsight_integrations.prompts.judge_criterion import judge_answer_prompt, judge_criterion_prompt
-from hindsight_integrations.prompts.repairing import Answered, complete_with_repair
+from hindsight_integrations.prompts.repair import Answered, complete_with_repair
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hindsight_evals.episode import MemoryText
 from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import Embedder
 
 
 class NearestTexts:

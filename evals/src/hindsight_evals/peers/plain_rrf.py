@@ -16,11 +16,10 @@ from hindsight_evals.peers.nearest import NearestTexts
 from hindsight_evals.peers.ranked import RankedSystem
 from hindsight_integrations import Channel
 from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
-from hindsight_integrations.backends.keyword.java import java_available
-from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.keyword_index import KeywordIndex
-from hindsight_integrations.search.fusion import reciprocal_rank_fusion
+from hindsight_integrations.backends.keyword.lucene import LuceneKeywords, java_available
+from hindsight_integrations.ports.language_model import Embedder
+from hindsight_integrations.ports.memory_graph import KeywordIndex
+from hindsight_integrations.search.hybrid import reciprocal_rank_fusion
 
 
 class FusedTexts:

@@ -10,7 +10,7 @@ from hindsight_evals.runner.together import together
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.prompts.answer_question import answer_question_prompt
-from hindsight_integrations.prompts.repairing import complete_with_repair
+from hindsight_integrations.prompts.repair import complete_with_repair
 
 
 async def answer_all(

@@ -22,9 +22,7 @@ from hindsight_evals.runner.verdicts import judge_all, open_judgments
 from hindsight_integrations import HindsightConfig
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.engine.assembly import local_embedder
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.language_model import LanguageModel
-from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.language_model import Embedder, LanguageModel, TokenCounter
 from hindsight_integrations.testing.recordings import RecordingModel
 
 CALLS, MEMORIES = "calls", "memories"

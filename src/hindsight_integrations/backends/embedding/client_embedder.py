@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from pydantic import ValidationError
 
-from hindsight_integrations.backends.local_models.calibration import calibrate
+from hindsight_integrations.backends.local_models.weights import calibrate
 from hindsight_integrations.backends.vendor_errors import converting
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds

@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hindsight_integrations.backends.local_models.calibration import calibrate
-from hindsight_integrations.backends.local_models.embedding_rows import encodable, unit_rows
 from hindsight_integrations.backends.local_models.weights import (
     HubWeights,
+    Once,
     PackagedWeights,
     PinnedFile,
     ResolvedWeights,
     WeightsSpec,
+    calibrate,
+    encodable,
     resolve_weights,
+    unit_rows,
 )
-from hindsight_integrations.backends.once import Once
 from hindsight_integrations.errors import InvalidRequest, MissingDependency
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.ports.arrays import Matrix, Vector
@@ -110,7 +111,7 @@ POTION_BASE_8M = WeightsSpec(
 
 POTION_DIMENSION = 256
 
-# Printed by `python -m hindsight_integrations.backends.local_models.calibration
+# Printed by `python -m hindsight_integrations.backends.local_models.weights
 # hindsight_integrations.backends.embedding.static:StaticEmbedder`, 2026-11-22; tests/torch recomputes them.
 POTION_THRESHOLDS = Thresholds(semantic_link=0.661, channel_floor=0.213, duplicate=0.869)
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio.to_thread
 from pydantic import BaseModel, ValidationError
 
-from hindsight_integrations.backends.language_model.streamed import CUT_OFF, streamed
 from hindsight_integrations.backends.language_model.structured_ways import (
+    CUT_OFF,
     Extra,
     InWords,
     StructuredWays,
     Way,
     said_along,
+    streamed,
 )
 from hindsight_integrations.backends.vendor_errors import converting, described
 from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
@@ -29,13 +30,41 @@ from hindsight_integrations.ports.language_model import (
     TextPrompt,
     answer_place,
     answer_problem,
+    written_answer,
 )
-from hindsight_integrations.ports.written_answers import written_answer
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel, LanguageModelInput
     from langchain_core.messages import BaseMessage
     from langchain_core.runnables import Runnable, RunnableConfig
+from typing import TYPE_CHECKING
+
+from hindsight_integrations.backends.embedding.client_embedder import ClientEmbedder
+from hindsight_integrations.model.embedder import Thresholds
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+
+class LangChainEmbedder(ClientEmbedder):
+    """Wraps a LangChain `Embeddings` object.
+
+    Args:
+        embeddings: what makes the vectors.
+        name: the name banks record; by default class and model ("OpenAIEmbeddings/text-embedding-3-small").
+        thresholds: its cosines if known; by default calibrated on first use.
+    """
+
+    def __init__(
+        self, embeddings: Embeddings, *, name: str | None = None, thresholds: Thresholds | None = None
+    ) -> None:
+        super().__init__(
+            name or described(embeddings),
+            embeddings.embed_documents,
+            embeddings.embed_query,
+            thresholds=thresholds,
+        )
+
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio.to_thread
 from pydantic import BaseModel, ValidationError
 
-from hindsight_integrations.backends.language_model.streamed import streamed
 from hindsight_integrations.backends.language_model.structured_ways import (
     Extra,
     InWords,
     StructuredWays,
     Way,
     said_along,
+    streamed,
 )
 from hindsight_integrations.backends.vendor_errors import converting, described
 from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
@@ -28,8 +28,8 @@ from hindsight_integrations.ports.language_model import (
     PromptMessage,
     TextPrompt,
     answer_problem,
+    written_answer,
 )
-from hindsight_integrations.ports.written_answers import written_answer
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM, ChatMessage, ChatResponse
@@ -37,9 +37,38 @@ if TYPE_CHECKING:
 import gc
 from collections.abc import Mapping
 from types import GeneratorType
-from typing import Generic, Protocol, cast
+from typing import TYPE_CHECKING, Generic, Protocol, cast
 
-from hindsight_integrations.backends.language_model.streamed import CUT_OFF
+from hindsight_integrations.backends.embedding.client_embedder import ClientEmbedder
+from hindsight_integrations.backends.language_model.structured_ways import CUT_OFF
+from hindsight_integrations.model.embedder import Thresholds
+
+if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+
+class LlamaIndexEmbedder(ClientEmbedder):
+    """Wraps a LlamaIndex `BaseEmbedding`: its sync methods, which are bound to no event loop.
+
+    Questions go through `get_query_embedding`, since several models put an instruction before them; passages in
+    batches of the model's own `embed_batch_size`. Its cache and its rate limiter work as LlamaIndex has them.
+
+    Args:
+        embeddings: what makes the vectors.
+        name: the name banks record; by default class and model ("OpenAIEmbedding/text-embedding-3-small").
+        thresholds: its cosines if known; by default calibrated on first use.
+    """
+
+    def __init__(
+        self, embeddings: BaseEmbedding, *, name: str | None = None, thresholds: Thresholds | None = None
+    ) -> None:
+        super().__init__(
+            name or described(embeddings),
+            embeddings.get_text_embedding_batch,
+            embeddings.get_query_embedding,
+            thresholds=thresholds,
+        )
+
 
 P = TypeVar("P")
 

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from hindsight_integrations.backends.local_models.calibration import calibrate
-from hindsight_integrations.backends.local_models.embedding_rows import encodable
 from hindsight_integrations.backends.local_models.weights import (
     HubWeights,
+    Once,
     PackagedWeights,
     PinnedFile,
     ResolvedWeights,
     WeightsSpec,
+    calibrate,
+    encodable,
     resolve_weights,
 )
-from hindsight_integrations.backends.once import Once
 from hindsight_integrations.errors import MissingDependency
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.ports.arrays import FloatArray, IntArray, Matrix, Vector
@@ -96,7 +96,7 @@ MS_MARCO_MINILM_L12 = WeightsSpec(
 
 BGE_SMALL_DIMENSION = 384
 
-# Printed by `python -m hindsight_integrations.backends.local_models.calibration` for the packaged int8 weights, 2026-11-22;
+# Printed by `python -m hindsight_integrations.backends.local_models.weights` for the packaged int8 weights, 2026-11-22;
 # tests/unit/test_calibration.py recomputes them. Other weights are calibrated when their identity is first read.
 BGE_SMALL_INT8_THRESHOLDS = Thresholds(semantic_link=0.823, channel_floor=0.465, duplicate=0.967)
 

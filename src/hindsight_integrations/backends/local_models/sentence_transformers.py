@@ -20,10 +20,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from hindsight_integrations.backends.local_models.calibration import calibrate
-from hindsight_integrations.backends.local_models.embedding_rows import encodable, unit_rows
-from hindsight_integrations.backends.local_models.weights import PinnedFile
-from hindsight_integrations.backends.once import Once
+from hindsight_integrations.backends.local_models.weights import (
+    Once,
+    PinnedFile,
+    calibrate,
+    encodable,
+    unit_rows,
+)
 from hindsight_integrations.backends.vendor_errors import converting
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, MissingDependency
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
@@ -197,7 +200,7 @@ MS_MARCO_MINILM_L12 = FolderSpec(
 MINILM_FINGERPRINT = "f27567e61ee8eb627f6712706f2e0aa0e26a3e4c3a4dc97982753000f8f380e9"
 MINILM_DIMENSION = 384
 
-# Printed by `python -m hindsight_integrations.backends.local_models.calibration
+# Printed by `python -m hindsight_integrations.backends.local_models.weights
 # hindsight_integrations.backends.local_models.sentence_transformers:SentenceTransformersEmbedder`, 2026-11-22; tests/torch
 # recomputes them. MiniLM is the reference scale itself, so its thresholds are the papers' own.
 MINILM_THRESHOLDS = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.92)

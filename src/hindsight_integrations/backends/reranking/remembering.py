@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hindsight_integrations.ports.arrays import FloatArray
-from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.ports.language_model import Reranker
 
 CAPACITY = 50_000  # pairs, some 8 MB: over a thousand recalls at the default effort
 

@@ -11,10 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hindsight_integrations.backends.environment import environment
-from hindsight_integrations.backends.once import Once
+from hindsight_integrations.backends.local_models.weights import Once, environment
 from hindsight_integrations.errors import MissingDependency
-from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.language_model import TokenCounter
 
 if TYPE_CHECKING:
     from tiktoken import Encoding

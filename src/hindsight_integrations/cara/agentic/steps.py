@@ -29,8 +29,8 @@ from hindsight_integrations.prompts.reflect_step import (
     step_said,
     with_calls_left,
 )
-from hindsight_integrations.prompts.repairing import Answered as RepairedAnswer
-from hindsight_integrations.prompts.repairing import complete_with_repair
+from hindsight_integrations.prompts.repair import Answered as RepairedAnswer
+from hindsight_integrations.prompts.repair import complete_with_repair
 
 MOST_STEPS: Mapping[Budget, int] = {Budget.LOW: 5, Budget.MID: 10, Budget.HIGH: 10}
 """Tools that may be called (reference, "Configuration Defaults": at most 10)."""

@@ -60,7 +60,7 @@ from hindsight_integrations.prompts.relate_opinions import (
     Relation,
     relate_opinions_prompt,
 )
-from hindsight_integrations.prompts.repairing import complete_with_repair
+from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.text.language import language_of
 from hindsight_integrations.text.specifics import specifics, told_apart

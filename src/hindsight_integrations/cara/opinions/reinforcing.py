@@ -60,7 +60,7 @@ from hindsight_integrations.prompts.assess_evidence import (
     AskedOpinion,
     assess_evidence_prompt,
 )
-from hindsight_integrations.prompts.repairing import complete_with_repair
+from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.search.documents import as_they_stand
 from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.text.language import Language, language_of

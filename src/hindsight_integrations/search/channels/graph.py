@@ -14,18 +14,18 @@ import numpy as np
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits, ranked
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.channels.relevance import Relevance
-from hindsight_integrations.search.channels.selection import Selection
-from hindsight_integrations.search.channels.waiting_turns import turns_naming
 from hindsight_integrations.search.graph.activation import (
     SEMANTIC_SEEDS,
+    Causes,
+    Relevance,
+    entity_gain,
     entity_seeds,
     spread,
     spread_by_distance,
 )
-from hindsight_integrations.search.graph.causal_links import Causes
-from hindsight_integrations.search.graph.gains import entity_gain
+from hindsight_integrations.search.hybrid import Selection
 from hindsight_integrations.search.named_entities import Named
+from hindsight_integrations.search.temporal import turns_naming
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.questions import asks_for_a_cause, chain_steps
 

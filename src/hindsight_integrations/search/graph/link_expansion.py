@@ -7,8 +7,8 @@ import numpy as np
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.ports.arrays import Float64Array, Hits, IntArray
 from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges
-from hindsight_integrations.search.graph.causal_links import CAUSAL_CODES
-from hindsight_integrations.search.graph.neighbourhood import (
+from hindsight_integrations.search.graph.activation import (
+    CAUSAL_CODES,
     Allowed,
     Similarity,
     Walkable,

@@ -7,7 +7,6 @@ be written with every commit: searches have what it lacks from memory, and it is
 
 from __future__ import annotations
 
-from hindsight_integrations.search.projection.bank_projection import BankProjection
-from hindsight_integrations.search.projection.indexes import Indexes
+from hindsight_integrations.search.projection.bank_projection import BankProjection, Indexes
 
 __all__ = ["BankProjection", "Indexes"]

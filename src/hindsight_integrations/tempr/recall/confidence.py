@@ -21,8 +21,8 @@ from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.requests import RelevanceLevel
 from hindsight_integrations.model.trace import Channel, Fate
 from hindsight_integrations.ports.arrays import Hits
-from hindsight_integrations.search.fusion import RRF_K
-from hindsight_integrations.search.reference_scale import question_cosine
+from hindsight_integrations.search.embedding import question_cosine
+from hindsight_integrations.search.hybrid import RRF_K
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.rerank import Ranking
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults

@@ -16,14 +16,11 @@ from hindsight_integrations.model.time import Interval, LocalDates
 from hindsight_integrations.model.trace import Stage, Trace
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, Vector
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.reranker import Reranker
-from hindsight_integrations.ports.time_parser import TimeParser
-from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.language_model import Embedder, Reranker, TimeParser, TokenCounter
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.graph import Walk
-from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.documents import DocumentItems
+from hindsight_integrations.search.hybrid import Selection
 from hindsight_integrations.search.named_entities import Named
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages import ENGLISH

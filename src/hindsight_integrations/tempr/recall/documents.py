@@ -12,7 +12,7 @@ from hindsight_integrations.model.recalled import ServedItems
 from hindsight_integrations.model.requests import TextForm
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.language_model import TokenCounter
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.documents import DocumentItems, read_items
 

@@ -20,11 +20,11 @@ from hindsight_integrations.model.time import no_later
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.model.units import TOLD_NETWORKS, FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import BoolArray, IntArray, ranked
+from hindsight_integrations.ports.language_model import TokenCounter
 from hindsight_integrations.ports.memory_graph import Mentions
-from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.channels.relevance import Relevance
 from hindsight_integrations.search.columns import Columns, group_selects, tags_select, valid_at
+from hindsight_integrations.search.graph.activation import Relevance
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.packing import hydrate, pack_units
 from hindsight_integrations.tempr.recall.plan import selection

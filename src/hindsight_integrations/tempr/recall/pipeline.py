@@ -11,9 +11,8 @@ from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import BoolArray, Float64Array, IntArray
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.documents import DocumentItems
-from hindsight_integrations.search.fusion import reciprocal_rank_fusion
+from hindsight_integrations.search.hybrid import Selection, reciprocal_rank_fusion
 from hindsight_integrations.tempr.recall.confidence import NOTHING, likely, likely_from, recall_confidence
 from hindsight_integrations.tempr.recall.context import Asked, RecallContext, RecallTools, timed
 from hindsight_integrations.tempr.recall.core_memory import answering, asks_nothing, with_core

@@ -17,10 +17,10 @@ from hindsight_integrations.model.time import DAY, Interval, to_micros
 from hindsight_integrations.model.trace import SOURCE_TURNS, Channel, Fate
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import UNDATED, BoolArray, Float64Array, FloatArray, Hits, IntArray
-from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.ports.language_model import Reranker
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import Columns, of_types
-from hindsight_integrations.search.fusion import RRF_K
+from hindsight_integrations.search.hybrid import RRF_K
 from hindsight_integrations.search.temporal import event_moments, proximity
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.documents import documents_among

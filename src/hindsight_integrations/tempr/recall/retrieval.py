@@ -20,16 +20,11 @@ from hindsight_integrations.model.trace import SOURCE_TURNS, Channel
 from hindsight_integrations.ports.arrays import Float64Array, FloatArray, Hits, IntArray, Vector, no_hits
 from hindsight_integrations.search.bank_view import EXACT_LIMIT
 from hindsight_integrations.search.channels.graph import Walk, graph_channel, walk_of
-from hindsight_integrations.search.channels.keyword import keyword_channel
-from hindsight_integrations.search.channels.relevance import Relevance
-from hindsight_integrations.search.channels.selection import Selection
-from hindsight_integrations.search.channels.semantic import semantic_channel
-from hindsight_integrations.search.channels.temporal import temporal_channel
-from hindsight_integrations.search.embedding import question_vector
-from hindsight_integrations.search.fusion import RRF_K
+from hindsight_integrations.search.embedding import question_cosine, question_vector
+from hindsight_integrations.search.graph.activation import Relevance
+from hindsight_integrations.search.hybrid import RRF_K, Selection, keyword_channel, semantic_channel
 from hindsight_integrations.search.named_entities import Named, named_in
-from hindsight_integrations.search.reference_scale import question_cosine
-from hindsight_integrations.search.temporal import matches
+from hindsight_integrations.search.temporal import matches, temporal_channel
 from hindsight_integrations.tempr.recall.context import Asked, RecallContext, timed
 from hindsight_integrations.tempr.recall.rerank import channel_threshold, cut
 from hindsight_integrations.text.dates import question_time

@@ -13,8 +13,7 @@ from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.ports.arrays import Matrix, Vector
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.language_model import Embedder, TokenCounter
 from hindsight_integrations.search.embedding import embed_units, embedded
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.proposal import Proposal

@@ -13,7 +13,7 @@ from hindsight_integrations.model.tasks import TaskKind, TaskWrite
 from hindsight_integrations.model.text import StoredSnippet
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import MessageKey, Place
-from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.language_model import TokenCounter
 from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.search.bank_view import BankView, Projector
 from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document

@@ -24,9 +24,8 @@ from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.prompts.recalled import HEADING
 from hindsight_integrations.prompts.record_digest import DIGEST_LINE
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.channels.keyword import keyword_channel
-from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.columns import valid_at
+from hindsight_integrations.search.hybrid import Selection, keyword_channel
 from hindsight_integrations.text.language import Language, language_of
 from hindsight_integrations.text.statements import (
     is_assent,

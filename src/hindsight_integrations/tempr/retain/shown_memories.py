@@ -17,14 +17,13 @@ from hindsight_integrations.model.requests import Message, TagsMatch
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit, ValidityKind
 from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import Embedder
 from hindsight_integrations.prompts.extract_facts import Passage, records_beside
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.columns import memories_and_items, mentioned_by, tagged, valid_at
 from hindsight_integrations.search.documents import DocumentItems, valid_items
 from hindsight_integrations.search.embedding import embedded
-from hindsight_integrations.search.hybrid import hybrid_search
+from hindsight_integrations.search.hybrid import Selection, hybrid_search
 from hindsight_integrations.tempr.retain.replacing import names_of_entities
 from hindsight_integrations.tempr.retain.retraction.retract import RETRACTABLE
 from hindsight_integrations.validation.messages import role_of

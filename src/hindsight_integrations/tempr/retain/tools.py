@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hindsight_integrations.concurrency.in_flight import InFlight
-from hindsight_integrations.concurrency.workers import Runner
+from hindsight_integrations.concurrency.workers import InFlight, Runner
 from hindsight_integrations.model.time import DateOrder, Weekday
 from hindsight_integrations.ports.clock import Clock
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.language_model import Embedder, TokenCounter
 from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.tempr.retain.extraction.llm import EndingJudge, LLMExtractor
 from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor

@@ -19,7 +19,7 @@ from hindsight_integrations import (
     Message,
     RetainItem,
 )
-from hindsight_integrations.backends.vector import mapped
+from hindsight_integrations.backends.vector import exact
 from hindsight_integrations.config import KeywordBackend, StorageConfig
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.ports.arrays import Vector
@@ -89,7 +89,7 @@ MAPPED_TAIL = 3  # vectors that wait for the exact scorer's file, so that kills 
 
 def open_memory(folder: Path, keywords: KeywordBackend, embedder: str = "hash") -> Hindsight:
     """The engine under test: real Chroma, the given keyword index, no model; a mapped file of vectors in small banks too."""
-    mapped.TAIL_ROWS = MAPPED_TAIL
+    exact.TAIL_ROWS = MAPPED_TAIL
     config = HindsightConfig(storage=StorageConfig(keywords=keywords))
     return Hindsight.open(folder, embeddings=EMBEDDERS[embedder](), reranker=None, config=config)
 

@@ -8,7 +8,7 @@ from hindsight_evals.benchmarks.speed.clocks import timed
 from hindsight_evals.benchmarks.speed.synthetic import SyntheticEmbedder
 from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.ports.arrays import FloatArray, Vector
-from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.ports.language_model import Reranker
 
 
 class RealQueryCost(SyntheticEmbedder):

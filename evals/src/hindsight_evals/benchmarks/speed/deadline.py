@@ -21,7 +21,7 @@ from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder
 from hindsight_integrations.config import KeywordBackend, RecallConfig, StorageConfig, VectorBackend
 from hindsight_integrations.model.requests import Budget
 from hindsight_integrations.ports.arrays import FloatArray
-from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.ports.language_model import Reranker
 from hindsight_integrations.tempr.recall.rerank import BATCH
 
 FACTS, QUESTIONS = 500, 6

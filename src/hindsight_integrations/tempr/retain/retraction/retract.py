@@ -31,10 +31,9 @@ from hindsight_integrations.prompts.end_memories import (
     numbered_candidates,
 )
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.columns import mentioned_by, of_types, tagged, valid_at
-from hindsight_integrations.search.hybrid import hybrid_search
-from hindsight_integrations.search.reference_scale import passage_cosine
+from hindsight_integrations.search.embedding import passage_cosine
+from hindsight_integrations.search.hybrid import Selection, hybrid_search
 from hindsight_integrations.tempr.retain.drafts import Draft, MemoryName, NamedChange
 from hindsight_integrations.tempr.retain.embedding import Vectors
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
