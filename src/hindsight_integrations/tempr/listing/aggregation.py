@@ -11,8 +11,8 @@ from hindsight_integrations.model.aggregates import Aggregate, Aggregation, Reco
 from hindsight_integrations.model.exact_sums import WIDE, total
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.text.vocabulary.records import unit_of
-from hindsight_integrations.text.vocabulary.units import converted, same_measure
+from hindsight_integrations.text.records import unit_of
+from hindsight_integrations.text.units import converted, same_measure
 
 
 def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool = True) -> Aggregate:

@@ -36,8 +36,8 @@ from hindsight_integrations.tempr.retain.superseding import (
     units_of,
 )
 from hindsight_integrations.tempr.retain.turns import kept_turns
+from hindsight_integrations.text.categories import KnownCategories
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.vocabulary.categories import KnownCategories
 from hindsight_integrations.validation.intake import document_thread
 
 

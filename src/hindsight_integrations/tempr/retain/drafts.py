@@ -32,7 +32,7 @@ from hindsight_integrations.model.units import (
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
 from hindsight_integrations.tempr.retain.extraction.verbatim import LONGEST_MESSAGE
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
-from hindsight_integrations.text.vocabulary.records import canonical_record
+from hindsight_integrations.text.records import canonical_record
 from hindsight_integrations.validation.roles import role_of
 
 NONE_SHOWN = "it names memories by number, and none were shown"

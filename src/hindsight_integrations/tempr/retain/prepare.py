@@ -34,8 +34,8 @@ from hindsight_integrations.tempr.retain.superseding import sharing_units, undon
 from hindsight_integrations.tempr.retain.task_payload import waiting_tasks
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.tempr.retain.turns import turns_of, waiting_units
+from hindsight_integrations.text.categories import categories_to_show
 from hindsight_integrations.text.names import possible_names
-from hindsight_integrations.text.vocabulary.categories import categories_to_show
 from hindsight_integrations.validation.about_agent import Snippet
 from hindsight_integrations.validation.intake import ConversationIntake, DocumentIntake, document_thread
 from hindsight_integrations.validation.retain_request import RetainRequest

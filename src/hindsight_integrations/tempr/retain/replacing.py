@@ -18,7 +18,7 @@ from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.names import AGENT_NAMES, USER_NAMES, titles
-from hindsight_integrations.text.vocabulary.records import read_number
+from hindsight_integrations.text.records import read_number
 
 LISTED_CHARACTERS = (
     240  # of what is missing, in a message; a repair prompt quotes 500 characters of a problem

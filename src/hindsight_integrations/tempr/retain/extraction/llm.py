@@ -34,7 +34,7 @@ from hindsight_integrations.tempr.retain.extraction.concise import extracted
 from hindsight_integrations.tempr.retain.extraction.result import Extraction, Waiting, joined
 from hindsight_integrations.tempr.retain.extraction.screening import screen
 from hindsight_integrations.tempr.retain.replacing import listed, told_texts, untold
-from hindsight_integrations.text.vocabulary.records import canonical_record
+from hindsight_integrations.text.records import canonical_record
 from hindsight_integrations.validation.roles import role_of
 
 logger = logging.getLogger("hindsight_integrations")

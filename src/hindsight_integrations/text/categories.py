@@ -12,7 +12,7 @@ from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.plurals import singular_key
 from hindsight_integrations.model.record_kinds import KIND_WORDS
 from hindsight_integrations.model.records import RecordCategory, RecordKind, spelling_key
-from hindsight_integrations.text.vocabulary.units import currency_of, physical_symbol
+from hindsight_integrations.text.units import currency_of, physical_symbol
 
 _BRACKETS = re.compile(r"(?P<general>[^()\[\]]+?)\s*[(\[](?P<specific>[^()\[\]]+)[)\]]")
 _COLON_OR_DASH = re.compile(

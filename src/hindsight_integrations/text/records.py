@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from hindsight_integrations.model.record_kinds import canonical_kind
 from hindsight_integrations.model.records import Record, RecordKind
-from hindsight_integrations.text.vocabulary.units import (
+from hindsight_integrations.text.units import (
     LONGEST,
     canonical_unit,
     currency_of,
