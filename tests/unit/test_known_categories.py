@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations.model.records import RecordCategory, RecordKind
-from hindsight_integrations.text.vocabulary.categories import KnownCategories, categories_to_show
+from hindsight_integrations.text.categories import KnownCategories, categories_to_show
 
 EXPENSE, FILM = RecordKind.EXPENSE, RecordKind.PREFERENCE
 WORDS = [

@@ -19,7 +19,7 @@ from hindsight_integrations.model.time import Window
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.record_search import RecordFilter, find_records, record_filter
 from hindsight_integrations.tempr.listing.units import aggregate
-from hindsight_integrations.text.vocabulary.categories import KnownCategories
+from hindsight_integrations.text.categories import KnownCategories
 from hindsight_integrations.validation.arguments import checked_instant, checked_window
 from hindsight_integrations.validation.limits import checked_list, checked_tags, checked_text
 from hindsight_integrations.validation.tag_groups import checked_tag_groups

@@ -10,7 +10,7 @@ from hindsight_integrations.model.aggregates import RecordEntry
 from hindsight_integrations.model.record_digest import Bound, DayValue, Figures, PeriodValue, Standing
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule, readable_time
-from hindsight_integrations.text.vocabulary.units import currency_of
+from hindsight_integrations.text.units import currency_of
 
 MOST_NAMED = 3  # records that are named as not counted
 MOST_PERIODS = 31  # days, weeks or months that are told, the latest

@@ -18,9 +18,9 @@ from hindsight_integrations.ports.arrays import BoolArray, IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import in_groups, shown_at, tagged
 from hindsight_integrations.search.temporal import event_moments
-from hindsight_integrations.text.vocabulary.categories import KnownCategories, category_key
-from hindsight_integrations.text.vocabulary.records import MONEY, unit_of
-from hindsight_integrations.text.vocabulary.units import canonical_unit, is_counted
+from hindsight_integrations.text.categories import KnownCategories, category_key
+from hindsight_integrations.text.records import MONEY, unit_of
+from hindsight_integrations.text.units import canonical_unit, is_counted
 
 Names: TypeAlias = Mapping[RecordKind, Sequence[str]]
 """Categories by kind, by their names."""

@@ -19,9 +19,9 @@ from rapidfuzz import fuzz, process
 from hindsight_integrations.model.aggregates import RecordEntry
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import Granule
+from hindsight_integrations.text.categories import KnownCategories, category_key, category_spelling
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.vocabulary.categories import KnownCategories, category_key, category_spelling
-from hindsight_integrations.text.vocabulary.units import canonical_unit, currency_of, physical_symbol, size
+from hindsight_integrations.text.units import canonical_unit, currency_of, physical_symbol, size
 
 LONGEST = 300  # characters of a question over records; what is longer tells a story
 LEAST_STATED = (

@@ -25,7 +25,7 @@ from hindsight_integrations import Hindsight, MemoryBank
 from hindsight_integrations.backends.tokens.tiktoken import TiktokenCounter
 from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.model.record_digest import DayValue, Figures, RecordDigest
-from hindsight_integrations.text.vocabulary.units import canonical_unit
+from hindsight_integrations.text.units import canonical_unit
 
 LIMIT = 150  # tokens in which a figure must stand
 ZONE = "Europe/Vienna"

@@ -41,8 +41,8 @@ from hindsight_integrations.search.columns import (
 from hindsight_integrations.search.documents import DocumentItems, read_items
 from hindsight_integrations.search.held_opinions import as_held
 from hindsight_integrations.search.temporal import event_moments, overlaps
-from hindsight_integrations.text.vocabulary.records import unit_of
-from hindsight_integrations.text.vocabulary.units import converted, same_measure
+from hindsight_integrations.text.records import unit_of
+from hindsight_integrations.text.units import converted, same_measure
 
 
 def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool = True) -> Aggregate:

@@ -43,9 +43,9 @@ from hindsight_integrations.text.record_questions import (
     open_tasks,
     touched,
 )
+from hindsight_integrations.text.records import unit_of
 from hindsight_integrations.text.times.calendar import TimeWindow
-from hindsight_integrations.text.vocabulary.records import unit_of
-from hindsight_integrations.text.vocabulary.units import converted, currency_of, same_measure
+from hindsight_integrations.text.units import converted, currency_of, same_measure
 
 ONE_DAY = timedelta(days=1)
 _PERIODS = {"day": Granule.DAY, "week": Granule.WEEK, "month": Granule.MONTH}

@@ -38,8 +38,8 @@ from hindsight_integrations.tempr.retain.retraction.retract import (
 )
 from hindsight_integrations.tempr.retain.threads import NO_FORK, Fork, read_fork
 from hindsight_integrations.tempr.retain.turns import kept_turns
+from hindsight_integrations.text.categories import KnownCategories
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.vocabulary.categories import KnownCategories
 from hindsight_integrations.validation.intake import document_thread
 
 

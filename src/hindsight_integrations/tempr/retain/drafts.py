@@ -31,7 +31,7 @@ from hindsight_integrations.model.units import (
 )
 from hindsight_integrations.tempr.retain.extraction.llm import Extraction, occurrence
 from hindsight_integrations.tempr.retain.extraction.verbatim import LONGEST_MESSAGE
-from hindsight_integrations.text.vocabulary.records import canonical_record
+from hindsight_integrations.text.records import canonical_record
 from hindsight_integrations.validation.messages import role_of
 
 NONE_SHOWN = "it names memories by number, and none were shown"

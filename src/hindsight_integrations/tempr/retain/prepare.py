@@ -32,8 +32,8 @@ from hindsight_integrations.tempr.retain.retraction.retract import sharing_units
 from hindsight_integrations.tempr.retain.shown_memories import with_memories
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.tempr.retain.turns import turns_of, waiting_tasks, waiting_units
+from hindsight_integrations.text.categories import categories_to_show
 from hindsight_integrations.text.names import possible_names
-from hindsight_integrations.text.vocabulary.categories import categories_to_show
 from hindsight_integrations.validation.intake import (
     ConversationIntake,
     DocumentIntake,

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole
 from hindsight_integrations.model.names import names_any, normalise_name, stands_in
@@ -18,34 +19,51 @@ from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.names import AGENT_NAMES, USER_NAMES, titles
-from hindsight_integrations.text.vocabulary.records import read_number
+from hindsight_integrations.text.records import read_number
 
 LISTED_CHARACTERS = (
     240  # of what is missing, in a message; a repair prompt quotes 500 characters of a problem
 )
 
-_TIMES = [language.times.words for language in LANGUAGES.values() if language.times]
-_MONTHS = {name: number for words in _TIMES for name, number in words.months.items()}
-_PLAIN = {letter: plain for words in _TIMES for letter, plain in words.folding.items()} | str.maketrans(
-    "\u2018\u2019\u02bc\u2010\u2011\u2012\u2013\u2014", "'''-----"
-)
-"""Letters and marks that count as another one; one for one, so that places stay."""
-
 _DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.|\u00ba)?"
 _OF = r"\s+(?:[^\W\d_]{1,3}\s+)?"  # "7 May", "7 of May", "7 de mayo"
-_DATE = re.compile(
-    r"(?<![\w-])(?P<iso>\d{4}-\d{1,2}(?:-\d{1,2})?)(?!\d|-\d)"
-    r"|(?<![\w./-])(?P<numeric>\d{1,2}(?P<mark>[./-])\d{1,2}(?P=mark)(?:\d{4}|\d{2}))(?![\w/-]|\.\d)"
-    rf"|(?:(?<![\w.,:-])(?P<before>{_DAY}){_OF})?"
-    rf"\b(?P<name>{'|'.join(sorted(_MONTHS, key=lambda name: (-len(name), name)))})\b\.?"
-    rf"(?:\s+(?P<after>{_DAY})(?![\w:]))?(?:,?{_OF}(?P<year>\d{{4}})(?![\w:]))?",
-    re.IGNORECASE,
-)
 _CLEAR_LETTERS = (
     4  # a shorter month is another word as well ("may", "mar", "ago"): it counts with a capital alone
 )
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EDGES = " .,;:!?\"'\u201c\u201d\u201e\u00ab\u00bb"
+
+
+@cache
+def _months() -> dict[str, int]:
+    """Names of months in every language, to their numbers."""
+    return {
+        name: number
+        for language in LANGUAGES.values()
+        if language.times
+        for name, number in language.times.words.months.items()
+    }
+
+
+@cache
+def _plain_letters() -> dict[int, int | str]:
+    """Letters and marks that count as another one; one for one, so that places stay."""
+    letters: dict[int, int | str] = {}
+    for language in LANGUAGES.values():
+        letters |= language.times.words.folding if language.times else {}
+    return letters | str.maketrans("\u2018\u2019\u02bc\u2010\u2011\u2012\u2013\u2014", "'''-----")
+
+
+@cache
+def _date() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<![\w-])(?P<iso>\d{4}-\d{1,2}(?:-\d{1,2})?)(?!\d|-\d)"
+        r"|(?<![\w./-])(?P<numeric>\d{1,2}(?P<mark>[./-])\d{1,2}(?P=mark)(?:\d{4}|\d{2}))(?![\w/-]|\.\d)"
+        rf"|(?:(?<![\w.,:-])(?P<before>{_DAY}){_OF})?"
+        rf"\b(?P<name>{'|'.join(sorted(_months(), key=lambda name: (-len(name), name)))})\b\.?"
+        rf"(?:\s+(?P<after>{_DAY})(?![\w:]))?(?:,?{_OF}(?P<year>\d{{4}})(?![\w:]))?",
+        re.IGNORECASE,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +166,8 @@ def _is_told(value: Decimal | str, folded: str, known: Set[str]) -> bool:
 
 def _figures(text: str) -> Iterator[_Figures]:
     """The dates of a text, and the numbers that stand in none of them."""
-    plain, end = text.translate(_PLAIN), 0
-    for match in _DATE.finditer(plain):
+    plain, end = text.translate(_plain_letters()), 0
+    for match in _date().finditer(plain):
         if parts := _parts_of_date(match):
             yield from _numbers(text[end : match.start()])
             yield _Figures(text[match.start() : match.end()].strip(_EDGES), parts)
@@ -174,7 +192,7 @@ def _parts_of_date(match: re.Match[str]) -> tuple[frozenset[str], ...]:
     figures = [re.sub(r"\D", "", each) for each in match.group("before", "after", "year") if each]
     if not figures or not (name[0].isupper() or len(name) >= _CLEAR_LETTERS):
         return ()
-    return (frozenset([_month(_MONTHS[name.casefold()])]), *map(_one, figures))
+    return (frozenset([_month(_months()[name.casefold()])]), *map(_one, figures))
 
 
 def _one(figure: str) -> frozenset[str]:
@@ -197,7 +215,7 @@ def _plain(number: Decimal) -> str:
 
 
 def _folded(text: str) -> str:
-    return normalised_text(text).translate(_PLAIN)
+    return normalised_text(text).translate(_plain_letters())
 
 
 def _stands(words: str, folded: str) -> bool:

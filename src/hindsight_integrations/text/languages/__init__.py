@@ -181,16 +181,14 @@ class _Reader:
 
     def __init__(self, file: Path, code: ModuleType) -> None:
         self._file, self._code = file, code
-        self._letters: list[Mapping[int, Any]] = [
-            {}
-        ]  # how the letters of a word are replaced in its spellings
+        self._letters: list[Mapping[int, Any]] = []  # how letters of a word are replaced, once a spelling
 
     def language(self, raw: dict[str, Any]) -> Language:
         """What the whole file says."""
         parts = {
             **PARTS,
             **getattr(self._code, "PARTS", {}),
-            "stop_words": " ".join(raw.get("stop_words", "").split()),
+            "stop_words": " ".join(_listed(raw.get("stop_words", ""))),
         }
         given: dict[str, Any] = {"code": self._file.stem}
         if "stemmer" in raw:
@@ -223,6 +221,8 @@ class _Reader:
 
     def _read(self, hint: Any, value: Any, key: str, parts: Mapping[str, Any]) -> Any:  # noqa: ANN401 # any field's
         """A value as the type of its field."""
+        if hint in (str, bool, int) and type(value) is not hint:
+            raise self._fault(key, f"{value!r} must be of the type {hint.__name__}")
         try:
             return self._as(hint, value, key, parts)
         except (AttributeError, KeyError, TypeError, ValueError, re.error) as error:
@@ -242,10 +242,10 @@ class _Reader:
             return re.compile(self._pattern(value, key, parts))
         if origin is frozenset:
             return frozenset(
-                self._spelled(self._filled(value, key, parts).split() if isinstance(value, str) else value)
+                self._spelled(_listed(self._filled(value, key, parts) if isinstance(value, str) else value))
             )
         if origin is tuple:
-            return tuple(value.split() if isinstance(value, str) else value)
+            return tuple(_listed(value))
         if origin is Callable:
             return meanings.yearly_time(value)
         if origin is not Mapping:
@@ -253,10 +253,7 @@ class _Reader:
         if key == "records.things":
             return _by_form(value)
         if not isinstance(value, dict):
-            value = {
-                name: number
-                for number, name in enumerate(value.split() if isinstance(value, str) else value, 1)
-            }
+            value = {name: number for number, name in enumerate(_listed(value), 1)}
         if inside[0] is str:
             value = {name: one for names, one in value.items() for name in self._spelled(names.split(", "))}
         return {inside[0](name): self._as(inside[1], one, key, parts) for name, one in value.items()}
@@ -368,6 +365,11 @@ class _Reader:
 def _hints(kind: Callable[..., Any]) -> dict[str, Any]:
     """The types of a dataclass's fields."""
     return get_type_hints(kind)
+
+
+def _listed(words: str | Iterable[str]) -> Iterable[str]:
+    """Words of a text that blanks part, or of a list."""
+    return words.split() if isinstance(words, str) else words
 
 
 def _joined(text: str) -> str:

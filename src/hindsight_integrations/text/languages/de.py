@@ -27,42 +27,12 @@ _VERBS = {
     "verlorst": "verlor", "standst": "stand", "bekamst": "bekam", "erhieltst": "erhielt", "aßt": "aß", "sangst": "sang",
 }  # fmt: skip
 # words in -st that are no verbs of the second person
-_NO_VERB = frozenset(
-    [
-        "erst",
-        "zuerst",
-        "sonst",
-        "fast",
-        "fest",
-        "meist",
-        "einst",
-        "selbst",
-        "längst",
-        "höchst",
-        "ernst",
-        "bewusst",
-        "ist",
-        "äußerst",
-        "jüngst",
-        "umsonst",
-        "zumeist",
-        "möglichst",
-        "best",
-        "wüst",
-        "barst",
-        "robust",
-        "angst",
-        "just",
-        "unbewusst",
-        "gewusst",
-        "gemusst",
-        "gepasst",
-        "verfasst",
-        "gefasst",
-        "getrost",
-        "nebst",
-    ]
-)
+_OTHER_WORDS = """
+    erst zuerst sonst fast fest meist einst selbst längst höchst ernst bewusst ist äußerst jüngst umsonst
+    zumeist möglichst best wüst barst robust angst just unbewusst gewusst gemusst gepasst verfasst gefasst
+    getrost nebst
+"""
+_NO_VERB = frozenset(_OTHER_WORDS.split())
 _FORMAL_VERBS = {
     "sind": "bin", "waren": "war", "wären": "wäre", "haben": "habe", "hatten": "hatte", "hätten": "hätte", "werden": "werde",
     "wurden": "wurde", "würden": "würde", "können": "kann", "konnten": "konnte", "könnten": "könnte", "mögen": "mag",

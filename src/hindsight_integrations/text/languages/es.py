@@ -3,120 +3,26 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 _ANY = re.IGNORECASE
 
 # verbs that people say of themselves, by the ending of their infinitive; forms of others are not told from nouns
-_AR = [
-    "fumar",
-    "caminar",
-    "cultivar",
-    "montar",
-    "participar",
-    "apoyar",
-    "redactar",
-    "editar",
-    "cenar",
-    "pescar",
-    "cazar",
-    "reparar",
-    "vigilar",
-    "guiar",
-    "trabajar",
-    "hablar",
-    "enseñar",
-    "estudiar",
-    "amar",
-    "odiar",
-    "valorar",
-    "tocar",
-    "cantar",
-    "bailar",
-    "cocinar",
-    "viajar",
-    "llamar",
-    "ayudar",
-    "escuchar",
-    "dibujar",
-    "pintar",
-    "diseñar",
-    "programar",
-    "desarrollar",
-    "investigar",
-    "usar",
-    "evitar",
-    "aceptar",
-    "adorar",
-    "admirar",
-    "cuidar",
-    "coleccionar",
-    "nadar",
-    "entrenar",
-    "practicar",
-    "gobernar",
-    "ganar",
-    "comprar",
-    "crear",
-    "fabricar",
-    "fundar",
-    "liderar",
-    "manejar",
-    "llevar",
-    "llegar",
-    "pasar",
-    "dejar",
-    "quedar",
-    "necesitar",
-    "intentar",
-    "esperar",
-    "buscar",
-    "mirar",
-    "respetar",
-    "explicar",
-    "contestar",
-    "preparar",
-    "analizar",
-    "organizar",
-    "gestionar",
-    "navegar",
-    "asesorar",
-    "terminar",
-    "graduar",
-    "mudar",
-    "casar",
-    "criar",
-    "especializar",
-    "dedicar",
-    "considerar",
-    "interesar",
-    "apasionar",
-]
-_ER = [
-    "comer",
-    "beber",
-    "leer",
-    "correr",
-    "aprender",
-    "vender",
-    "comprender",
-    "creer",
-    "responder",
-    "temer",
-    "defender",
-    "emprender",
-]
-_IR = [
-    "vivir",
-    "escribir",
-    "compartir",
-    "recibir",
-    "decidir",
-    "dirigir",
-    "existir",
-    "asistir",
-    "cumplir",
-    "subir",
-]
+_AR = """
+    fumar caminar cultivar montar participar apoyar redactar editar cenar pescar cazar reparar vigilar guiar
+    trabajar hablar enseñar estudiar amar odiar valorar tocar cantar bailar cocinar viajar llamar ayudar
+    escuchar dibujar pintar diseñar programar desarrollar investigar usar evitar aceptar adorar admirar
+    cuidar coleccionar nadar entrenar practicar gobernar ganar comprar crear fabricar fundar liderar manejar
+    llevar llegar pasar dejar quedar necesitar intentar esperar buscar mirar respetar explicar contestar
+    preparar analizar organizar gestionar navegar asesorar terminar graduar mudar casar criar especializar
+    dedicar considerar interesar apasionar
+"""
+_ER = """
+    comer beber leer correr aprender vender comprender creer responder temer defender emprender
+"""
+_IR = """
+    vivir escribir compartir recibir decidir dirigir existir asistir cumplir subir
+"""
 # first, second and third person of the present; first of the preterite, empty where it is regular
 _IRREGULAR = """
     soy eres es|estoy estás está|tengo tienes tiene|hago haces hace|voy vas va|puedo puedes puede|quiero quieres quiere
@@ -136,12 +42,12 @@ def _forms() -> list[tuple[str, str, str]]:
     """First, second and third person of every tense that a description is written in."""
     found = [tuple(entry.split()) for entry in _IRREGULAR.split("|") if entry.strip()]
     rows = [(row[0], row[1], row[2]) for row in found]
-    for verb in _AR:
+    for verb in _AR.split():
         stem, soft = verb[:-2], verb[:-2]
         soft = re.sub("g$", "gu", re.sub("z$", "c", re.sub("c$", "qu", soft)))
         rows += [(stem + "o", stem + "as", stem + "a"), (soft + "é", stem + "aste", stem + "ó")]
         rows.append((stem + "aba", stem + "abas", stem + "aba"))
-    for verb in (*_ER, *_IR):
+    for verb in (*_ER.split(), *_IR.split()):
         stem = verb[:-2]
         rows += [(stem + "o", stem + "es", stem + "e"), (stem + "í", stem + "iste", stem + "ió")]
         rows.append((stem + "ía", stem + "ías", stem + "ía"))
@@ -149,36 +55,10 @@ def _forms() -> list[tuple[str, str, str]]:
 
 
 _FORMS = _forms()
-_NOUNS = frozenset(  # forms that are nouns or other words more often
-    [
-        "trabajo",
-        "uso",
-        "cuento",
-        "juego",
-        "siento",
-        "canto",
-        "dibujo",
-        "practico",
-        "creo",
-        "usos",
-        "cantas",
-        "casas",
-        "ganas",
-        "llevas",
-        "pasas",
-        "pintas",
-        "usas",
-        "entrenas",
-        "ves",
-        "das",
-        "vas",
-        "ve",
-        "da",
-        "va",
-        "era",
-        "es",
-    ]
-)
+_NOUNS = """
+    trabajo uso cuento juego siento canto dibujo practico creo usos cantas casas ganas llevas pasas pintas
+    usas entrenas ves das vas ve da va era es
+"""
 _OF_SECOND = {second: first for first, second, _ in _FORMS}
 _OF_THIRD = {third: first for first, _, third in reversed(_FORMS)}
 
@@ -187,8 +67,10 @@ def _words(forms: list[str]) -> str:
     return "|".join(sorted(set(forms), key=lambda form: (-len(form), form)))
 
 
-_FIRST_VERBS = _words([first for first, second, third in _FORMS if first != third and first not in _NOUNS])
-_SECOND_VERBS = _words([second for _, second, _ in _FORMS if second not in _NOUNS])
+_FIRST_VERBS = _words(
+    [first for first, second, third in _FORMS if first != third and first not in _NOUNS.split()]
+)
+_SECOND_VERBS = _words([second for _, second, _ in _FORMS if second not in _NOUNS.split()])
 _BEGINNING_VERBS = _words([second for _, second, _ in _FORMS])
 PARTS = {"first_verbs": _FIRST_VERBS, "second_verbs": _SECOND_VERBS}
 
@@ -198,11 +80,6 @@ _PRONOUNS = {
     "tuyos": "míos", "tuyas": "mías",
 }  # fmt: skip
 _TO_TU = re.compile(rf"(?<!\w)(?:{'|'.join(_PRONOUNS)})(?!\w)", _ANY)
-_VERB_OF_TU = re.compile(
-    rf"(?<!\w)(?:{_SECOND_VERBS})(?!\w)"
-    rf"|(?:(?<=^)|(?<=[.!?;,] )|(?<=\by )|(?<=\bo )|(?<=\btú )|(?<=\bte )|(?<=\bno )|(?<=\bque ))(?:{_BEGINNING_VERBS})(?= \w)",
-    _ANY,
-)
 _USTED = re.compile(r"(?<!\w)usted(?!\w)", _ANY)
 _VERB_OF_USTED = re.compile(
     r"(?P<pronoun>(?<!\w)usted (?:no |se |también |siempre |ya |le |nunca )*)(?P<verb>[^\W\d_]+)"
@@ -215,9 +92,18 @@ def _cased(word: str, like: str) -> str:
     return word[0].upper() + word[1:] if like[:1].isupper() else word
 
 
+@cache  # it is large, and needed for backgrounds alone
+def _verb_of_tu() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?<!\w)(?:{_SECOND_VERBS})(?!\w)"
+        rf"|(?:(?<=^)|(?<=[.!?;,] )|(?<=\by )|(?<=\bo )|(?<=\btú )|(?<=\bte )|(?<=\bno )|(?<=\bque ))(?:{_BEGINNING_VERBS})(?= \w)",
+        _ANY,
+    )
+
+
 def from_second(text: str) -> str:
     """Spanish that is said to a tú or an usted, as they say it."""
-    text = _VERB_OF_TU.sub(lambda match: _cased(_OF_SECOND[match[0].casefold()], match[0]), text)
+    text = _verb_of_tu().sub(lambda match: _cased(_OF_SECOND[match[0].casefold()], match[0]), text)
     text = _TO_TU.sub(lambda match: _cased(_PRONOUNS[match[0].casefold()], match[0]), text)
     if not _USTED.search(text):
         return text

@@ -54,7 +54,7 @@ from hindsight_integrations.prompts.message_endings import (
 from hindsight_integrations.prompts.repair import Answered, complete_with_repair
 from hindsight_integrations.tempr.retain.extraction.verbatim import chunk_messages, chunk_text
 from hindsight_integrations.tempr.retain.replacing import listed, told_texts, untold
-from hindsight_integrations.text.vocabulary.records import canonical_record
+from hindsight_integrations.text.records import canonical_record
 from hindsight_integrations.validation.messages import role_of
 
 _ISO = re.compile(

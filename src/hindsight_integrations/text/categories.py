@@ -16,7 +16,7 @@ from hindsight_integrations.model.records import (
     singular_key,
     spelling_key,
 )
-from hindsight_integrations.text.vocabulary.units import currency_of, physical_symbol
+from hindsight_integrations.text.units import currency_of, physical_symbol
 
 _BRACKETS = re.compile(r"(?P<general>[^()\[\]]+?)\s*[(\[](?P<specific>[^()\[\]]+)[)\]]")
 _COLON_OR_DASH = re.compile(

@@ -9,7 +9,7 @@ import re
 from decimal import Decimal
 
 from hindsight_integrations.model.records import Record, RecordKind, canonical_kind
-from hindsight_integrations.text.vocabulary.units import (
+from hindsight_integrations.text.units import (
     LONGEST,
     canonical_unit,
     currency_of,
