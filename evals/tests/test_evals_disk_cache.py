@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hindsight_evals.runner.disk_cache import CachedEmbedder, DiskCache
-from hindsight_integrations.ports.arrays import Matrix
+from hindsight_integrations.model.arrays import Matrix
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 

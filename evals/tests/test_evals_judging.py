@@ -22,7 +22,7 @@ from hindsight_evals.metrics.fama import Fama
 from hindsight_evals.metrics.intervals import paired_difference
 from hindsight_evals.metrics.judged_accuracy import accuracy, judged_fama
 from hindsight_evals.results import ANSWER, Judgment, QuestionResult
-from hindsight_integrations.backends.language_model.langchain import LangChainModel
+from hindsight_integrations.models.langchain import LangChainModel
 from hindsight_integrations.prompts.judge_criterion import JudgeRule, judge_answer_prompt
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

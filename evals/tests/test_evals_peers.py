@@ -17,7 +17,7 @@ from hindsight_evals.memory_system import MemorySystem, Place
 from hindsight_evals.metrics.stating import stated
 from hindsight_integrations import Message, MissingDependency
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.ports.arrays import Matrix
+from hindsight_integrations.model.arrays import Matrix
 from hindsight_integrations.testing.doubles import HashEmbedder, WordCounter
 
 HERE = ("hindsight", "plain-rrf", "vectors-told-deletions", "full-context", "chroma", "bm25s", "llamaindex-fusion", "langgraph-memory", "langgraph-sqlite")  # fmt: skip

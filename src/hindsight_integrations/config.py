@@ -429,7 +429,7 @@ class HindsightConfig:
         time_zone: IANA name in which naive timestamps are read (default UTC).
         languages: ISO 639-1 codes of the languages of texts and questions, the likeliest first. Times, names, withdrawals
             and kinds of questions are read in these; an engine refuses a code it does not know when it opens. Of a language
-            without a folder in `text/languages` only dates written in full are read.
+            without a file in `language/packs` only dates written in full are read.
         date_order: of dates in figures, "dmy", "mdy" or "ymd"; None refuses a timestamp that several orders make a date of.
         week_starts: on which day weeks begin, "this week" and weeks that records are added up by: monday, saturday or
             sunday.

@@ -21,8 +21,8 @@ from hindsight_integrations.engine.assembly import AsyncHindsight
 from hindsight_integrations.errors import HindsightError, InvalidRequest
 from hindsight_integrations.model.requests import Document, RetainItem
 from hindsight_integrations.model.results import BulkResult
+from hindsight_integrations.retain.verbatim import VerbatimExtractor
 from hindsight_integrations.sync import Hindsight, MemoryBank
-from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor
 
 __all__ = ["ImportReport", "LeftOut", "aimport_langmem", "aimport_mem0", "import_langmem", "import_mem0"]
 

@@ -38,8 +38,8 @@ from hindsight_integrations import (
     ModelUnavailable,
 )
 from hindsight_integrations.bank.reflect_stages import AsyncReflectStages
-from hindsight_integrations.cara.without_model import BEST_MEMORIES
 from hindsight_integrations.langgraph import create_reflect_subgraph
+from hindsight_integrations.reflect.without_model import BEST_MEMORIES
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 Opener = Callable[..., Hindsight]

@@ -30,7 +30,7 @@ from table import every_row
 
 from hindsight_integrations import EmbedderMismatch, Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.model.reflections import ReflectEventKind
-from hindsight_integrations.ports.language_model import Completion, Prompt
+from hindsight_integrations.models.protocols import Completion, Prompt
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

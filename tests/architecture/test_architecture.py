@@ -36,17 +36,17 @@ HEAVY = [
 ]
 
 VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRIBUTING.md]
-    "chromadb": {"backends/vector/chroma"},
-    "jnius": {"backends/keyword/lucene.py"},
-    "jnius_config": {"backends/keyword/lucene.py"},
-    "rustworkx": {"backends/graph/rustworkx.py"},
-    "onnxruntime": {"backends/local_models/onnx.py"},
-    "langchain_openai": {"backends/language_model/named_models.py"},
-    "sentence_transformers": {"backends/local_models/sentence_transformers.py"},
-    "torch": {"backends/local_models/sentence_transformers.py"},
-    "snowballstemmer": {"text/stems.py"},
-    "safetensors": {"backends/local_models/sentence_transformers.py"},
-    "dateparser": {"text/times/written.py"},
+    "chromadb": {"indexes/chroma.py"},
+    "jnius": {"indexes/lucene.py"},
+    "jnius_config": {"indexes/lucene.py"},
+    "rustworkx": {"indexes/graph.py"},
+    "onnxruntime": {"models/onnx.py"},
+    "langchain_openai": {"models/named_models.py"},
+    "sentence_transformers": {"models/sentence_transformers.py"},
+    "torch": {"models/sentence_transformers.py"},
+    "snowballstemmer": {"language/stems.py"},
+    "safetensors": {"models/sentence_transformers.py"},
+    "dateparser": {"language/times/written.py"},
     "pandas": {"model/rows.py"},
     "matplotlib": {"plots.py"},
     "sqlalchemy": {"ledger/", "validation/archive.py", "llamaindex/chat_store.py"},
@@ -57,13 +57,13 @@ ONLY_SYNC, ONLY_ASYNC = {"over"}, {"check_open", "close_now", "bank_now", "place
 
 # SQL, lists of words, and words for people: nothing of it is sent to a language model.
 NOT_FOR_MODELS = (
-    "text/",
+    "language/",
     "testing/",
     "cli/",
     "errors.py",
     "ledger/",
-    "backends/keyword/",
-    "backends/local_models/",
+    "indexes/fts5.py",
+    "models/",
 )
 PROMPT_WORDS = 20  # in the texts of one statement; no statement that needs none has more than 16
 
@@ -212,7 +212,7 @@ def test_only_configuration_reads_the_environment() -> None:
         for path in MODULES
         if re.search(r"os\.(environ|getenv)", path.read_text(encoding="utf-8"))
     }
-    assert readers <= {"config.py", "backends/local_models/weights.py", "backends/tokens/tiktoken.py"}
+    assert readers <= {"config.py", "models/weights.py", "models/tokens.py"}
 
 
 def words(node: ast.AST) -> int:

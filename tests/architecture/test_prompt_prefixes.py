@@ -22,7 +22,6 @@ from pydantic import BaseModel
 from table import every_row
 
 from hindsight_integrations import prompts
-from hindsight_integrations.cara.agentic.toolbox import MEMORY_TOOLS
 from hindsight_integrations.config import ExtractionMode, GeneralKnowledge
 from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
 from hindsight_integrations.model.opinions import Conviction
@@ -34,7 +33,7 @@ from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.answer import Asked
 from hindsight_integrations.prompts.assess_evidence import AskedOpinion
 from hindsight_integrations.prompts.end_memories import OpenStatement
@@ -53,6 +52,7 @@ from hindsight_integrations.prompts.reflect_step import (
 from hindsight_integrations.prompts.relate_opinions import NewOpinion
 from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.prompts.repair import repair_prompt
+from hindsight_integrations.reflect.agentic.toolbox import MEMORY_TOOLS
 
 Render: TypeAlias = Callable[..., Prompt[Any]]
 

@@ -12,9 +12,9 @@ from keyword_index_contract import (
     PersistentKeywordIndexContract,
 )
 
-from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
-from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
-from hindsight_integrations.backends.keyword.store_pool import MEMORY, KeywordStores
+from hindsight_integrations.indexes.fts5 import Fts5Keywords
+from hindsight_integrations.indexes.lucene import LuceneKeywords
+from hindsight_integrations.indexes.store_pool import MEMORY, KeywordStores
 
 
 class Engines:

@@ -31,8 +31,6 @@ from openai_server import (
 from pydantic import BaseModel, SecretStr
 from table import every_row
 
-from hindsight_integrations.backends.language_model.langchain import LangChainModel
-from hindsight_integrations.backends.language_model.named_models import language_model, openai_model
 from hindsight_integrations.errors import (
     InvalidRequest,
     MalformedOutput,
@@ -41,7 +39,9 @@ from hindsight_integrations.errors import (
     ModelUnavailable,
 )
 from hindsight_integrations.model.facts import ExtractedFact
-from hindsight_integrations.ports.language_model import LanguageModel, Prompt, PromptMessage, Role
+from hindsight_integrations.models.langchain import LangChainModel
+from hindsight_integrations.models.named_models import language_model, openai_model
+from hindsight_integrations.models.protocols import LanguageModel, Prompt, PromptMessage, Role
 from hindsight_integrations.testing.contracts import (
     VERDICT,
     Answer,

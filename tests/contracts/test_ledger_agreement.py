@@ -22,12 +22,12 @@ from ledger_support import changes, commit
 
 from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.entities import EntityRole
 from hindsight_integrations.model.links import Link, LinkType
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.ports.arrays import IntArray
 
 UNITS, ITEMS = ["u1", "u2", "u3", "u4"], ["i1", "i2"]
 ENTITIES = ["e1", "e2", "e3"]

@@ -19,9 +19,9 @@ from openai_server import (
 )
 from table import every_row
 
-from hindsight_integrations.backends.language_model.llamaindex import LlamaIndexEmbedder
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
-from hindsight_integrations.ports.language_model import Embedder
+from hindsight_integrations.models.llamaindex import LlamaIndexEmbedder
+from hindsight_integrations.models.protocols import Embedder
 from hindsight_integrations.testing.contracts import EmbedderContract
 from hindsight_integrations.testing.doubles import HashEmbedder
 

@@ -37,8 +37,6 @@ from openai_server import (
 from pydantic import BaseModel, Field
 from table import every_row
 
-from hindsight_integrations.backends.language_model.llamaindex import LlamaIndexModel
-from hindsight_integrations.backends.language_model.structured_ways import Extra
 from hindsight_integrations.errors import (
     FeatureUnsupported,
     MalformedOutput,
@@ -47,7 +45,9 @@ from hindsight_integrations.errors import (
     PromptTooLong,
 )
 from hindsight_integrations.model.facts import ExtractedFact
-from hindsight_integrations.ports.language_model import LanguageModel, Prompt, PromptMessage, Role
+from hindsight_integrations.models.llamaindex import LlamaIndexModel
+from hindsight_integrations.models.protocols import LanguageModel, Prompt, PromptMessage, Role
+from hindsight_integrations.models.structured_output import Extra
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.testing.contracts import (
     VERDICT,

@@ -24,16 +24,16 @@ from openai_server import (
 )
 from table import every_row
 
-from hindsight_integrations.backends.language_model.llamaindex import LlamaIndexModel
-from hindsight_integrations.backends.language_model.structured_ways import Extra
-from hindsight_integrations.backends.vendor_errors import TimedModel
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
-from hindsight_integrations.ports.language_model import (
+from hindsight_integrations.models.llamaindex import LlamaIndexModel
+from hindsight_integrations.models.protocols import (
     PromptMessage,
     Role,
     StreamingLanguageModel,
     TextPrompt,
 )
+from hindsight_integrations.models.structured_output import Extra
+from hindsight_integrations.models.vendor_errors import TimedModel
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
 
 TEXT = "The ferry to Brenna leaves at seven, and the last one back at nine in the evening."

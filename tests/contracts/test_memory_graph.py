@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_graph_contract import MemoryGraphContract
 
-from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
-from hindsight_integrations.ports.memory_graph import LINK_CODES, MemoryGraph
+from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
+from hindsight_integrations.indexes.protocols import MemoryGraph
+from hindsight_integrations.model.links import LINK_CODES
 
 
 class TestRustworkxMemoryGraph(MemoryGraphContract):

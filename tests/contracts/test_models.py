@@ -18,20 +18,20 @@ from pydantic import SecretStr
 from strategies import aware_datetimes, intervals, memory_units
 from table import every_row
 
-from hindsight_integrations.backends.language_model.langchain import LangChainEmbedder
-from hindsight_integrations.backends.local_models.onnx import (
+from hindsight_integrations.errors import InvalidRequest, MalformedOutput, ModelRefused, ModelUnavailable
+from hindsight_integrations.model.clock import SystemClock
+from hindsight_integrations.model.time import Interval, as_utc
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.models.langchain import LangChainEmbedder
+from hindsight_integrations.models.onnx import (
     BGE_SMALL,
     BGE_SMALL_INT8_THRESHOLDS,
     OnnxCrossEncoder,
     OnnxEmbedder,
 )
-from hindsight_integrations.backends.local_models.weights import resolve_weights
-from hindsight_integrations.backends.reranking.remembering import RememberingReranker
-from hindsight_integrations.errors import InvalidRequest, MalformedOutput, ModelRefused, ModelUnavailable
-from hindsight_integrations.model.time import Interval, as_utc
-from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.ports.clock import SystemClock
-from hindsight_integrations.ports.language_model import Embedder, Reranker
+from hindsight_integrations.models.protocols import Embedder, Reranker
+from hindsight_integrations.models.reranker import RememberingReranker
+from hindsight_integrations.models.weights import resolve_weights
 from hindsight_integrations.testing.contracts import EmbedderContract, RerankerContract
 from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder
 

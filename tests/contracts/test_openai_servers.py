@@ -34,9 +34,6 @@ from openai_server import (
 from pydantic import SecretStr
 from table import every_row
 
-from hindsight_integrations.backends.language_model.langchain import LangChainModel
-from hindsight_integrations.backends.language_model.named_models import language_model, openai_model
-from hindsight_integrations.backends.vendor_errors import TimedModel
 from hindsight_integrations.errors import (
     FeatureUnsupported,
     HindsightError,
@@ -45,7 +42,10 @@ from hindsight_integrations.errors import (
     ModelUnavailable,
     PromptTooLong,
 )
-from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.models.langchain import LangChainModel
+from hindsight_integrations.models.named_models import language_model, openai_model
+from hindsight_integrations.models.protocols import LanguageModel
+from hindsight_integrations.models.vendor_errors import TimedModel
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.testing.contracts import (
     VERDICT,

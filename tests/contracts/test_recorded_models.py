@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from table import every_row
 
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, ModelRefused, ModelUnavailable
-from hindsight_integrations.ports.language_model import Completion, LanguageModel, Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Completion, LanguageModel, Prompt, PromptMessage, Role
 from hindsight_integrations.testing import (
     MissingAnswer,
     RecordedModel,

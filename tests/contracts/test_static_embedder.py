@@ -13,13 +13,6 @@ from table import every_row
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from hindsight_integrations import Hindsight, HindsightConfig
-from hindsight_integrations.backends.embedding.static import (
-    POTION_BASE_8M,
-    StaticEmbedder,
-    Tensor,
-    read_safetensors,
-)
-from hindsight_integrations.backends.local_models import weights
 from hindsight_integrations.config import (
     EmbedderBackend,
     KeywordBackend,
@@ -28,7 +21,14 @@ from hindsight_integrations.config import (
     VectorBackend,
 )
 from hindsight_integrations.errors import InvalidRequest, MissingDependency
-from hindsight_integrations.ports.language_model import Embedder
+from hindsight_integrations.models import weights
+from hindsight_integrations.models.protocols import Embedder
+from hindsight_integrations.models.static import (
+    POTION_BASE_8M,
+    StaticEmbedder,
+    Tensor,
+    read_safetensors,
+)
 from hindsight_integrations.testing.contracts import EmbedderContract
 
 CODES = {"float32": "F32", "float16": "F16", "float64": "F64", "int64": "I64"}

@@ -28,17 +28,17 @@ from openai_server import (
 from pydantic import SecretStr
 from table import every_row
 
-from hindsight_integrations.backends.language_model.langchain import LangChainModel
-from hindsight_integrations.backends.language_model.structured_ways import Extra
-from hindsight_integrations.backends.vendor_errors import TimedModel
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
-from hindsight_integrations.ports.language_model import (
+from hindsight_integrations.models.langchain import LangChainModel
+from hindsight_integrations.models.protocols import (
     PromptMessage,
     Role,
     SpokenText,
     StreamingLanguageModel,
     TextPrompt,
 )
+from hindsight_integrations.models.structured_output import Extra
+from hindsight_integrations.models.vendor_errors import TimedModel
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 TEXT = "The ferry to Brenna leaves at seven, and the last one back at nine in the evening."

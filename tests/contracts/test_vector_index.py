@@ -12,8 +12,8 @@ from vector_index_contract import (
 )
 from vector_scorer_contract import VectorScorerContract
 
-from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
-from hindsight_integrations.backends.vector.exact import ExactVectorIndex, MappedVectorIndex, MappedVectors
+from hindsight_integrations.indexes.chroma import ChromaVectorIndex, ChromaVectors
+from hindsight_integrations.indexes.exact import ExactVectorIndex, MappedVectorIndex, MappedVectors
 
 
 class TestExactVectorIndex(VectorIndexContract, VectorScorerContract):

@@ -19,7 +19,6 @@ from builders import make_item, make_unit
 from pydantic import BaseModel
 from table import every_row
 
-from hindsight_integrations.cara.agentic.toolbox import MEMORY_TOOLS
 from hindsight_integrations.config import ExtractionMode
 from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
 from hindsight_integrations.model.opinions import Conviction
@@ -32,7 +31,7 @@ from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.ports.language_model import Prompt
+from hindsight_integrations.models.protocols import Prompt
 from hindsight_integrations.prompts.answer import Answer, Asked, answer_prompt
 from hindsight_integrations.prompts.answered_facts import ExtractedFacts
 from hindsight_integrations.prompts.assess_evidence import (
@@ -73,6 +72,7 @@ from hindsight_integrations.prompts.relate_opinions import (
 )
 from hindsight_integrations.prompts.repair import repair_prompt
 from hindsight_integrations.prompts.typed_answer import typed_answer_prompt
+from hindsight_integrations.reflect.agentic.toolbox import MEMORY_TOOLS
 
 HERE = Path(__file__).parent
 MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

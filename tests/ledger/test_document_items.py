@@ -23,12 +23,12 @@ from ledger_support import CLOSED, NO_IDS, RESTORED, changes, commit
 
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import UnitEdit
+from hindsight_integrations.model.arrays import IN_DOCUMENT, NEVER
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import UnitWrite
-from hindsight_integrations.ports.arrays import IN_DOCUMENT, NEVER
 
 
 def said(unit: MemoryUnit, message: str) -> UnitWrite:

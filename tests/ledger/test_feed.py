@@ -28,12 +28,11 @@ from ledger_support import (
 )
 
 from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.model.arrays import NEVER, UNDATED
 from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.links import Link, LinkType
+from hindsight_integrations.model.links import LINK_CODES, Link, LinkType
 from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.arrays import NEVER, UNDATED
-from hindsight_integrations.ports.memory_graph import LINK_CODES
 
 
 def gaps_of(ledger: Ledger, bank: str, *, since: int) -> list[tuple[str, float, float]]:

@@ -19,12 +19,12 @@ from ledger_support import changes, commit
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.model.arrays import STORED
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.items import Item, ItemDelete, ItemWrite, Namespace
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.model.writes import UnitWrite
-from hindsight_integrations.ports.arrays import STORED
 from hindsight_integrations.testing.doubles import FrozenClock
 
 A, AB, A_DEEP, DOTTED = ("a",), ("ab",), ("a", "b"), ("a.b",)

@@ -34,13 +34,13 @@ from ledger_support import (
 from hindsight_integrations.errors import BankNotFound, InvalidRequest
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import ArchiveRow, EntitySplit, Json, Scrub, UnitEdit
+from hindsight_integrations.model.arrays import NEVER
 from hindsight_integrations.model.entities import EntityChangeKind
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.links import Link, LinkType
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import ValidityEvent
 from hindsight_integrations.model.writes import MentionWrite, MessageKey
-from hindsight_integrations.ports.arrays import NEVER
 
 
 class TestErasure:

@@ -27,11 +27,10 @@ from ledger_support import (
 from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.entities import EntityRole
-from hindsight_integrations.model.links import Link, LinkType
+from hindsight_integrations.model.links import LINK_CODES, Link, LinkType
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import MessageKey, UnitWrite
-from hindsight_integrations.ports.memory_graph import LINK_CODES
 
 
 def made_of(key: str, **fields: object) -> UnitWrite:

@@ -18,11 +18,11 @@ from ledger_support import CLOSED, changes, commit
 from ledger_turns import THREAD, conversation, make_fact, make_key, make_turn, make_waiting
 
 from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.model.arrays import WAITING
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.model.units import FactType, UnitKind
-from hindsight_integrations.ports.arrays import WAITING
 
 
 class TestTurnReads:

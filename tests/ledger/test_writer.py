@@ -30,12 +30,12 @@ from ledger_support import (
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.model.arrays import NEVER
 from hindsight_integrations.model.links import CausalRelation, Link, LinkType
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, DocumentWrite, MessageKey, WriteSet
-from hindsight_integrations.ports.arrays import NEVER
 
 ONE, TWO = ChunkWrite("d", 0, "one ", "h0", position=0), ChunkWrite("d", 1, "two", "h1", position=1)
 DOCUMENT = DocumentWrite("d", "h", "", at(0))

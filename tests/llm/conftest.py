@@ -18,7 +18,7 @@ import pytest
 import xllamacpp
 from watched_model import Watched
 
-from hindsight_integrations.backends.language_model.named_models import language_model
+from hindsight_integrations.models.named_models import language_model
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
 
 PARTS = 22

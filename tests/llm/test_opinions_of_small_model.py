@@ -15,11 +15,11 @@ from replayed_confidence import replayed
 from watched_model import Watched
 
 from hindsight_integrations import BankProfile, Disposition, Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.cara.opinions.proposed import fault
 from hindsight_integrations.config import ObservationConfig, OpinionConfig
 from hindsight_integrations.errors import MalformedOutput
-from hindsight_integrations.ports.language_model import Completion, Prompt
-from hindsight_integrations.text.languages import ENGLISH
+from hindsight_integrations.language.packs import ENGLISH
+from hindsight_integrations.models.protocols import Completion, Prompt
+from hindsight_integrations.reflect.opinions.proposed import fault
 
 MOST_SECONDS = 3600.0  # for everything, on two cores that have other things to do
 CALL_S = 600.0

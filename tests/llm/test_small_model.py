@@ -16,10 +16,10 @@ import pytest
 from watched_model import Watched
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
-from hindsight_integrations.cara.observations import TRIES_OF_MODEL
 from hindsight_integrations.config import ObservationConfig, RetainConfig
 from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.tasks import TaskState
+from hindsight_integrations.reflect.observations import TRIES_OF_MODEL
 from hindsight_integrations.testing.doubles import FrozenClock
 
 CALL_S, RETAIN_S = 600.0, 900.0

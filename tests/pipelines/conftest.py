@@ -10,7 +10,7 @@ import pytest
 from waiting_work import Opened, Reader, config
 
 from hindsight_integrations import Hindsight
-from hindsight_integrations.ports.clock import SystemClock
+from hindsight_integrations.model.clock import SystemClock
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 

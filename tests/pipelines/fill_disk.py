@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Literal
 
 from hindsight_integrations import Hindsight, HindsightConfig, StorageError
-from hindsight_integrations.backends.vector import chroma
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.indexes import chroma
 from hindsight_integrations.sync import MemoryBank
 from hindsight_integrations.testing.doubles import HashEmbedder
 

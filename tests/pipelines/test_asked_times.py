@@ -10,9 +10,9 @@ from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.config import StorageConfig
+from hindsight_integrations.model.arrays import FloatArray, Vector
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.trace import Channel
-from hindsight_integrations.ports.arrays import FloatArray, Vector
 from hindsight_integrations.sync import MemoryBank
 from hindsight_integrations.testing.doubles import FixedReranker, HashEmbedder
 

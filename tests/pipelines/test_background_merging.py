@@ -28,7 +28,6 @@ from hindsight_integrations import (
     ModelUnavailable,
     RetainItem,
 )
-from hindsight_integrations.cara.background import MAX_CHARACTERS, merge_waiting
 from hindsight_integrations.config import (
     KeywordBackend,
     ObservationConfig,
@@ -39,6 +38,7 @@ from hindsight_integrations.config import (
 from hindsight_integrations.errors import TaskClosed
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.prompts.rendering import template
+from hindsight_integrations.reflect.background import MAX_CHARACTERS, merge_waiting
 from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 from hindsight_integrations.validation.limits import MAX_BACKGROUND

@@ -31,7 +31,7 @@ from hindsight_integrations import (
     StorageError,
     bank_at,
 )
-from hindsight_integrations.ports.arrays import Matrix
+from hindsight_integrations.model.arrays import Matrix
 from hindsight_integrations.testing import ScriptedModel
 from hindsight_integrations.testing.doubles import HashEmbedder
 

@@ -18,7 +18,7 @@ import pytest
 from hindsight_integrations import EngineClosed, Hindsight, HindsightConfig
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.errors import LedgerFailed
-from hindsight_integrations.ports.language_model import Completion, Prompt
+from hindsight_integrations.models.protocols import Completion, Prompt
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5))
@@ -338,7 +338,7 @@ def test_what_fails_to_close_does_not_keep_the_directory(
         raise LedgerFailed(tmp_path, "no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hindsight_integrations.search.projection.BankProjection.close", fail)
+        patch.setattr("hindsight_integrations.indexes.projection.BankProjection.close", fail)
         engine.close()
     with Hindsight.open(tmp_path, embeddings=HashEmbedder(), reranker=None, config=LIGHT) as again:
         assert again.bank("alice").recall("plums").units

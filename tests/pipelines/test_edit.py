@@ -12,7 +12,7 @@ from archived import archived_rows
 from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest, MalformedOutput, MemoryBank, Message
-from hindsight_integrations.ports.arrays import Matrix
+from hindsight_integrations.model.arrays import Matrix
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 TALK = [

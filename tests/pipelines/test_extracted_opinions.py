@@ -17,8 +17,8 @@ from hindsight_integrations import (
     MemoryBank,
     Message,
 )
+from hindsight_integrations.model.links import LINK_CODES
 from hindsight_integrations.model.opinions import OpinionOrigin
-from hindsight_integrations.ports.memory_graph import LINK_CODES
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

@@ -27,9 +27,9 @@ from observed_banks import (
 )
 
 from hindsight_integrations import Hindsight
+from hindsight_integrations.indexes.embedding import embed_units
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.writes import UnitWrite
-from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 

@@ -16,8 +16,8 @@ from table import every_row
 from hindsight_integrations import FoundItem, Hindsight, InvalidRequest, ItemDelete, ItemPut, MemoryBank
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.errors import ModelUnavailable
+from hindsight_integrations.model.arrays import Matrix
 from hindsight_integrations.model.tasks import TaskState
-from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 
 LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5))

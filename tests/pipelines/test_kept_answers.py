@@ -12,7 +12,7 @@ from standing_questions import Answering, config, told
 
 from hindsight_integrations import Hindsight, MemoryBank, ModelUnavailable
 from hindsight_integrations.config import RecallConfig
-from hindsight_integrations.ports.arrays import Vector
+from hindsight_integrations.model.arrays import Vector
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

@@ -6,8 +6,8 @@ import pytest
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.config import StorageConfig
-from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.language.language import Language
+from hindsight_integrations.language.packs import LANGUAGES
 
 
 def opened(*languages: str) -> Hindsight:

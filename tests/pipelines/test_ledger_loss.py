@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from hindsight_integrations import Hindsight
-from hindsight_integrations.backends.keyword.store_pool import keyword_marks
-from hindsight_integrations.backends.vector.chroma import chroma_marks
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig
 from hindsight_integrations.errors import LedgerLost
+from hindsight_integrations.indexes.chroma import chroma_marks
+from hindsight_integrations.indexes.store_pool import keyword_marks
 
 FTS5 = HindsightConfig(storage=StorageConfig(keywords=KeywordBackend.FTS5))
 Opener = Callable[..., Hindsight]

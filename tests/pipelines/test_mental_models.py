@@ -26,10 +26,10 @@ from hindsight_integrations import (
     ModelState,
     RefreshTrigger,
 )
-from hindsight_integrations.cara import mental_models
+from hindsight_integrations.model.clock import SystemClock
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
-from hindsight_integrations.ports.clock import SystemClock
+from hindsight_integrations.reflect import mental_models
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

@@ -26,8 +26,8 @@ from hindsight_integrations import (
     MetadataOperator,
     RetainItem,
 )
+from hindsight_integrations.indexes import hybrid
 from hindsight_integrations.model.metadata import OF_LISTS, OF_TEXT, shared_metadata
-from hindsight_integrations.search import hybrid
 from hindsight_integrations.sync import MemoryBank
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.validation.metadata import checked_metadata_filter

@@ -16,7 +16,7 @@ import pytest
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, RecallResult
 from hindsight_integrations.bank.open_banks import OpenBanks, Places
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
-from hindsight_integrations.search.projection import BankProjection
+from hindsight_integrations.indexes.projection import BankProjection
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 Opener = Callable[..., Hindsight]

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
-from hindsight_integrations.backends.vector import exact
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.indexes import exact
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.spreading_activation import hub_entities
 from hindsight_integrations.ledger.feed import Feed
-from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.graph.activation import hub_entities
 
 NAMED = "What did Marta Keller repair?"
 TALK = [

@@ -31,10 +31,10 @@ from opinionated_banks import (
 from table import every_row
 
 from hindsight_integrations import Hindsight, MemoryBank
+from hindsight_integrations.model.clock import SystemClock
 from hindsight_integrations.model.reflections import OpinionOutcome
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.ports.clock import SystemClock
 from hindsight_integrations.testing.doubles import FrozenClock
 
 Opened = Callable[..., Hindsight]

@@ -8,10 +8,10 @@ import pytest
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest
 from hindsight_integrations.config import StorageConfig
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.ports.language_model import TimeParser
+from hindsight_integrations.models.protocols import TimeParser
 from hindsight_integrations.testing.doubles import HashEmbedder
-from hindsight_integrations.text.languages import LANGUAGES
 
 QUESTION = datetime(2024, 6, 12, 10, tzinfo=UTC)
 FEAST = Interval(datetime(2023, 11, 12, tzinfo=UTC), datetime(2023, 11, 13, tzinfo=UTC))

@@ -19,7 +19,7 @@ from hindsight_integrations import (
     RecallResult,
     WrongDimension,
 )
-from hindsight_integrations.ports.arrays import Vector
+from hindsight_integrations.model.arrays import Vector
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.validation.arguments import checked_embedding
 

@@ -23,11 +23,11 @@ from hindsight_integrations import (
     RecallResult,
     TagsMatch,
 )
-from hindsight_integrations.cara.without_model import BEST_MEMORIES
 from hindsight_integrations.config import OnChannelFailure, RecallConfig
-from hindsight_integrations.ports.arrays import Hits, Vector
-from hindsight_integrations.search.hybrid import keyword_channel
-from hindsight_integrations.tempr.recall import retrieval
+from hindsight_integrations.indexes.hybrid import keyword_channel
+from hindsight_integrations.model.arrays import Hits, Vector
+from hindsight_integrations.recall import retrieval
+from hindsight_integrations.reflect.without_model import BEST_MEMORIES
 from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder
 
 
@@ -235,7 +235,7 @@ def test_a_broken_index_heals_or_says_so(
     opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A keyword index that cannot be healed raises IndexOutOfStep by default, and is left out where asked for."""
-    from hindsight_integrations.backends.keyword.store_pool import BankKeywords
+    from hindsight_integrations.indexes.store_pool import BankKeywords
 
     def broken(*_: Any, **__: Any) -> None:
         raise IndexOutOfStep("keyword", "garden", "the disk is gone")
@@ -260,7 +260,7 @@ def test_a_projection_that_fails_after_the_commit_is_healed(
     opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Retain succeeds when an index fails behind it, and the next recall finds the memory by that index again."""
-    from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex
+    from hindsight_integrations.indexes.chroma import ChromaVectorIndex
 
     bank = opener(tmp_path).bank("garden")
     fill(bank, GARDEN[:3])

@@ -21,11 +21,11 @@ from hindsight_integrations import (
     TagNot,
     TagOr,
 )
-from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.config import RecallConfig
 from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.models.tokens import default_token_counter
+from hindsight_integrations.recall.plan import adaptive_candidates
 from hindsight_integrations.sync import MemoryBank
-from hindsight_integrations.tempr.recall.plan import adaptive_candidates
 from hindsight_integrations.testing.doubles import FixedReranker
 
 ALICE, BOB = {"text": "Alice Chen", "type": "PERSON"}, {"text": "Bob Okafor", "type": "PERSON"}

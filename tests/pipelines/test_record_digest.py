@@ -252,7 +252,7 @@ def test_what_does_not_fit_is_cut_and_counted(light: Hindsight) -> None:
 def test_what_was_not_read_enters_no_figure(light: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of more records than are read a time is summed where all of it was read, and nothing else is said to be a sum."""
     bank = filled(light.bank("many"), [coffee(f"2025-05-{day:02}", 1) for day in range(1, 29)])
-    monkeypatch.setattr("hindsight_integrations.tempr.recall.record_digest.MOST_READ", 10)
+    monkeypatch.setattr("hindsight_integrations.recall.record_digest.MOST_READ", 10)
     [digest] = digests(bank, "How much did I spend on coffee?")
     assert (digest.asked, digest.of, len(digest.rows)) == (None, 28, 10)
     assert "too many records to add up" in digest.heading

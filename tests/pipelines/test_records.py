@@ -23,7 +23,7 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import ValidityKind
-from hindsight_integrations.tempr.listing.units import aggregate
+from hindsight_integrations.recall.listing import aggregate
 
 ROWS: list[tuple[str, str | None, dict[str, Any]]] = [
     (

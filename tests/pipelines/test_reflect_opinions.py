@@ -21,9 +21,9 @@ from hindsight_integrations import (
     OpinionOutcome,
     Reflection,
 )
+from hindsight_integrations.model.arrays import Matrix
 from hindsight_integrations.model.opinions import Assessment, OpinionOrigin, confidence_of
 from hindsight_integrations.model.tasks import TaskKind
-from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder

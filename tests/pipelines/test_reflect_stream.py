@@ -15,8 +15,8 @@ from openai_server import Drip, OpenAIServer
 from pydantic import BaseModel, SecretStr
 
 from hindsight_integrations import Hindsight, MalformedOutput, MemoryBank
-from hindsight_integrations.cara.without_model import BEST_MEMORIES
 from hindsight_integrations.model.reflections import ReflectEvent, ReflectEventKind, Reflection
+from hindsight_integrations.reflect.without_model import BEST_MEMORIES
 from hindsight_integrations.testing.scripted_model import Reply, ScriptedModel
 
 FACT = "Ann Lee opened a bakery in Brenna."
@@ -165,7 +165,7 @@ class WholeModel:
     name = "whole"
 
     async def complete(self, prompt: Any) -> Any:
-        from hindsight_integrations.ports.language_model import Completion
+        from hindsight_integrations.models.protocols import Completion
 
         return Completion(
             prompt.schema.model_validate(

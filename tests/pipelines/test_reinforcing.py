@@ -13,8 +13,6 @@ from langchain_core.messages import HumanMessage
 from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message, ModelUnavailable
-from hindsight_integrations.cara.opinions import reinforcing
-from hindsight_integrations.cara.opinions.reinforcing import TRIES_OF_MODEL
 from hindsight_integrations.config import (
     ExtractionMode,
     KeywordBackend,
@@ -29,8 +27,10 @@ from hindsight_integrations.model.opinions import Assessment, OpinionLog, confid
 from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.ports.language_model import Completion, Prompt
+from hindsight_integrations.models.protocols import Completion, Prompt
 from hindsight_integrations.prompts.repair import REPAIRS
+from hindsight_integrations.reflect.opinions import reinforcing
+from hindsight_integrations.reflect.opinions.reinforcing import TRIES_OF_MODEL
 from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

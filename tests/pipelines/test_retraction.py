@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from hindsight_integrations import Hindsight, InvalidRequest
-from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.units import ValidityKind
+from hindsight_integrations.models.tokens import default_token_counter
 from hindsight_integrations.sync import MemoryBank
 
 EMAIL = "User drafted an email to the board about the budget"

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
-from hindsight_integrations.backends.keyword.fts5 import Fts5Store
-from hindsight_integrations.backends.keyword.lucene import LuceneStore
-from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.errors import IndexOutOfStep
-from hindsight_integrations.search.projection import bank_projection
-from hindsight_integrations.search.projection.bank_projection import BankProjection
+from hindsight_integrations.indexes import projection as bank_projection
+from hindsight_integrations.indexes.chroma import ChromaVectorIndex
+from hindsight_integrations.indexes.fts5 import Fts5Store
+from hindsight_integrations.indexes.lucene import LuceneStore
+from hindsight_integrations.indexes.projection import BankProjection
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 Opener = Callable[..., Hindsight]

@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from hindsight_integrations import FactType, Hindsight, Message
-from hindsight_integrations.cara.opinions.evidence import sources_of
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.turns import Role, SourceTurn
-from hindsight_integrations.tempr.retain.drafts import as_extracted
+from hindsight_integrations.reflect.opinions.evidence import sources_of
+from hindsight_integrations.retain.drafts import as_extracted
 
 
 def result(text: str) -> Message:

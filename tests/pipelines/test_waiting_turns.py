@@ -24,7 +24,6 @@ from hindsight_integrations import (
     ModelUnavailable,
     RecalledUnit,
 )
-from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex
 from hindsight_integrations.config import (
     KeywordBackend,
     OnChannelFailure,
@@ -33,6 +32,7 @@ from hindsight_integrations.config import (
     StorageConfig,
     VectorBackend,
 )
+from hindsight_integrations.indexes.chroma import ChromaVectorIndex
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.testing.doubles import FixedReranker, HashEmbedder
@@ -152,7 +152,7 @@ KILLED_BETWEEN = """
 import os, signal, sys
 from hindsight_integrations import Hindsight, HindsightConfig, Message, ModelUnavailable
 from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
-from hindsight_integrations.search.projection import BankProjection
+from hindsight_integrations.indexes.projection import BankProjection
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

@@ -32,7 +32,7 @@ from hindsight_integrations.config import ObservationConfig
 from hindsight_integrations.engine import worker
 from hindsight_integrations.errors import LedgerFailed
 from hindsight_integrations.model.tasks import TaskKind, TaskState
-from hindsight_integrations.ports.language_model import Completion
+from hindsight_integrations.models.protocols import Completion
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 

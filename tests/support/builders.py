@@ -9,14 +9,14 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from hindsight_integrations.model.arrays import Vector
 from hindsight_integrations.model.documents import item_text
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import EntityRole, EntityType
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
+from hindsight_integrations.model.watermark import Watermark
 from hindsight_integrations.model.writes import EntityWrite, MentionWrite, UnitWrite, WriteSet
-from hindsight_integrations.ports.arrays import Vector
-from hindsight_integrations.ports.watermark import Watermark
 
 BANK = "bank"
 DIMENSION = 4

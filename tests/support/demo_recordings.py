@@ -23,7 +23,7 @@ from rich.console import Console
 
 from hindsight_integrations import HindsightConfig
 from hindsight_integrations.cli.demo import WIDTH, DemoOutOfDate, MeteredModel, play
-from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.models.protocols import LanguageModel
 from hindsight_integrations.testing import RecordedModel, RecordingModel, unanswered
 from hindsight_integrations.testing.recordings import (
     SCHEMAS,
@@ -47,7 +47,7 @@ def play_demo(
 
 def write_counted_answer(path: Path, answer: Mapping[str, Any]) -> None:
     """Answer a request; its tokens are those of its texts, counted with cl100k."""
-    from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
+    from hindsight_integrations.models.tokens import default_token_counter
 
     request = read_recording(path)
     assert request is not None, f"{path} is not there"

@@ -6,10 +6,9 @@ import threading
 
 import numpy as np
 
-from hindsight_integrations.model.links import CausalRelation, LinkType
-from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges, Mentions
-from hindsight_integrations.ports.watermark import Watermark
+from hindsight_integrations.model.arrays import IntArray
+from hindsight_integrations.model.links import LINK_CODES, CausalRelation, Edges, LinkType, Mentions
+from hindsight_integrations.model.watermark import Watermark
 
 _CAUSES = LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSES]
 _CAUSED_BY = LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSED_BY]

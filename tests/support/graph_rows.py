@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.ports.memory_graph import Edges, MemoryGraph, Mentions
+from hindsight_integrations.indexes.protocols import MemoryGraph
+from hindsight_integrations.model.arrays import IntArray
+from hindsight_integrations.model.links import Edges, Mentions
 
 LinkRow = tuple[int, int, int, float]
 Pair = tuple[int, int]

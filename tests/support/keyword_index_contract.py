@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from builders import make_mark
 
-from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.ports.memory_graph import KeywordIndex
+from hindsight_integrations.indexes.protocols import KeywordIndex
+from hindsight_integrations.model.arrays import IntArray
 
 MakeIndex: TypeAlias = Callable[[str], KeywordIndex]
 """From a bank key to that bank's index, all banks in one engine; a new engine for every test."""

@@ -18,7 +18,7 @@ from ledger_support import changes, commit
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import EntitySplit, UnitEdit
 from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.ports.watermark import Watermark
+from hindsight_integrations.model.watermark import Watermark
 
 
 def mark_of(ledger: Ledger, bank: str) -> Watermark:

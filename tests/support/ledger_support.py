@@ -20,11 +20,10 @@ from builders import (
 
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import Receipt, UnitColumns
-from hindsight_integrations.model.links import CausalRelation, Link, LinkType
+from hindsight_integrations.model.arrays import IntArray, Matrix
+from hindsight_integrations.model.links import CausalRelation, Edges, Link, LinkType, Mentions
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import ChunkWrite, DocumentWrite, MessageKey, WriteSet
-from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.memory_graph import Edges, Mentions
 
 NO_IDS: IntArray = np.empty(0, np.int64)
 NO_VECTORS: Matrix = np.empty((0, DIMENSION), np.float32)

@@ -11,8 +11,8 @@ import pytest
 from builders import make_mark
 from graph_rows import fill, int_array, link_triples, pairs
 
-from hindsight_integrations.model.links import CausalRelation, LinkType
-from hindsight_integrations.ports.memory_graph import LINK_CODES, MemoryGraph
+from hindsight_integrations.indexes.protocols import MemoryGraph
+from hindsight_integrations.model.links import LINK_CODES, CausalRelation, LinkType
 
 TEMPORAL = LINK_CODES[LinkType.TEMPORAL, None]
 SEMANTIC = LINK_CODES[LinkType.SEMANTIC, None]

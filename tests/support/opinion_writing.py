@@ -9,6 +9,7 @@ from builders import at as hours_on
 from builders import make_unit
 
 from hindsight_integrations import MemoryBank
+from hindsight_integrations.indexes.embedding import embed_units
 from hindsight_integrations.model.opinions import (
     Assessment,
     EvidenceStrength,
@@ -18,7 +19,6 @@ from hindsight_integrations.model.opinions import (
 )
 from hindsight_integrations.model.units import FactType, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
-from hindsight_integrations.search.embedding import embed_units
 
 
 def commit(

@@ -22,7 +22,7 @@ from hindsight_integrations.config import (
 from hindsight_integrations.model.opinions import Opinion, OpinionLog
 from hindsight_integrations.model.reflections import Reflection
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.ports.language_model import Completion, Prompt, answer_problem
+from hindsight_integrations.models.protocols import Completion, Prompt, answer_problem
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.times.calendar import TimeWindow
-from hindsight_integrations.text.times.finding import find_window
-from hindsight_integrations.text.times.grammar import TimeRules
+from hindsight_integrations.language.packs import LANGUAGES
+from hindsight_integrations.language.times.calendar import TimeWindow
+from hindsight_integrations.language.times.finding import find_window
+from hindsight_integrations.language.times.grammar import TimeRules
 
 Row = dict[str, Any]
 Ends = tuple[str, str] | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hindsight_integrations.ports.language_model import TokenCounter
+from hindsight_integrations.models.protocols import TokenCounter
 
 
 class TokenCounterContract:

@@ -17,9 +17,9 @@ from langchain_core.messages import BaseMessage
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.indexes.projection import BankProjection
 from hindsight_integrations.ledger import erasure, ledger
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.search.projection import BankProjection
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import Reply, ScriptedModel
 

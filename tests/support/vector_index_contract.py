@@ -11,8 +11,8 @@ import pytest
 from builders import make_mark
 from vectors import nearest, unit_vectors
 
-from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.memory_graph import VectorIndex
+from hindsight_integrations.indexes.protocols import VectorIndex
+from hindsight_integrations.model.arrays import IntArray, Matrix
 
 DIMENSION = 32
 READERS = 8

@@ -9,7 +9,7 @@ import pytest
 from vector_index_contract import DIMENSION, filled, row_ids
 from vectors import nearest, unit_vectors
 
-from hindsight_integrations.ports.memory_graph import VectorIndex, VectorScorer
+from hindsight_integrations.indexes.protocols import VectorIndex, VectorScorer
 
 
 class ScoringIndex(VectorIndex, VectorScorer, Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix, Vector, ranked
+from hindsight_integrations.model.arrays import Hits, IntArray, Matrix, Vector, ranked
 
 
 def unit_vectors(count: int, dimension: int, *, seed: int = 0) -> Matrix:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from hindsight_integrations.errors import MalformedOutput
-from hindsight_integrations.ports.language_model import Completion, LanguageModel, Prompt
+from hindsight_integrations.models.protocols import Completion, LanguageModel, Prompt
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -10,16 +10,16 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from hindsight_integrations import Hindsight, HindsightConfig
-from hindsight_integrations.backends.embedding.static import POTION_BASE_8M, POTION_THRESHOLDS, StaticEmbedder
-from hindsight_integrations.backends.local_models.weights import (
+from hindsight_integrations.config import EmbedderBackend, KeywordBackend, ModelConfig, StorageConfig
+from hindsight_integrations.models.protocols import Embedder
+from hindsight_integrations.models.static import POTION_BASE_8M, POTION_THRESHOLDS, StaticEmbedder
+from hindsight_integrations.models.weights import (
     WeightsSource,
     calibrate,
     held_pairs,
     resolve_weights,
     tells_apart,
 )
-from hindsight_integrations.config import EmbedderBackend, KeywordBackend, ModelConfig, StorageConfig
-from hindsight_integrations.ports.language_model import Embedder
 from hindsight_integrations.testing.contracts import EmbedderContract
 
 

@@ -11,17 +11,6 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from hindsight_integrations import Hindsight, HindsightConfig
-from hindsight_integrations.backends.local_models.sentence_transformers import (
-    MINILM,
-    MINILM_FINGERPRINT,
-    MINILM_THRESHOLDS,
-    SentenceTransformersEmbedder,
-    SentenceTransformersReranker,
-    resolve_folder,
-    weights_sha256,
-)
-from hindsight_integrations.backends.local_models.weights import calibrate, held_pairs, tells_apart
-from hindsight_integrations.backends.vendor_errors import Trouble, trouble
 from hindsight_integrations.config import (
     EmbedderBackend,
     KeywordBackend,
@@ -30,7 +19,18 @@ from hindsight_integrations.config import (
     VectorBackend,
 )
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput
-from hindsight_integrations.ports.language_model import Embedder, Reranker
+from hindsight_integrations.models.protocols import Embedder, Reranker
+from hindsight_integrations.models.sentence_transformers import (
+    MINILM,
+    MINILM_FINGERPRINT,
+    MINILM_THRESHOLDS,
+    SentenceTransformersEmbedder,
+    SentenceTransformersReranker,
+    resolve_folder,
+    weights_sha256,
+)
+from hindsight_integrations.models.vendor_errors import Trouble, trouble
+from hindsight_integrations.models.weights import calibrate, held_pairs, tells_apart
 from hindsight_integrations.testing.contracts import PASSAGES, QUESTION, EmbedderContract, RerankerContract
 
 

@@ -21,17 +21,17 @@ from memory_graph_contract import (
 )
 from table import every_row
 
-from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
-from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray
-from hindsight_integrations.ports.memory_graph import LINK_CODES
-from hindsight_integrations.search.graph.activation import (
+from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
+from hindsight_integrations.indexes.link_expansion import entity_signal, link_expansion
+from hindsight_integrations.indexes.spreading_activation import (
     entity_gain,
     entity_seeds,
     gain,
     hub_entities,
     spread,
 )
-from hindsight_integrations.search.graph.link_expansion import entity_signal, link_expansion
+from hindsight_integrations.model.arrays import FloatArray, Hits, IntArray
+from hindsight_integrations.model.links import LINK_CODES
 
 NOBODY = int_array()
 

@@ -10,7 +10,10 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.cara.background import (
+from hindsight_integrations.errors import BackgroundRefused
+from hindsight_integrations.language.packs import LANGUAGES
+from hindsight_integrations.prompts.merge_background import MergedBackground
+from hindsight_integrations.reflect.background import (
     MAX_CHARACTERS,
     MergeCheck,
     append_new,
@@ -18,9 +21,6 @@ from hindsight_integrations.cara.background import (
     own_sentences,
     same_sentence,
 )
-from hindsight_integrations.errors import BackgroundRefused
-from hindsight_integrations.prompts.merge_background import MergedBackground
-from hindsight_integrations.text.languages import LANGUAGES
 
 ALL = tuple(LANGUAGES.values())
 

@@ -20,19 +20,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledger_support import commit
 
-from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
-from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
-from hindsight_integrations.backends.keyword.store_pool import MEMORY
-from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.errors import IndexOutOfStep
+from hindsight_integrations.indexes import projection as vectors
+from hindsight_integrations.indexes.bank_vectors import BankVectors, Standing
+from hindsight_integrations.indexes.exact import ExactVectorIndex
+from hindsight_integrations.indexes.fts5 import Fts5Keywords
+from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
+from hindsight_integrations.indexes.projection import BankProjection, Indexes
+from hindsight_integrations.indexes.store_pool import MEMORY
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import UnitEdit
+from hindsight_integrations.model.arrays import Hits, Matrix
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.units import ValidityKind
-from hindsight_integrations.ports.arrays import Hits, Matrix
-from hindsight_integrations.search.bank_vectors import BankVectors, Standing
-from hindsight_integrations.search.projection import BankProjection, Indexes
-from hindsight_integrations.search.projection import bank_projection as vectors
 
 LIMIT = 4  # of the tail, in these tests
 

@@ -9,9 +9,9 @@ import pytest
 from keyword_index_contract import fill, int_ids
 from table import every_row
 
-from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
-from hindsight_integrations.backends.keyword.store_pool import MEMORY
-from hindsight_integrations.ports.memory_graph import KeywordIndex
+from hindsight_integrations.indexes.lucene import LuceneKeywords
+from hindsight_integrations.indexes.protocols import KeywordIndex
+from hindsight_integrations.indexes.store_pool import MEMORY
 
 K1, B = 1.2, 0.75
 TEXTS = {

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
+from hindsight_integrations.indexes.temporal import event_moments
+from hindsight_integrations.model.arrays import UNDATED, Float64Array, IntArray
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
-from hindsight_integrations.ports.arrays import UNDATED, Float64Array, IntArray
-from hindsight_integrations.search.temporal import event_moments
-from hindsight_integrations.tempr.recall.rerank import (
+from hindsight_integrations.recall.rerank import (
     PROOF_ALPHA,
     RECENCY_ALPHA,
     TEMPORAL_ALPHA,

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.backends.local_models.onnx import BGE_SMALL_INT8_THRESHOLDS, OnnxEmbedder
-from hindsight_integrations.backends.local_models.weights import (
+from hindsight_integrations.model.arrays import Matrix, Vector
+from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.models.onnx import BGE_SMALL_INT8_THRESHOLDS, OnnxEmbedder
+from hindsight_integrations.models.weights import (
     DUPLICATE_CEILING,
     MINILM_PASSAGES,
     MINILM_QUESTIONS,
@@ -21,8 +23,6 @@ from hindsight_integrations.backends.local_models.weights import (
     main,
     measured_scale,
 )
-from hindsight_integrations.model.embedder import Thresholds
-from hindsight_integrations.ports.arrays import Matrix, Vector
 
 
 class Concepts:

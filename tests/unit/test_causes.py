@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from graph_rows import fill
 
-from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
-from hindsight_integrations.model.links import CausalRelation, LinkType
-from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray
-from hindsight_integrations.ports.memory_graph import LINK_CODES
-from hindsight_integrations.search.graph.activation import Causes, spread
+from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
+from hindsight_integrations.indexes.spreading_activation import Causes, spread
+from hindsight_integrations.model.arrays import FloatArray, Hits, IntArray
+from hindsight_integrations.model.links import LINK_CODES, CausalRelation, LinkType
 
 TEMPORAL, CAUSES = LINK_CODES[LinkType.TEMPORAL, None], LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSES]
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from table import every_row
 
-from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
-from hindsight_integrations.ports.arrays import Hits, IntArray
-from hindsight_integrations.ports.memory_graph import Edges, Mentions
-from hindsight_integrations.search.graph.activation import spread_by_distance
-from hindsight_integrations.text.languages import ENGLISH
-from hindsight_integrations.text.questions import chain_steps
+from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
+from hindsight_integrations.indexes.spreading_activation import spread_by_distance
+from hindsight_integrations.language.packs import ENGLISH
+from hindsight_integrations.language.questions import chain_steps
+from hindsight_integrations.model.arrays import Hits, IntArray
+from hindsight_integrations.model.links import Edges, Mentions
 
 NONE = np.empty(0, np.int64)
 

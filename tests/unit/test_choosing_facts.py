@@ -10,7 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.cara.observations import (
+from hindsight_integrations.language.packs import LANGUAGES
+from hindsight_integrations.model.arrays import Matrix
+from hindsight_integrations.model.embedder import REFERENCE
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.reflect.observations import (
     CANDIDATES,
     LONGEST_RETOLD,
     candidates,
@@ -19,10 +23,6 @@ from hindsight_integrations.cara.observations import (
     retell,
     weight,
 )
-from hindsight_integrations.model.embedder import REFERENCE
-from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.ports.arrays import Matrix
-from hindsight_integrations.text.languages import LANGUAGES
 
 ALL = tuple(LANGUAGES.values())
 FRIDAY = datetime(2024, 5, 3, 10, tzinfo=UTC)

@@ -25,14 +25,14 @@ from chromadb.config import Settings
 from table import every_row
 from vectors import unit_vectors
 
-from hindsight_integrations.backends.vector.chroma import (
+from hindsight_integrations.concurrency.gate import Gate
+from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
+from hindsight_integrations.indexes.chroma import (
     ChromaVectorIndex,
     ChromaVectors,
     WatermarkFile,
     _Bound,
 )
-from hindsight_integrations.concurrency.gate import Gate
-from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
 
 OpenStore = Callable[..., ChromaVectors]
 """Opens a store in the test's folder, or in memory for None."""
@@ -426,7 +426,7 @@ def test_environment_does_not_steer_chroma(
 
 def test_importing_the_module_does_not_import_chromadb() -> None:
     """Chroma costs a second to import; nobody pays it before opening a bank."""
-    code = "import sys, hindsight_integrations.backends.vector.chroma as c; c.ChromaVectors(None); print('chromadb' in sys.modules)"
+    code = "import sys, hindsight_integrations.indexes.chroma as c; c.ChromaVectors(None); print('chromadb' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
@@ -435,7 +435,7 @@ LOADS = """
 import sys
 from pathlib import Path
 
-from hindsight_integrations.backends.vector.chroma import ChromaVectors
+from hindsight_integrations.indexes.chroma import ChromaVectors
 from vector_index_contract import row_ids
 from vectors import unit_vectors
 

@@ -12,9 +12,9 @@ import pytest
 from builders import make_mark
 from vector_index_contract import alike
 
-from hindsight_integrations.backends.vector.chroma import LOOK_SHARE, ChromaVectorIndex, ChromaVectors, Reach
 from hindsight_integrations.errors import IndexOutOfStep
-from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.indexes.chroma import LOOK_SHARE, ChromaVectorIndex, ChromaVectors, Reach
+from hindsight_integrations.model.arrays import IntArray, Matrix
 
 HELD = 8 * LOOK_SHARE
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.tempr.retain.extraction.verbatim import chunk_messages, chunk_text
+from hindsight_integrations.retain.verbatim import chunk_messages, chunk_text
 
 _TEXT = st.text(alphabet="ab .!?\n\u00e9", max_size=300)
 _LIMIT = st.integers(min_value=1, max_value=80)

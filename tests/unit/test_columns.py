@@ -9,12 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.ledger.values import UnitColumns
-from hindsight_integrations.model.requests import TagsMatch
-from hindsight_integrations.model.time import to_micros
-from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.arrays import IN_DOCUMENT, NEVER, STORED, UNDATED, WAITING, IntArray
-from hindsight_integrations.search.columns import (
+from hindsight_integrations.indexes.columns import (
     ARRAYS,
     Columns,
     empty_columns,
@@ -27,7 +22,12 @@ from hindsight_integrations.search.columns import (
     updated,
     valid_at,
 )
-from hindsight_integrations.search.projection.bank_projection import GrowingColumns
+from hindsight_integrations.indexes.projection import GrowingColumns
+from hindsight_integrations.ledger.values import UnitColumns
+from hindsight_integrations.model.arrays import IN_DOCUMENT, NEVER, STORED, UNDATED, WAITING, IntArray
+from hindsight_integrations.model.requests import TagsMatch
+from hindsight_integrations.model.time import to_micros
+from hindsight_integrations.model.units import FactType
 
 DAY = datetime(2024, 1, 2, tzinfo=UTC)
 

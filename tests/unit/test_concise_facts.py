@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from table import every_row
 
-from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.config import ExtractionMode, GeneralKnowledge, RetainConfig
 from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.models.tokens import default_token_counter
 from hindsight_integrations.prompts.answered_facts import AnsweredFact, ExtractedFacts
 from hindsight_integrations.prompts.concise_facts import ConciseFact, ConciseFacts, concise_facts_prompt
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage
-from hindsight_integrations.tempr.retain.extraction.llm import extracted
+from hindsight_integrations.retain.extraction import extracted
 
 MONDAY = datetime(2024, 5, 6, tzinfo=UTC)
 SAID = [

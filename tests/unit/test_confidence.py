@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
+from hindsight_integrations.language.packs import ENGLISH
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.trace import Channel, ChannelHit
-from hindsight_integrations.tempr.recall.confidence import (
+from hindsight_integrations.recall.confidence import (
     NEUTRAL_SHARE,
     NEUTRAL_WORDS,
     AnswerSignals,
@@ -24,7 +25,6 @@ from hindsight_integrations.tempr.recall.confidence import (
     names_in_question,
     word_position,
 )
-from hindsight_integrations.text.languages import ENGLISH
 
 OWN = Thresholds(semantic_link=0.8, channel_floor=0.5, duplicate=0.96)
 SHARE = st.floats(0.0, 1.0)

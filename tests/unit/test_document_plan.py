@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hindsight_integrations.ledger.values import StoredDocument
 from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite
-from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
-from hindsight_integrations.tempr.retain.extraction.verbatim import chunk_text, passages
+from hindsight_integrations.retain.documents import DocumentPlan, plan_document
+from hindsight_integrations.retain.verbatim import chunk_text, passages
 from hindsight_integrations.validation.intake import DocumentIntake
 
 SENTENCES = ["A kayak. ", "The shed is red.\n\n", "Ropes and anchors are old. ", "A kayak. ", "x", "No! "]

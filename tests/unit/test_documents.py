@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from ledger_support import CLOSED, RESTORED, changes, commit
 from table import every_row
 
-from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
+from hindsight_integrations.indexes.columns import empty_columns, updated
+from hindsight_integrations.indexes.documents import DocumentItems, as_they_stand, read_items, valid_items
 from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.model.arrays import Hits
 from hindsight_integrations.model.documents import document_text, in_served_order
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.recalled import ServedItems
-from hindsight_integrations.ports.arrays import Hits
-from hindsight_integrations.search.columns import empty_columns, updated
-from hindsight_integrations.search.documents import DocumentItems, as_they_stand, read_items, valid_items
-from hindsight_integrations.tempr.recall.documents import Document
+from hindsight_integrations.models.tokens import default_token_counter
+from hindsight_integrations.recall.documents import Document
 
 ITEMS = [
     make_item("i1", "d", 1, "two shirts", field="Clothes"),

@@ -15,8 +15,8 @@ from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import UnitKind
-from hindsight_integrations.tempr.retain.drafts import Draft, Origin, draft_facts
-from hindsight_integrations.tempr.retain.extraction.llm import Extraction
+from hindsight_integrations.retain.drafts import Draft, Origin, draft_facts
+from hindsight_integrations.retain.extraction import Extraction
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 ORIGIN = Origin("b", "UTC", NOW, {"m1": NOW, "m2": NOW + timedelta(minutes=1)}, thread="t")

@@ -6,8 +6,8 @@ import time
 
 from table import every_row
 
-from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.names import designations
+from hindsight_integrations.language.names import designations
+from hindsight_integrations.language.packs import LANGUAGES
 
 CHARACTERS = 60_000
 MOST_SECONDS = 2.0  # of CPU; linear readings take a tenth of one, quadratic ones much more than two

@@ -7,9 +7,9 @@ import pytest
 from table import every_row
 from vectors import nearest, unit_vectors
 
-from hindsight_integrations.backends.vector import exact
-from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.errors import IndexOutOfStep
+from hindsight_integrations.indexes import exact
+from hindsight_integrations.indexes.exact import ExactVectorIndex
 
 
 def test_growth_keeps_every_vector() -> None:

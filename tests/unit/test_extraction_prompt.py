@@ -9,12 +9,12 @@ from decimal import Decimal
 
 import pytest
 
-from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.config import GeneralKnowledge
 from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.models.tokens import default_token_counter
 from hindsight_integrations.prompts.answered_facts import ExtractedFacts
 from hindsight_integrations.prompts.concise_facts import concise_facts_prompt
 from hindsight_integrations.prompts.extract_facts import (

@@ -15,7 +15,7 @@ from table import every_row
 from hindsight_integrations import Hindsight, HindsightConfig, Message
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.model.tasks import TaskState
-from hindsight_integrations.tempr.retain.extraction.llm import repeats_endlessly, variety
+from hindsight_integrations.retain.extraction import repeats_endlessly, variety
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.backends.keyword.lucene import FileWatch
+from hindsight_integrations.indexes.lucene import FileWatch
 
 SOUND = b"an index"
 

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 from table import every_row
 
+from hindsight_integrations.language.packs import is_known_language
+from hindsight_integrations.language.times.written import find_written_date
 from hindsight_integrations.model.time import Granule
-from hindsight_integrations.text.languages import is_known_language
-from hindsight_integrations.text.times.written import find_written_date
 
 DATED = [
     ("fr", "Qu'est-ce que j'ai fait le 8 mai 2023 ?", "2023-05-08", "2023-05-09"),

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hindsight_integrations.indexes.hybrid import RRF_K, reciprocal_rank_fusion
+from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.trace import Channel
-from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.search.hybrid import RRF_K, reciprocal_rank_fusion
 
 CHANNELS = list(Channel)
 RANKINGS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=15), min_size=4, max_size=4)

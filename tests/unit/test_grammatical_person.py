@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.text.language import Language, Person
-from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.person import LONGEST_TEXT, first_person, persons
+from hindsight_integrations.language.language import Language, Person
+from hindsight_integrations.language.packs import LANGUAGES
+from hindsight_integrations.language.person import LONGEST_TEXT, first_person, persons
 
 FIRST, SECOND = Person.FIRST, Person.SECOND
 EN = LANGUAGES["en"]

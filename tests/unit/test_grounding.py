@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from table import every_row
 
-from hindsight_integrations.text.language import in_another_language, written_in
-from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.specifics import unknown_numbers
+from hindsight_integrations.language.language import in_another_language, written_in
+from hindsight_integrations.language.packs import LANGUAGES
+from hindsight_integrations.language.specifics import unknown_numbers
 
 ALL = tuple(LANGUAGES.values())
 

@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.cara.answer import shortened
-from hindsight_integrations.cara.citations import (
+from hindsight_integrations.language.packs import languages_of
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.reflections import MemoryTiers
+from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.reflect.answer import shortened
+from hindsight_integrations.reflect.citations import (
     CitationIndex,
     Ground,
     completed_grounds,
     reference_faults,
     references,
 )
-from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.model.reflections import MemoryTiers
-from hindsight_integrations.model.results import RecallResult
-from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.text.languages import languages_of
 
 LANGUAGES = languages_of(["en", "de", "es"])
 MOMENT = datetime(2024, 6, 12, tzinfo=UTC)

@@ -12,10 +12,10 @@ from builders import make_mark
 from keyword_index_contract import CORPUS, fill, found, int_ids
 from table import every_row
 
-from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords, query_words
-from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
-from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS, KeywordStores
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
+from hindsight_integrations.indexes.fts5 import Fts5Keywords, query_words
+from hindsight_integrations.indexes.lucene import LuceneKeywords
+from hindsight_integrations.indexes.store_pool import MAX_QUERY_TERMS, KeywordStores
 
 BACKENDS: list[Callable[..., KeywordStores]] = [LuceneKeywords, Fts5Keywords]
 

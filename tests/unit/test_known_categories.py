@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hindsight_integrations.language.categories import KnownCategories, categories_to_show
 from hindsight_integrations.model.records import RecordCategory, RecordKind
-from hindsight_integrations.text.categories import KnownCategories, categories_to_show
 
 EXPENSE, FILM = RecordKind.EXPENSE, RecordKind.PREFERENCE
 WORDS = [

@@ -10,9 +10,9 @@ from types import ModuleType
 import pytest
 from table import every_row
 
-from hindsight_integrations.text.languages import LANGUAGES, InvalidLanguage, read_language
-from hindsight_integrations.text.times.finding import find_window
-from hindsight_integrations.text.times.grammar import first_word, grammar_of
+from hindsight_integrations.language.packs import LANGUAGES, InvalidLanguage, read_language
+from hindsight_integrations.language.times.finding import find_window
+from hindsight_integrations.language.times.grammar import first_word, grammar_of
 
 FRENCH = """
 stop_words = "le la les de"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from table import every_row
 
-from hindsight_integrations.text.language import language_of
-from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.names import NameSpotter
-from hindsight_integrations.text.questions import asks_for_a_cause, chain_steps
+from hindsight_integrations.language.language import language_of
+from hindsight_integrations.language.names import NameSpotter
+from hindsight_integrations.language.packs import LANGUAGES
+from hindsight_integrations.language.questions import asks_for_a_cause, chain_steps
 
 TABLES = Path(__file__).parent / "language_table"
 CONFIGURED = [("de",), ("es",), ("en", "de", "es")]

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations import Hindsight
+from hindsight_integrations.model.arrays import Hits, no_hits
 from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.ports.arrays import Hits, no_hits
-from hindsight_integrations.tempr.retain import linking
-from hindsight_integrations.tempr.retain.drafts import CausalClaim, Draft
-from hindsight_integrations.tempr.retain.linking import (
+from hindsight_integrations.retain import linking
+from hindsight_integrations.retain.drafts import CausalClaim, Draft
+from hindsight_integrations.retain.linking import (
     HOUR,
     SEMANTIC_LINKS,
     TEMPORAL_FLOOR,

@@ -17,8 +17,9 @@ import pytest
 from builders import make_mark
 from keyword_index_contract import CORPUS, fill, found, int_ids
 
-from hindsight_integrations.backends.keyword import lucene as java
-from hindsight_integrations.backends.keyword.lucene import (
+from hindsight_integrations.errors import EngineClosed, LedgerBusy, MissingDependency
+from hindsight_integrations.indexes import lucene as java
+from hindsight_integrations.indexes.lucene import (
     JavaFailure,
     LuceneKeywords,
     _distinct_words,
@@ -27,14 +28,13 @@ from hindsight_integrations.backends.keyword.lucene import (
     java_class,
     run_on_java_thread,
 )
-from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS, MEMORY
-from hindsight_integrations.errors import EngineClosed, LedgerBusy, MissingDependency
+from hindsight_integrations.indexes.store_pool import MAX_QUERY_TERMS, MEMORY
 
 PRELUDE = """
 import os, signal, sys
 import numpy as np
-from hindsight_integrations.backends.keyword.lucene import java_available
-from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
+from hindsight_integrations.indexes.lucene import java_available
+from hindsight_integrations.indexes.lucene import LuceneKeywords
 from hindsight_integrations.errors import EngineClosed, MissingDependency
 from builders import make_mark
 """

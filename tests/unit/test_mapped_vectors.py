@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from vectors import nearest, unit_vectors
 
-from hindsight_integrations.backends.vector import exact as vector_file
-from hindsight_integrations.backends.vector.exact import FOLDER, MappedVectorIndex, MappedVectors
 from hindsight_integrations.errors import IndexOutOfStep
-from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.watermark import Watermark
+from hindsight_integrations.indexes import exact as vector_file
+from hindsight_integrations.indexes.exact import FOLDER, MappedVectorIndex, MappedVectors
+from hindsight_integrations.model.arrays import IntArray, Matrix
+from hindsight_integrations.model.watermark import Watermark
 
 DIMENSION = 16
 VECTORS = unit_vectors(60, DIMENSION)

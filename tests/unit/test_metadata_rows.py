@@ -13,8 +13,8 @@ from plain_metadata import selects
 from table import every_row
 
 from hindsight_integrations import MetadataFilter, MetadataGroup
-from hindsight_integrations.search import columns
-from hindsight_integrations.search.columns import MetadataRows
+from hindsight_integrations.indexes import columns
+from hindsight_integrations.indexes.columns import MetadataRows
 
 SCALARS = st.integers(0, 3) | st.sampled_from(["a", "1", True, 1.0, 0.5, ""])
 METADATA = st.dictionaries(st.sampled_from("xyz"), SCALARS | st.lists(SCALARS, max_size=2), max_size=3)

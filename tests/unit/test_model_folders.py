@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.backends.local_models.sentence_transformers import (
+from hindsight_integrations.errors import InvalidRequest, MissingDependency
+from hindsight_integrations.models.sentence_transformers import (
     FolderSpec,
     PackagedFolder,
     SentenceTransformersEmbedder,
@@ -17,8 +18,7 @@ from hindsight_integrations.backends.local_models.sentence_transformers import (
     resolve_folder,
     weights_sha256,
 )
-from hindsight_integrations.backends.local_models.weights import PinnedFile, hub_folder
-from hindsight_integrations.errors import InvalidRequest, MissingDependency
+from hindsight_integrations.models.weights import PinnedFile, hub_folder
 
 WEIGHTS = b"weights"
 REVISION = "0123456789abcdef0123456789abcdef01234567"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hindsight_integrations.indexes.columns import Columns, empty_columns, updated
 from hindsight_integrations.ledger.values import UnitColumns
-from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray
-from hindsight_integrations.search.columns import Columns, empty_columns, updated
-from hindsight_integrations.tempr.recall.neighbours import (
+from hindsight_integrations.model.arrays import NEVER, UNDATED, IntArray
+from hindsight_integrations.recall.neighbours import (
     BELOW_BEFORE,
     SAME_SESSION,
     smoothed_logits,

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 import pytest
 from table import every_row
 
-from hindsight_integrations.cara.observations import ECHO_WORDS, Checker
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.prompts.observe import AnsweredObservation, AnsweredObservations
 from hindsight_integrations.prompts.rendering import template
-from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.reflect.observations import ECHO_WORDS, Checker
 
 ALL = tuple(LANGUAGES.values())
 

@@ -11,16 +11,9 @@ from builders import at, make_unit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.cara.opinions.evidence import (
-    AssessedFact,
-    Fact,
-    evidence_rows,
-    is_evidence,
-    sources_of,
-    step_of,
-    unsaid,
-)
 from hindsight_integrations.config import OpinionConfig
+from hindsight_integrations.language.packs import ENGLISH
+from hindsight_integrations.language.specifics import specifics
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.opinions import (
     Assessment,
@@ -36,8 +29,15 @@ from hindsight_integrations.model.opinions import (
 from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition
 from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.text.languages import ENGLISH
-from hindsight_integrations.text.specifics import specifics
+from hindsight_integrations.reflect.opinions.evidence import (
+    AssessedFact,
+    Fact,
+    evidence_rows,
+    is_evidence,
+    sources_of,
+    step_of,
+    unsaid,
+)
 
 THRESHOLDS = Thresholds(semantic_link=0.6, channel_floor=0.2, duplicate=0.9)
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.cara.opinions.proposed import LONGEST_OPINION, fault, plain
-from hindsight_integrations.text.languages import languages_of
+from hindsight_integrations.language.packs import languages_of
+from hindsight_integrations.reflect.opinions.proposed import LONGEST_OPINION, fault, plain
 
 LANGUAGES = languages_of(["en", "de", "es"])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hindsight_integrations.tempr.recall.packing import pack
+from hindsight_integrations.recall.packing import pack
 
 TOKENS = st.lists(st.integers(0, 12), max_size=14)
 BUDGET = st.integers(0, 60)

@@ -15,14 +15,14 @@ from builders import (
 )
 from ledger_support import commit
 
-from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
-from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
-from hindsight_integrations.backends.keyword.store_pool import MEMORY
-from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.errors import LedgerLost
+from hindsight_integrations.indexes.exact import ExactVectorIndex
+from hindsight_integrations.indexes.fts5 import Fts5Keywords
+from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
+from hindsight_integrations.indexes.projection import BankProjection, Indexes
+from hindsight_integrations.indexes.store_pool import MEMORY
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.search.projection import BankProjection, Indexes
 
 
 @pytest.fixture

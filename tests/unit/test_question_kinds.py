@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from table import every_row
 
-from hindsight_integrations.text.questions import asks_for_a_fact, only_states
-from hindsight_integrations.text.statements import is_small_talk
+from hindsight_integrations.language.questions import asks_for_a_fact, only_states
+from hindsight_integrations.language.statements import is_small_talk
 
 TALK, FACT, STATEMENT, REQUEST = "small talk", "fact", "statement", "request"
 

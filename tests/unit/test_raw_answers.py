@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from table import every_row
 
-from hindsight_integrations.backends.language_model.llamaindex import is_cut_off, tokens_of
+from hindsight_integrations.models.llamaindex import is_cut_off, tokens_of
 
 
 class FinishReason(Enum):

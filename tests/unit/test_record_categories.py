@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
+from hindsight_integrations.language.categories import category_key, category_name
 from hindsight_integrations.model.records import RecordKind
-from hindsight_integrations.text.categories import category_key, category_name
 
 PIECES = ["coffee", " ", "food", "(", ")", ": ", " - ", "the ", " purchases", "_", "km", "5", "."]
 

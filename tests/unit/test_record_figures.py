@@ -16,7 +16,7 @@ from hindsight_integrations.model.record_digest import Bound, Target
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Granule, Interval, Weekday
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.tempr.recall.record_digest import Calendar, figures_of, standing, sums_of, within
+from hindsight_integrations.recall.record_digest import Calendar, figures_of, standing, sums_of, within
 
 LISBON = ZoneInfo("Europe/Lisbon")
 FIRST = date(2025, 6, 1)  # a Sunday

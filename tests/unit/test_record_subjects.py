@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from table import every_row
 
+from hindsight_integrations.language.dates import question_time
+from hindsight_integrations.language.packs import LANGUAGES
+from hindsight_integrations.language.record_questions import KnownThings, Subject, touched
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import LocalDates, Weekday
-from hindsight_integrations.text.dates import question_time
-from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.record_questions import KnownThings, Subject, touched
 
 NOW = datetime(2025, 6, 7, 20, tzinfo=UTC)  # a Saturday
 TABLE: Mapping[str, list[dict[str, Any]]] = tomllib.loads(

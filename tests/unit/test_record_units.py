@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from table import every_row
 
+from hindsight_integrations.language.records import canonical_amount, canonical_record
+from hindsight_integrations.language.units import canonical_unit, factor, same_measure
 from hindsight_integrations.model.records import plural, singular_key
-from hindsight_integrations.text.records import canonical_amount, canonical_record
-from hindsight_integrations.text.units import canonical_unit, factor, same_measure
 
 
 @every_row(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hindsight_integrations.indexes.embedding import passage_cosine, question_cosine
 from hindsight_integrations.model.embedder import REFERENCE, Thresholds
-from hindsight_integrations.search.embedding import passage_cosine, question_cosine
 
 BGE = Thresholds(semantic_link=0.823, channel_floor=0.465, duplicate=0.967)
 COSINES = st.floats(-1.0, 1.0)

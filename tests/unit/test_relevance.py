@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
+from hindsight_integrations.language.questions import asks_for_all
 from hindsight_integrations.model.trace import Fate
-from hindsight_integrations.tempr.recall.confidence import likely, nearness
-from hindsight_integrations.tempr.recall.rerank import unread
-from hindsight_integrations.text.questions import asks_for_all
+from hindsight_integrations.recall.confidence import likely, nearness
+from hindsight_integrations.recall.rerank import unread
 
 
 def test_nearness_of_a_worked_example() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hindsight_integrations.ports.arrays import Matrix, Vector
-from hindsight_integrations.search.embedding import RememberedVectors
+from hindsight_integrations.indexes.embedding import RememberedVectors
+from hindsight_integrations.model.arrays import Matrix, Vector
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 

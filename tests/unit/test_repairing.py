@@ -9,7 +9,7 @@ from typing import cast
 from pydantic import BaseModel
 
 from hindsight_integrations.errors import MalformedOutput
-from hindsight_integrations.ports.language_model import Completion, Prompt, PromptMessage, Role, T
+from hindsight_integrations.models.protocols import Completion, Prompt, PromptMessage, Role, T
 from hindsight_integrations.prompts.repair import REPAIRS, Answered, complete_with_repair
 
 

@@ -13,7 +13,7 @@ from table import every_row
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole, EntityType
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.tempr.retain.replacing import (
+from hindsight_integrations.retain.replacing import (
     LISTED_CHARACTERS,
     listed,
     names_of_entities,

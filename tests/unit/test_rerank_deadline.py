@@ -10,8 +10,8 @@ from builders import make_unit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.tempr.recall import rerank
-from hindsight_integrations.tempr.recall.rerank import BATCH, score_until
+from hindsight_integrations.recall import rerank
+from hindsight_integrations.recall.rerank import BATCH, score_until
 from hindsight_integrations.testing.doubles import FixedReranker
 
 COSTS = st.lists(st.integers(1, 400), min_size=1, max_size=10)  # milliseconds of each batch

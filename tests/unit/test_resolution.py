@@ -10,23 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
+from hindsight_integrations.language.names import (
+    contains_name,
+    name_similarity,
+    one_edit_apart,
+    possible_names,
+)
+from hindsight_integrations.language.packs import ENGLISH
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole, EntityType
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.tempr.retain.drafts import Draft
-from hindsight_integrations.tempr.retain.resolution import (
+from hindsight_integrations.retain.drafts import Draft
+from hindsight_integrations.retain.resolution import (
     Resolution,
     cooccurrence,
     merge_score,
     recency,
     resolve,
-)
-from hindsight_integrations.text.languages import ENGLISH
-from hindsight_integrations.text.names import (
-    contains_name,
-    name_similarity,
-    one_edit_apart,
-    possible_names,
 )
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)

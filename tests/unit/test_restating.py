@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from strategies import texts
 from table import every_row
 
-from hindsight_integrations.cara.opinions.evidence import Fact, restates
+from hindsight_integrations.language.language import Language
+from hindsight_integrations.language.packs import ENGLISH, LANGUAGES
+from hindsight_integrations.language.specifics import pinned_alike, specifics, told_apart
 from hindsight_integrations.model.embedder import Thresholds
-from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.languages import ENGLISH, LANGUAGES
-from hindsight_integrations.text.specifics import pinned_alike, specifics, told_apart
+from hindsight_integrations.reflect.opinions.evidence import Fact, restates
 
 SPANISH = LANGUAGES["es"]
 GERMAN = LANGUAGES["de"]

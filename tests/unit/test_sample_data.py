@@ -10,7 +10,7 @@ from typing import Any
 from table import every_row
 
 from hindsight_integrations.model.facts import ExtractedFact
-from hindsight_integrations.tempr.retain.extraction.llm import parse_moment
+from hindsight_integrations.retain.extraction import parse_moment
 
 DATA = Path(__file__).parents[2] / "evals/src/hindsight_evals/garden_club"
 CONVERSATION: dict[str, Any] = json.loads((DATA / "garden_club.json").read_text(encoding="utf-8"))

@@ -7,10 +7,10 @@ from builders import at, make_unit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.cara.agentic.tool import Numbering
-from hindsight_integrations.cara.citations import CitationIndex, references
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.turns import Role, SourceTurn
+from hindsight_integrations.reflect.agentic.tool import Numbering
+from hindsight_integrations.reflect.citations import CitationIndex, references
 
 
 def item(name: str) -> RecalledUnit:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.search.hybrid import RRF_K
-from hindsight_integrations.tempr.recall.retrieval import evidence
+from hindsight_integrations.indexes.hybrid import RRF_K
+from hindsight_integrations.recall.retrieval import evidence
 
 COSINES = st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=20)
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from table import every_row
 
+from hindsight_integrations.language.dates import event_time
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.model.time import LocalDates
-from hindsight_integrations.text.dates import event_time
-from hindsight_integrations.text.languages import LANGUAGES
 
 SAID = datetime(2025, 11, 26, 10, tzinfo=UTC)  # a Wednesday
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from table import every_row
 
-from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.languages import ENGLISH, LANGUAGES
-from hindsight_integrations.text.statements import only_asks, stating_sentences
+from hindsight_integrations.language.language import Language
+from hindsight_integrations.language.packs import ENGLISH, LANGUAGES
+from hindsight_integrations.language.statements import only_asks, stating_sentences
 
 SPANISH = LANGUAGES["es"]
 GERMAN = LANGUAGES["de"]

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hindsight_integrations.text.stems import snowball
+from hindsight_integrations.language.stems import snowball
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.cara.streaming import StreamedAnswer
+from hindsight_integrations.reflect.streaming import StreamedAnswer
 
 
 def read(text: str, size: int) -> tuple[str, tuple[str, ...] | None]:

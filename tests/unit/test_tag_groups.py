@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 from table import every_row
 
 from hindsight_integrations import InvalidRequest, TagAnd, TagLeaf, TagNot, TagOr, TagsMatch
-from hindsight_integrations.ledger.values import UnitColumns
-from hindsight_integrations.model.requests import TagGroup
-from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray
-from hindsight_integrations.search.columns import (
+from hindsight_integrations.indexes.columns import (
     Columns,
     empty_columns,
     group_selects,
@@ -22,6 +19,9 @@ from hindsight_integrations.search.columns import (
     tagged,
     updated,
 )
+from hindsight_integrations.ledger.values import UnitColumns
+from hindsight_integrations.model.arrays import NEVER, UNDATED, IntArray
+from hindsight_integrations.model.requests import TagGroup
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
 A, B = TagLeaf(("a",)), TagLeaf(("b",))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hindsight_integrations.indexes.temporal import overlaps, proximity, temporal_hits, temporal_score
+from hindsight_integrations.model.arrays import UNDATED, IntArray
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
-from hindsight_integrations.ports.arrays import UNDATED, IntArray
-from hindsight_integrations.search.temporal import overlaps, proximity, temporal_hits, temporal_score
 
 JUNE = Interval(datetime(2024, 6, 1, tzinfo=UTC), datetime(2024, 7, 1, tzinfo=UTC))
 ASKED = Interval(from_micros(1_000), from_micros(2_000))

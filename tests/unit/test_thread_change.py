@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations.model.turns import OnFork, Thread, ThreadMark
-from hindsight_integrations.tempr.retain.threads import thread_change
+from hindsight_integrations.retain.threads import thread_change
 
 Branch = tuple[str, ...]
 MOVES = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), min_size=1, max_size=12)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from table import every_row
 from time_expressions import rules_of
 
+from hindsight_integrations.language.packs import LANGUAGES
+from hindsight_integrations.language.times.calendar import TimeWindow
+from hindsight_integrations.language.times.finding import find_event_time, find_window
 from hindsight_integrations.model.time import Granule
-from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.times.calendar import TimeWindow
-from hindsight_integrations.text.times.finding import find_event_time, find_window
 
 TIME_RULES = rules_of("en")
 

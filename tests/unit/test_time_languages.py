@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from table import every_row
 from time_expressions import rules_of
 
-from hindsight_integrations.text.times.finding import find_event_time, find_window
+from hindsight_integrations.language.times.finding import find_event_time, find_window
 
 TIME_RULES = rules_of("de")
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table import every_row
 
+from hindsight_integrations.indexes.embedding import embedding_text
 from hindsight_integrations.model.time import Granule, Interval, readable_time
-from hindsight_integrations.search.embedding import embedding_text
-from hindsight_integrations.tempr.retain.extraction.llm import (
+from hindsight_integrations.retain.extraction import (
     occurrence,
     parse_moment,
 )
-from hindsight_integrations.tempr.retain.extraction.verbatim import iso_bounds
+from hindsight_integrations.retain.verbatim import iso_bounds
 
 MENTIONED = datetime(2023, 12, 1, 9, tzinfo=UTC)
 MOMENTS = [

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.times import meanings
-from hindsight_integrations.text.times.calendar import Span, Unit, containing
-from hindsight_integrations.text.times.finding import find_event_time, find_window
-from hindsight_integrations.text.times.grammar import (
+from hindsight_integrations.language.packs import LANGUAGES
+from hindsight_integrations.language.times import meanings
+from hindsight_integrations.language.times.calendar import Span, Unit, containing
+from hindsight_integrations.language.times.finding import find_event_time, find_window
+from hindsight_integrations.language.times.grammar import (
     Build,
     Continuation,
     InvalidRule,

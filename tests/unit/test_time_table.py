@@ -11,8 +11,8 @@ import pytest
 from table import every_row
 from time_expressions import load, milliseconds, score
 
-from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.times.finding import find_window
+from hindsight_integrations.language.packs import LANGUAGES
+from hindsight_integrations.language.times.finding import find_window
 
 TABLE = Path(__file__).parent / "time_table"
 TABLES = [  # language, folder, least share exact, most false alarms

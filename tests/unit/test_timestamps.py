@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from table import every_row
 
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.language.dates import parse_timestamp
 from hindsight_integrations.model.time import DateOrder
-from hindsight_integrations.text.dates import parse_timestamp
 from hindsight_integrations.validation.limits import checked_moment
 
 WRITTEN = [

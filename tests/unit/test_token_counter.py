@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from token_counter_contract import TokenCounterContract
 
-from hindsight_integrations.backends.tokens import tiktoken as tiktoken_counter
-from hindsight_integrations.backends.tokens.tiktoken import (
+from hindsight_integrations.errors import MissingDependency
+from hindsight_integrations.models import tokens as tiktoken_counter
+from hindsight_integrations.models.protocols import TokenCounter
+from hindsight_integrations.models.tokens import (
     CACHE_FILE,
     CACHE_VARIABLE,
     CharacterCounter,
@@ -22,8 +24,6 @@ from hindsight_integrations.backends.tokens.tiktoken import (
     cl100k_folder,
     default_token_counter,
 )
-from hindsight_integrations.errors import MissingDependency
-from hindsight_integrations.ports.language_model import TokenCounter
 from hindsight_integrations.testing.doubles import WordCounter
 
 

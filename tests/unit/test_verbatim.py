@@ -10,7 +10,7 @@ from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor, passages
+from hindsight_integrations.retain.verbatim import VerbatimExtractor, passages
 
 SUNDAY = datetime(2025, 3, 2, 10, 15, tzinfo=UTC)
 

@@ -12,11 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from memory_graph_contract import CAUSED_BY, CAUSES, ENABLES, PREVENTS
 
-from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
-from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray
-from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges, Mentions
-from hindsight_integrations.search.graph import activation
-from hindsight_integrations.search.graph.activation import entity_seeds, spread
+from hindsight_integrations.indexes import spreading_activation as activation
+from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
+from hindsight_integrations.indexes.spreading_activation import entity_seeds, spread
+from hindsight_integrations.model.arrays import FloatArray, Hits, IntArray
+from hindsight_integrations.model.links import LINK_CODES, Edges, Mentions
 
 NOBODY = int_array()
 FEW = 3  # units an entity may activate here, so that a few units crowd it

@@ -9,9 +9,9 @@ from table import every_row
 
 from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.language.dates import event_time, question_time
+from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.model.time import LocalDates, Weekday
-from hindsight_integrations.text.dates import event_time, question_time
-from hindsight_integrations.text.languages import LANGUAGES
 
 WEDNESDAY = datetime(2025, 6, 11, 9, tzinfo=UTC)
 SUNDAY = datetime(2025, 6, 15, 9, tzinfo=UTC)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.backends.local_models import weights
-from hindsight_integrations.backends.local_models.onnx import BGE_SMALL, MS_MARCO_MINILM_L12
-from hindsight_integrations.backends.local_models.weights import (
+from hindsight_integrations.errors import InvalidRequest, MissingDependency
+from hindsight_integrations.models import weights
+from hindsight_integrations.models.onnx import BGE_SMALL, MS_MARCO_MINILM_L12
+from hindsight_integrations.models.weights import (
     HubWeights,
     PackagedWeights,
     PinnedFile,
@@ -21,7 +22,6 @@ from hindsight_integrations.backends.local_models.weights import (
     hub_file,
     resolve_weights,
 )
-from hindsight_integrations.errors import InvalidRequest, MissingDependency
 
 GRAPH, VOCABULARY = b"graph", b"vocabulary"
 

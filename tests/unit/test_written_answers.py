@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 from table import every_row
 
-from hindsight_integrations.ports.language_model import written_answer
+from hindsight_integrations.models.protocols import written_answer
 
 
 class Verdict(BaseModel):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from hindsight_evals.episode import Session, TurnIds
-from hindsight_integrations.ports.language_model import Embedder, TokenCounter
+from hindsight_integrations.models.protocols import Embedder, TokenCounter
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,33 +12,33 @@ from typing import ClassVar, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from hindsight_integrations.bank.open_banks import OpenBanks
-from hindsight_integrations.cara.background import BackgroundTools
-from hindsight_integrations.cara.observations import ObservationTools
-from hindsight_integrations.cara.tools import OpinionTools
 from hindsight_integrations.concurrency.workers import CheckedWorkers, InFlight, Runner
 from hindsight_integrations.config import AS_SET, ExtractionOptions, HindsightConfig
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.embedding import RememberedVectors
+from hindsight_integrations.indexes.projection import BankProjection
+from hindsight_integrations.language.language import Language
+from hindsight_integrations.language.packs import ENGLISH
 from hindsight_integrations.ledger.ledger import Ledger, Transaction
 from hindsight_integrations.ledger.values import BankHeader
+from hindsight_integrations.model.clock import Clock
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.time import DateOrder, LocalDates, Weekday
-from hindsight_integrations.ports.clock import Clock
-from hindsight_integrations.ports.language_model import (
+from hindsight_integrations.models.protocols import (
     Embedder,
     LanguageModel,
     Reranker,
     TimeParser,
     TokenCounter,
 )
-from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.embedding import RememberedVectors
-from hindsight_integrations.search.projection import BankProjection
-from hindsight_integrations.tempr.recall.context import RecallTools
-from hindsight_integrations.tempr.retain.extraction.llm import EndingJudge, LLMExtractor
-from hindsight_integrations.tempr.retain.tools import RetainTools
-from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.languages import ENGLISH
+from hindsight_integrations.recall.context import RecallTools
+from hindsight_integrations.reflect.background import BackgroundTools
+from hindsight_integrations.reflect.observations import ObservationTools
+from hindsight_integrations.reflect.tools import OpinionTools
+from hindsight_integrations.retain.extraction import EndingJudge, LLMExtractor
+from hindsight_integrations.retain.tools import RetainTools
 from hindsight_integrations.validation.limits import Redact
 
 P = ParamSpec("P")

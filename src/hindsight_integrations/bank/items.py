@@ -12,7 +12,11 @@ import numpy as np
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.errors import LedgerFailed, RevisionConflict, StorageError
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.embedding import embed_units
+from hindsight_integrations.indexes.hybrid import ranked_items
 from hindsight_integrations.ledger.values import Scrub
+from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.items import (
     FoundItem,
     Item,
@@ -24,11 +28,7 @@ from hindsight_integrations.model.items import (
 )
 from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import UnitWrite
-from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.embedding import embed_units
-from hindsight_integrations.search.hybrid import ranked_items
-from hindsight_integrations.tempr.retain.extraction.verbatim import chunk_text
+from hindsight_integrations.retain.verbatim import chunk_text
 from hindsight_integrations.validation.items import (
     checked_item_key,
     checked_key,

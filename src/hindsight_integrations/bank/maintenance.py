@@ -15,6 +15,12 @@ from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.bank.entities import entities_named, entity_named
 from hindsight_integrations.bank.unit_changes import stored_unit
 from hindsight_integrations.errors import InvalidRequest, LedgerFailed, MemoryDamaged, shown
+from hindsight_integrations.indexes.columns import of_types
+from hindsight_integrations.indexes.embedding import embed_units, embedded
+from hindsight_integrations.indexes.hybrid import Selection, hybrid_search
+from hindsight_integrations.language.language import Language, language_of
+from hindsight_integrations.language.names import designations
+from hindsight_integrations.language.stems import content_stems
 from hindsight_integrations.ledger.values import Scrub
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.erasure import (
@@ -27,12 +33,6 @@ from hindsight_integrations.model.erasure import (
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind
-from hindsight_integrations.search.columns import of_types
-from hindsight_integrations.search.embedding import embed_units, embedded
-from hindsight_integrations.search.hybrid import Selection, hybrid_search
-from hindsight_integrations.text.language import Language, language_of
-from hindsight_integrations.text.names import designations
-from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.validation.arguments import checked_unit_id
 
 _MINE = re.compile(r"(?:my|our|mein|meine[nmrs]?|unser|unsere[nmrs]?|mi|mis|nuestr[oa]s?)\b", re.IGNORECASE)

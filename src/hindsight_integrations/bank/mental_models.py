@@ -13,16 +13,16 @@ import numpy as np
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.bank.profile import profile_of
 from hindsight_integrations.bank.reading import recalled
-from hindsight_integrations.cara.mental_models import MentalModelTools, refresh, with_staleness
-from hindsight_integrations.cara.tools import ReflectTools
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, ModelError, shown
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.columns import group_selects, in_groups, tagged, tags_select
+from hindsight_integrations.model.arrays import Matrix, Vector
 from hindsight_integrations.model.mental_models import Directive, MentalModel, RefreshTrigger, in_force
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import as_utc
-from hindsight_integrations.ports.arrays import Matrix, Vector
-from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.columns import group_selects, in_groups, tagged, tags_select
+from hindsight_integrations.reflect.mental_models import MentalModelTools, refresh, with_staleness
+from hindsight_integrations.reflect.tools import ReflectTools
 from hindsight_integrations.validation.limits import (
     MAX_DIRECTIVE,
     MAX_DIRECTIVES,

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.errors import BankForgotten, BankNotFound, StorageError
+from hindsight_integrations.indexes.projection import BankProjection
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import BankHeader
-from hindsight_integrations.search.projection import BankProjection
 
 
 class Places:

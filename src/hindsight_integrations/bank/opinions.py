@@ -13,6 +13,7 @@ from hindsight_integrations.bank.entities import MAX_NAME, entity_named
 from hindsight_integrations.bank.maintenance import erased
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.indexes.columns import tags_select
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.opinions import (
     ConfidenceChange,
@@ -24,7 +25,6 @@ from hindsight_integrations.model.opinions import (
     trajectory,
 )
 from hindsight_integrations.model.requests import TagsMatch
-from hindsight_integrations.search.columns import tags_select
 from hindsight_integrations.validation.arguments import checked_instant, checked_unit_id
 from hindsight_integrations.validation.limits import checked_count, checked_tags, checked_text
 

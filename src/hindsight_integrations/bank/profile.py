@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
-from hindsight_integrations.cara.background import merge_snippet
 from hindsight_integrations.errors import InvalidRequest, LedgerFailed
 from hindsight_integrations.ledger.values import Scrub
 from hindsight_integrations.model.erasure import ForgetReceipt
 from hindsight_integrations.model.profile import BankProfile, ProfileChange
 from hindsight_integrations.model.time import Moment, as_utc
 from hindsight_integrations.model.writes import ProfileWrite, WriteSet
+from hindsight_integrations.reflect.background import merge_snippet
 from hindsight_integrations.validation.arguments import checked_instant, checked_profile
 from hindsight_integrations.validation.limits import MAX_BACKGROUND, checked_count, checked_text
 

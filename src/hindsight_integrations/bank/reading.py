@@ -19,6 +19,10 @@ from hindsight_integrations.bank.entities import MAX_NAME, entity_named
 from hindsight_integrations.bank.unit_changes import stored_unit
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import MemoryDamaged, StorageError
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.documents import DocumentItems, read_items
+from hindsight_integrations.indexes.projection import BankProjection
+from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.metadata import GivenMetadata
 from hindsight_integrations.model.options import RECALL_DEFAULTS, RecallOptions, shows_options
 from hindsight_integrations.model.reflections import Reflection
@@ -35,12 +39,8 @@ from hindsight_integrations.model.requests import (
 from hindsight_integrations.model.results import RecallResult, RetainResult, UnitPage
 from hindsight_integrations.model.time import Window, as_utc
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent
-from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.documents import DocumentItems, read_items
-from hindsight_integrations.search.projection import BankProjection
-from hindsight_integrations.tempr.listing.units import UnitFilter, find_page, place_of
-from hindsight_integrations.tempr.recall.pipeline import recall
+from hindsight_integrations.recall.listing import UnitFilter, find_page, place_of
+from hindsight_integrations.recall.pipeline import recall
 from hindsight_integrations.validation.arguments import (
     checked_embedding,
     checked_instant,

@@ -11,15 +11,15 @@ from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.entities import MAX_NAME
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.record_search import RecordFilter, find_records, record_filter
+from hindsight_integrations.language.categories import KnownCategories
 from hindsight_integrations.ledger.ledger import Ledger, LedgerReader
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntries
 from hindsight_integrations.model.records import RecordCategory, RecordKind, canonical_kind
 from hindsight_integrations.model.requests import GivenGroup, TagsMatch
 from hindsight_integrations.model.time import Window
-from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.record_search import RecordFilter, find_records, record_filter
-from hindsight_integrations.tempr.listing.units import aggregate
-from hindsight_integrations.text.categories import KnownCategories
+from hindsight_integrations.recall.listing import aggregate
 from hindsight_integrations.validation.arguments import checked_instant, checked_window
 from hindsight_integrations.validation.limits import checked_list, checked_tags, checked_text
 from hindsight_integrations.validation.tag_groups import checked_tag_groups

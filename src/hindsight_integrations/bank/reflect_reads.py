@@ -13,17 +13,12 @@ from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.bank.entities import entities_named
 from hindsight_integrations.bank.reading import ListingVerbs
 from hindsight_integrations.bank.records import AsyncRecords
-from hindsight_integrations.cara.tools import (
-    Listed,
-    MentalModelsNear,
-    Period,
-    Recall,
-    RecordWords,
-    SaidTurn,
-    Sources,
-)
 from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.columns import valid_at
+from hindsight_integrations.indexes.documents import DocumentItems
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
+from hindsight_integrations.model.arrays import BoolArray, IntArray
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.names import normalise_name
@@ -34,15 +29,20 @@ from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.time import FIRST_INSTANT, LAST_INSTANT, Interval, as_utc
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.ports.arrays import BoolArray, IntArray
-from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.columns import valid_at
-from hindsight_integrations.search.documents import DocumentItems
-from hindsight_integrations.tempr.listing.units import aggregate
-from hindsight_integrations.tempr.recall.documents import documents_among
-from hindsight_integrations.tempr.recall.includes import may_show, stood, with_history
-from hindsight_integrations.tempr.recall.plan import selection
-from hindsight_integrations.tempr.recall.rerank import grounds_of
+from hindsight_integrations.recall.documents import documents_among
+from hindsight_integrations.recall.includes import may_show, stood, with_history
+from hindsight_integrations.recall.listing import aggregate
+from hindsight_integrations.recall.plan import selection
+from hindsight_integrations.recall.rerank import grounds_of
+from hindsight_integrations.reflect.tools import (
+    Listed,
+    MentalModelsNear,
+    Period,
+    Recall,
+    RecordWords,
+    SaidTurn,
+    Sources,
+)
 
 CANDIDATES = 20  # looked at for a name that is not known
 MOST_NAMED = 5  # told of them

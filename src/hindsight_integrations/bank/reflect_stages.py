@@ -11,12 +11,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.bank.reflecting import Reflections
-from hindsight_integrations.cara.agentic.steps import Progress
-from hindsight_integrations.cara.citations import CitationIndex
-from hindsight_integrations.cara.opinions.forming import PairRelation, Relations
-from hindsight_integrations.cara.opinions.proposed import ProposedOpinion
-from hindsight_integrations.cara.pipeline import ReflectState, ReflectSteps
-from hindsight_integrations.cara.without_model import EXTRACTED
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.opinions import EvidenceStrength
@@ -39,6 +33,12 @@ from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.relate_opinions import Relation
+from hindsight_integrations.reflect.agentic.steps import Progress
+from hindsight_integrations.reflect.citations import CitationIndex
+from hindsight_integrations.reflect.opinions.forming import PairRelation, Relations
+from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
+from hindsight_integrations.reflect.pipeline import ReflectState, ReflectSteps
+from hindsight_integrations.reflect.without_model import EXTRACTED
 
 T = TypeVar("T")
 Plain = dict[str, Any]

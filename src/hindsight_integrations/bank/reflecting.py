@@ -13,8 +13,6 @@ from hindsight_integrations.bank.mental_models import directives_for, mental_mod
 from hindsight_integrations.bank.profile import profile_of
 from hindsight_integrations.bank.reading import ReadingVerbs, observed, recalled, recalled_by_default
 from hindsight_integrations.bank.reflect_reads import LimitedReads
-from hindsight_integrations.cara.pipeline import reflect, reflect_events
-from hindsight_integrations.cara.tools import RECORD_TOKENS, ReflectTools
 from hindsight_integrations.choices import choice
 from hindsight_integrations.model.options import REFLECT_DEFAULTS, ReflectOptions, shows_options
 from hindsight_integrations.model.profile import BankProfile
@@ -27,6 +25,8 @@ from hindsight_integrations.model.requests import (
     TagsMatch,
 )
 from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.reflect.pipeline import reflect, reflect_events
+from hindsight_integrations.reflect.tools import RECORD_TOKENS, ReflectTools
 from hindsight_integrations.validation.arguments import (
     MAX_OPERATION,
     checked_instant,

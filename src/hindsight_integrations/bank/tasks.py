@@ -15,10 +15,6 @@ from hindsight_integrations.bank.context import BankContext, BankVerbs, Tools, w
 from hindsight_integrations.bank.items import scrub_many, settle_items
 from hindsight_integrations.bank.maintenance import forget_expired
 from hindsight_integrations.bank.mental_models import mental_model_tools
-from hindsight_integrations.cara.background import merge_waiting
-from hindsight_integrations.cara.mental_models import refresh_waiting
-from hindsight_integrations.cara.observations import observe
-from hindsight_integrations.cara.opinions.reinforcing import reinforce
 from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.config import ObservationMode
 from hindsight_integrations.errors import (
@@ -37,7 +33,11 @@ from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.tasks import TaskQueue
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskKind
-from hindsight_integrations.tempr.retain.waiting_passages import extract_waiting
+from hindsight_integrations.reflect.background import merge_waiting
+from hindsight_integrations.reflect.mental_models import refresh_waiting
+from hindsight_integrations.reflect.observations import observe
+from hindsight_integrations.reflect.opinions.reinforcing import reinforce
+from hindsight_integrations.retain.waiting_passages import extract_waiting
 
 logger = logging.getLogger("hindsight_integrations")
 

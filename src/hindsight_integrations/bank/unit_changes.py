@@ -10,16 +10,16 @@ import numpy as np
 
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.errors import InvalidRequest, MemoryDamaged, shown
+from hindsight_integrations.indexes.embedding import embed_units
+from hindsight_integrations.indexes.held_opinions import as_held
 from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.ledger.values import UnitEdit
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.search.embedding import embed_units
-from hindsight_integrations.search.held_opinions import as_held
-from hindsight_integrations.tempr.retain.drafts import Draft
-from hindsight_integrations.tempr.retain.linking import links_of
+from hindsight_integrations.retain.drafts import Draft
+from hindsight_integrations.retain.linking import links_of
 
 RESTORED_BY_HAND = "restored"
 WITHDRAWN_BY_HAND = "withdrawn"

@@ -33,7 +33,7 @@ from hindsight_integrations.model.reflections import Reflection
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import RecallResult, RetainResult
 from hindsight_integrations.model.trace import Channel
-from hindsight_integrations.ports.language_model import Completion, LanguageModel, Prompt
+from hindsight_integrations.models.protocols import Completion, LanguageModel, Prompt
 from hindsight_integrations.prompts.recalled import demo_prompt, memory_line
 from hindsight_integrations.sync import Hindsight, MemoryBank
 from hindsight_integrations.testing.doubles import FrozenClock

@@ -25,19 +25,19 @@ from hindsight_integrations.config import (
 )
 from hindsight_integrations.engine.engine import Engine, Storage
 from hindsight_integrations.errors import InvalidRequest, MissingDependency, shown
+from hindsight_integrations.indexes.bank_vectors import ScoringVectorIndex
+from hindsight_integrations.indexes.projection import Indexes
+from hindsight_integrations.indexes.protocols import VectorIndex
+from hindsight_integrations.language.packs import languages_of
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import BankHeader
+from hindsight_integrations.model.clock import Clock, SystemClock
 from hindsight_integrations.model.tasks import WorkerMode
-from hindsight_integrations.ports.clock import Clock, SystemClock
-from hindsight_integrations.ports.language_model import Embedder, LanguageModel, Reranker, TimeParser
-from hindsight_integrations.ports.memory_graph import VectorIndex
-from hindsight_integrations.ports.watermark import IndexMark
+from hindsight_integrations.model.watermark import IndexMark
+from hindsight_integrations.models.protocols import Embedder, LanguageModel, Reranker, TimeParser
 from hindsight_integrations.prompts.extract_facts import Instructions
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
-from hindsight_integrations.search.bank_vectors import ScoringVectorIndex
-from hindsight_integrations.search.projection import Indexes
-from hindsight_integrations.tempr.retain.extraction.llm import EndingJudge, LLMExtractor
-from hindsight_integrations.text.languages import languages_of
+from hindsight_integrations.retain.extraction import EndingJudge, LLMExtractor
 from hindsight_integrations.validation.arguments import checked_path
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
-    from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
-    from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
+    from hindsight_integrations.indexes.fts5 import Fts5Keywords
+    from hindsight_integrations.indexes.lucene import LuceneKeywords
 
 MEMORY: Literal[":memory:"] = ":memory:"
 DEFAULT: Literal["default"] = "default"
@@ -108,7 +108,7 @@ class AsyncHindsight(Engine):
             MissingDependency: a backend that the settings name is not installed.
             SchemaMismatch: a development version or a newer version wrote the directory.
         """
-        from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
+        from hindsight_integrations.models.tokens import default_token_counter
 
         settings = config or HindsightConfig.from_env()
         if not isinstance(settings, HindsightConfig):
@@ -162,9 +162,9 @@ def _place(path: str | Path) -> str:
 def _store(
     path: str | Path, config: HindsightConfig, clock: Clock, *, read_only: bool, accept_loss: bool
 ) -> tuple[Ledger, Storage]:
-    from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
-    from hindsight_integrations.backends.language_model.named_models import erase_chats
+    from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
     from hindsight_integrations.ledger.ledger import Ledger
+    from hindsight_integrations.models.named_models import erase_chats
 
     data: Path | Literal[":memory:"] = (
         MEMORY if path in (MEMORY, Path(MEMORY)) else checked_path(path, "path")
@@ -208,8 +208,8 @@ def _store(
 
 def _index_marks(data: Path) -> list[IndexMark]:
     """How far the indexes in a data directory have come."""
-    from hindsight_integrations.backends.keyword.store_pool import keyword_marks
-    from hindsight_integrations.backends.vector.chroma import chroma_marks
+    from hindsight_integrations.indexes.chroma import chroma_marks
+    from hindsight_integrations.indexes.store_pool import keyword_marks
 
     return [*chroma_marks(data), *keyword_marks(data)]
 
@@ -218,7 +218,7 @@ def _vectors(
     folder: Path | None, kind: VectorBackend
 ) -> tuple[Callable[[BankHeader], tuple[VectorIndex, ScoringVectorIndex]], Callable[[], None]]:
     """How to open a bank's vector index with its in-memory scorer, and how to close them all."""
-    from hindsight_integrations.backends.vector.exact import ExactVectorIndex, MappedVectors
+    from hindsight_integrations.indexes.exact import ExactVectorIndex, MappedVectors
 
     files = MappedVectors(folder) if folder else None
 
@@ -232,7 +232,7 @@ def _vectors(
             return index, index
 
         return open_exact, lambda: None
-    from hindsight_integrations.backends.vector.chroma import ChromaVectors
+    from hindsight_integrations.indexes.chroma import ChromaVectors
 
     chroma = ChromaVectors(folder)
     return (lambda bank: (chroma.open(bank.key, bank=bank.name), open_scorer(bank))), chroma.close
@@ -240,14 +240,14 @@ def _vectors(
 
 def _keywords(folder: Path | None, config: StorageConfig) -> LuceneKeywords | Fts5Keywords:
     """Lucene where the settings name it or a JVM is installed, else SQLite's FTS5."""
-    from hindsight_integrations.backends.keyword.lucene import java_available
+    from hindsight_integrations.indexes.lucene import java_available
 
     kind, stores = KeywordBackend(config.keywords), config.open_banks + 1  # the writer may open one beyond
     if kind == KeywordBackend.LUCENE or (kind == KeywordBackend.AUTO and java_available()):
-        from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
+        from hindsight_integrations.indexes.lucene import LuceneKeywords
 
         return LuceneKeywords(folder or MEMORY, open_stores=stores)
-    from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
+    from hindsight_integrations.indexes.fts5 import Fts5Keywords
 
     return Fts5Keywords(folder or MEMORY, open_stores=stores)
 
@@ -284,7 +284,7 @@ def _language_model(
 ) -> LanguageModel | None:
     if model is None:
         return None
-    from hindsight_integrations.backends.language_model.named_models import language_model
+    from hindsight_integrations.models.named_models import language_model
 
     return language_model(model, in_words=with_schema_in_words, timeout_s=config.model_timeout_s)
 
@@ -322,17 +322,17 @@ def _ending_judge(model: LanguageModel | None, config: HindsightConfig) -> Endin
 def _embedder(embeddings: BaseEmbedding | Embeddings | Embedder | None, config: HindsightConfig) -> Embedder:
     if embeddings is None:
         return local_embedder(config.models)
-    from hindsight_integrations.backends.vendor_errors import Vendor, vendor_of_embeddings
+    from hindsight_integrations.models.vendor_errors import Vendor, vendor_of_embeddings
 
     match vendor_of_embeddings(embeddings):
         case Vendor.OURS:
             return cast("Embedder", embeddings)
         case Vendor.LLAMAINDEX:
-            from hindsight_integrations.backends.language_model.llamaindex import LlamaIndexEmbedder
+            from hindsight_integrations.models.llamaindex import LlamaIndexEmbedder
 
             return LlamaIndexEmbedder(cast("BaseEmbedding", embeddings))
         case Vendor.LANGCHAIN:
-            from hindsight_integrations.backends.language_model.langchain import LangChainEmbedder
+            from hindsight_integrations.models.langchain import LangChainEmbedder
 
             return LangChainEmbedder(cast("Embeddings", embeddings))
 
@@ -346,15 +346,15 @@ def local_embedder(models: ModelConfig) -> Embedder:
     folder, offline = models.embedder_path, models.offline
     match EmbedderBackend(models.embedder):
         case EmbedderBackend.ONNX:
-            from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
+            from hindsight_integrations.models.onnx import OnnxEmbedder
 
             return OnnxEmbedder(folder=folder, offline=offline)
         case EmbedderBackend.STATIC:
-            from hindsight_integrations.backends.embedding.static import StaticEmbedder
+            from hindsight_integrations.models.static import StaticEmbedder
 
             return StaticEmbedder(folder=folder, offline=offline)
         case EmbedderBackend.SENTENCE_TRANSFORMERS:
-            from hindsight_integrations.backends.local_models.sentence_transformers import (
+            from hindsight_integrations.models.sentence_transformers import (
                 SentenceTransformersEmbedder,
             )
 
@@ -365,9 +365,9 @@ def _reranker(reranker: Reranker | Literal["default"] | None, config: HindsightC
     """The reranker given; for "default" the cross-encoder, if its weights are here: it is never worth a download."""
     if reranker != DEFAULT:
         return reranker
-    from hindsight_integrations.backends.local_models.onnx import MS_MARCO_MINILM_L12, OnnxCrossEncoder
-    from hindsight_integrations.backends.local_models.weights import resolve_weights
-    from hindsight_integrations.backends.reranking.remembering import RememberingReranker
+    from hindsight_integrations.models.onnx import MS_MARCO_MINILM_L12, OnnxCrossEncoder
+    from hindsight_integrations.models.reranker import RememberingReranker
+    from hindsight_integrations.models.weights import resolve_weights
 
     folder = config.models.reranker_path
     try:

@@ -28,12 +28,12 @@ from hindsight_integrations.engine.health import (
 )
 from hindsight_integrations.engine.worker import Draining, Until, Worker
 from hindsight_integrations.errors import BankNotFound, BankNotOpen, InvalidRequest, shown
+from hindsight_integrations.indexes.projection import BankProjection, Indexes
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.references import BankReference
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, WorkerMode
-from hindsight_integrations.search.projection import BankProjection, Indexes
 from hindsight_integrations.validation.limits import checked_bank_id
 
 ENGINES: weakref.WeakSet[Engine] = weakref.WeakSet()

@@ -20,8 +20,8 @@ from hindsight_integrations.ledger.records import digest, records_of
 from hindsight_integrations.ledger.rows import SEALED_COLUMNS, fetched
 from hindsight_integrations.ledger.sql import among, run_many, unindexed
 from hindsight_integrations.ledger.tables import units, vectors
+from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.units import UnitKind
-from hindsight_integrations.ports.arrays import IntArray
 
 logger = logging.getLogger("hindsight_integrations")
 

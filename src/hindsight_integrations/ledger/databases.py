@@ -34,7 +34,7 @@ from hindsight_integrations.ledger.locks import DirectoryLock
 from hindsight_integrations.ledger.losses import HighWaterFile, Loss, accept, begun, counted, state_of
 from hindsight_integrations.ledger.sql import changes, raw
 from hindsight_integrations.ledger.values import Scrub
-from hindsight_integrations.ports.clock import Clock
+from hindsight_integrations.model.clock import Clock
 
 APPLICATION_ID = 0x484D454D  # "HMEM", of ledgers from schema version 1 on
 DEVELOPMENT_ID = 0x48494E44  # "HIND", of ledgers of development versions, whose schemas had other tables

@@ -36,10 +36,9 @@ from hindsight_integrations.ledger.tables import links, unit_edits, units, vecto
 from hindsight_integrations.ledger.tasks import Schedule
 from hindsight_integrations.ledger.units import UnitReader
 from hindsight_integrations.ledger.values import UnitEdit
-from hindsight_integrations.model.links import LinkType
+from hindsight_integrations.model.links import LINK_CODES, LinkType
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
-from hindsight_integrations.ports.memory_graph import LINK_CODES
 
 _REBUILT = [code for (kind, _), code in LINK_CODES.items() if kind in (LinkType.TEMPORAL, LinkType.SEMANTIC)]
 

@@ -53,13 +53,13 @@ from hindsight_integrations.ledger.tables import (
 )
 from hindsight_integrations.ledger.tasks import Schedule
 from hindsight_integrations.ledger.values import EntitySplit
+from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.entities import Entity, EntityChange, EntityChangeKind, EntityRole
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
-from hindsight_integrations.ports.arrays import IntArray
 
 _ENTITY = entities.c["id", "entity_id", "name", "type", "role", "names", "mentions", "last_seen"]
 """An entity's row id, then what `entity_from` reads."""

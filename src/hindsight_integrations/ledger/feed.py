@@ -51,9 +51,7 @@ from hindsight_integrations.ledger.tables import (
     vectors,
 )
 from hindsight_integrations.ledger.values import ItemUnits, UnitColumns
-from hindsight_integrations.model.items import namespace_from
-from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
-from hindsight_integrations.ports.arrays import (
+from hindsight_integrations.model.arrays import (
     IN_DOCUMENT,
     NEVER,
     STORED,
@@ -63,8 +61,10 @@ from hindsight_integrations.ports.arrays import (
     IntArray,
     Matrix,
 )
-from hindsight_integrations.ports.memory_graph import Edges, Mentions
-from hindsight_integrations.ports.watermark import IndexMark, Watermark
+from hindsight_integrations.model.items import namespace_from
+from hindsight_integrations.model.links import Edges, Mentions
+from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
+from hindsight_integrations.model.watermark import IndexMark, Watermark
 
 BLOCK = 65_536  # links in one text: 2 MB, whatever the bank
 VECTORS_AT_ONCE = 8_192  # 12 MB at 384 dimensions

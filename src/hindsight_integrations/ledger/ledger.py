@@ -58,11 +58,11 @@ from hindsight_integrations.ledger.tasks import Schedule, TaskQueue
 from hindsight_integrations.ledger.turns import TurnReader
 from hindsight_integrations.ledger.units import UnitReader
 from hindsight_integrations.ledger.values import BankHeader, Receipt
+from hindsight_integrations.model.arrays import IntArray, Matrix
+from hindsight_integrations.model.clock import Clock, SystemClock
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.clock import Clock, SystemClock
 
 IN_MEMORY: Literal[":memory:"] = ":memory:"
 

@@ -18,7 +18,7 @@ from hindsight_integrations.errors import LedgerLost
 from hindsight_integrations.ledger.sql import insert, run_many
 from hindsight_integrations.ledger.tables import Int, banks, commits, ledger, losses
 from hindsight_integrations.model.time import to_micros
-from hindsight_integrations.ports.watermark import IndexMark, Watermark
+from hindsight_integrations.model.watermark import IndexMark, Watermark
 
 logger = logging.getLogger("hindsight_integrations")
 

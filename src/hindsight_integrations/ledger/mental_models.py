@@ -23,12 +23,12 @@ from hindsight_integrations.ledger.tables import (
     validity_events,
 )
 from hindsight_integrations.ledger.tasks import KEYED, Schedule, enqueue_keys
+from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.mental_models import Directive, MentalModel, RefreshTrigger
 from hindsight_integrations.model.tasks import TaskKind, TaskWrite
 from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.units import OBSERVED_NETWORKS
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.ports.arrays import IntArray
 
 NO_PAYLOAD = "{}"  # the task's key says which model
 

@@ -45,10 +45,10 @@ from hindsight_integrations.ledger.tables import (
 )
 from hindsight_integrations.ledger.tasks import Schedule, enqueue_keys
 from hindsight_integrations.ledger.values import Observed
+from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.model.writes import ObservedWrite, WriteSet
-from hindsight_integrations.ports.arrays import IntArray
 
 NO_PAYLOAD = "{}"  # all there is to know of it is the entity, its key
 

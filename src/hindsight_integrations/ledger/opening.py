@@ -25,8 +25,8 @@ from hindsight_integrations.ledger.locks import DirectoryLock
 from hindsight_integrations.ledger.losses import HighWater, HighWaterFile, Loss, found_loss, missing_ledger
 from hindsight_integrations.ledger.sql import raw
 from hindsight_integrations.ledger.tasks import end_leases
-from hindsight_integrations.ports.clock import Clock
-from hindsight_integrations.ports.watermark import IndexMark
+from hindsight_integrations.model.clock import Clock
+from hindsight_integrations.model.watermark import IndexMark
 
 logger = logging.getLogger("hindsight_integrations")
 

@@ -35,6 +35,7 @@ from hindsight_integrations.ledger.tables import (
 )
 from hindsight_integrations.ledger.tasks import Schedule, enqueue_keys
 from hindsight_integrations.ledger.units import sound_units
+from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.opinions import (
     UNKNOWN_CONFIDENCE,
     Assessment,
@@ -60,7 +61,6 @@ from hindsight_integrations.model.units import (
     ValidityKind,
 )
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.ports.arrays import IntArray
 
 NO_PAYLOAD = "{}"  # what is to be assessed, the opinions themselves say
 

@@ -30,9 +30,9 @@ from hindsight_integrations.ledger.tables import (
     records,
     units,
 )
+from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.records import Record, RecordCategory, RecordKind, spelling_key
 from hindsight_integrations.model.writes import CategoryWrite
-from hindsight_integrations.ports.arrays import IntArray
 
 CategoryRows = dict[tuple[RecordKind, str], int]
 """Row ids of categories by kind and spelling key."""

@@ -8,12 +8,11 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.arrays import IntArray, Matrix
 from hindsight_integrations.model.entities import EntityRole
-from hindsight_integrations.model.links import Link
+from hindsight_integrations.model.links import LINK_CODES, Link
 from hindsight_integrations.model.units import UnitKind, ValidityKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
-from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.memory_graph import LINK_CODES
 
 NEIGHBOUR_UNITS = 50  # an entity's neighbours are read from its latest units only, so that a hub stays cheap
 NEIGHBOUR_LIMIT = 50  # the most often co-mentioned are kept

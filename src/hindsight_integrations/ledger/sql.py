@@ -24,8 +24,8 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeDecorator
 
 from hindsight_integrations.ledger.tables import Int, String
+from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.writes import Place
-from hindsight_integrations.ports.arrays import IntArray
 
 Values: TypeAlias = Mapping[str, Any]
 """Values of one row, or what a statement binds, by name."""

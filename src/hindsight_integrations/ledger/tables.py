@@ -32,6 +32,7 @@ from sqlalchemy import text as condition
 from sqlalchemy.sql.elements import ColumnElement
 
 from hindsight_integrations.model.entities import EntityChangeKind, EntityRole, EntityType
+from hindsight_integrations.model.links import LINK_CODES
 from hindsight_integrations.model.mental_models import RefreshTrigger
 from hindsight_integrations.model.opinions import Assessment, EvidenceStrength, OpinionOrigin, UpdateRule
 from hindsight_integrations.model.records import RecordKind
@@ -39,7 +40,6 @@ from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.time import EPOCH, LAST_INSTANT, to_micros
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, UnitKind, ValidityKind
-from hindsight_integrations.ports.memory_graph import LINK_CODES
 
 metadata = MetaData()
 
@@ -572,7 +572,7 @@ mentions = Table(
     sqlite_with_rowid=False,
 )
 
-# `code` is a LINK_CODES value of ports/memory_graph.py: these numbers are on disk and are never renumbered.
+# `code` is a LINK_CODES value of indexes/protocols.py: these numbers are on disk and are never renumbered.
 links = Table(
     "links",
     metadata,

@@ -27,9 +27,9 @@ from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.rows import find_bank
 from hindsight_integrations.ledger.sql import Values, among, insert, run_many, strings
 from hindsight_integrations.ledger.tables import Int, banks, tasks
+from hindsight_integrations.model.clock import Clock
 from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.time import from_micros, to_micros
-from hindsight_integrations.ports.clock import Clock
 
 _MICROSECOND = timedelta(microseconds=1)
 _PENDING, _LEASED = TaskState.PENDING.value, TaskState.LEASED.value

@@ -29,12 +29,12 @@ from hindsight_integrations.ledger.tables import (
     unit_sources,
     units,
 )
+from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.text import folded_text
 from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.turns import Role, SourceTurn, Thread, ThreadEntry, ThreadMark
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.model.writes import MessageKey, Place, WriteSet
-from hindsight_integrations.ports.arrays import IntArray
 
 _THREAD = select(threads.c.id, threads.c.seen, threads.c.digest, threads.c.head).where(
     threads.c.bank == bindparam("bank"),

@@ -34,10 +34,10 @@ from hindsight_integrations.ledger.tables import (
     vectors,
 )
 from hindsight_integrations.ledger.values import StoredDocument
+from hindsight_integrations.model.arrays import IntArray, Vector
 from hindsight_integrations.model.time import from_micros
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, Place
-from hindsight_integrations.ports.arrays import IntArray, Vector
 
 _RECORDS = SEALED_COLUMNS.index("records")
 

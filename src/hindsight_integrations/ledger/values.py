@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from hindsight_integrations.model.arrays import IntArray, no_gaps
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.items import Item, Namespace
 from hindsight_integrations.model.links import Link
@@ -16,7 +17,6 @@ from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import ChunkWrite
-from hindsight_integrations.ports.arrays import IntArray, no_gaps
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 """What a JSON line can hold."""

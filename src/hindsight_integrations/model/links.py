@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hindsight_integrations.model.arrays import FloatArray, IntArray
+
 
 class LinkType(StrEnum):
     """The four edge types of the memory graph."""
@@ -41,3 +43,39 @@ class Link:
     type: LinkType
     weight: float
     relation: CausalRelation | None = None
+
+
+LINK_CODES: dict[tuple[LinkType, CausalRelation | None], int] = {
+    (LinkType.TEMPORAL, None): 0,
+    (LinkType.SEMANTIC, None): 1,
+    (LinkType.CAUSAL, CausalRelation.CAUSES): 2,
+    (LinkType.CAUSAL, CausalRelation.CAUSED_BY): 3,
+    (LinkType.CAUSAL, CausalRelation.ENABLES): 4,
+    (LinkType.CAUSAL, CausalRelation.PREVENTS): 5,
+}
+"""Small integers for (type, relation), as they stand in `Edges.codes`. Entity links follow from mentions (bipartite)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Links between units, as parallel arrays of length n.
+
+    Attributes:
+        sources: unit ids, int64.
+        targets: unit ids, int64.
+        codes: LINK_CODES values, int64.
+        weights: in [0, 1], float32.
+    """
+
+    sources: IntArray
+    targets: IntArray
+    codes: IntArray
+    weights: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """(unit, entity) pairs, as parallel int64 arrays of length n."""
+
+    units: IntArray
+    entities: IntArray

@@ -98,7 +98,7 @@ class Evidence:
 
     Attributes:
         unit_id: the fact.
-        sources: who said it; see `cara/opinions/facts.py`. Never empty.
+        sources: who said it; see `reflect/opinions/situation.py`. Never empty.
         assessment: how it bears on the opinion.
         strength: how much.
         rule: by which it counts.

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from hindsight_integrations.model.facts import bare
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import MemoryTiers
-from hindsight_integrations.ports.language_model import MOST_ANSWER_TOKENS, Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import MOST_ANSWER_TOKENS, Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.answered_opinions import (
     MOST_OPINIONS,
     AnsweredOpinion,

@@ -1,4 +1,4 @@
-"""Opinions as a model puts them forward (paper section A.5.2); what is wrong with one is found by `cara/opinions`."""
+"""Opinions as a model puts them forward (paper section A.5.2); what is wrong with one is found by `reflect/opinions`."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from hindsight_integrations.model.facts import bare, one_of
 from hindsight_integrations.model.opinions import Assessment, Conviction, EvidenceStrength
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.observe import fact_line
 from hindsight_integrations.prompts.rendering import fenced, template

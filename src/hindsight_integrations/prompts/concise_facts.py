@@ -10,7 +10,7 @@ from pydantic.config import JsonDict
 
 from hindsight_integrations.model.facts import ExtractedRecord, FactPart, Text, list_of, texts_of
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.answered_facts import AnsweredItem, ReadLeniently, some_fit
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage, shown_with
 from hindsight_integrations.prompts.rendering import fenced, template
@@ -31,7 +31,7 @@ _Name = Annotated[str, Field(json_schema_extra={"maxLength": MOST_NAME_CHARACTER
 
 
 class ConciseFact(FactPart):
-    """One fact of the short prompt; `tempr/retain/extraction/concise.py` makes an ExtractedFact of it."""
+    """One fact of the short prompt; `retain/extraction.py` makes an ExtractedFact of it."""
 
     lines: _Numbers = Field(default_factory=list, json_schema_extra=_PARTS)
     fact: str = Field(min_length=1, json_schema_extra={"maxLength": MOST_CHARACTERS})

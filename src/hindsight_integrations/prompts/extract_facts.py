@@ -11,7 +11,7 @@ from hindsight_integrations.config import ExtractionMode, GeneralKnowledge
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.answered_facts import ExtractedFacts
 from hindsight_integrations.prompts.rendering import fenced, template
 

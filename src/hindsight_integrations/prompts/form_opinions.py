@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from hindsight_integrations.model.facts import bare
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.answered_opinions import MOST_OPINIONS, AnsweredOpinion, opinions_of
 from hindsight_integrations.prompts.memories import memory_line
 from hindsight_integrations.prompts.rendering import fenced, template

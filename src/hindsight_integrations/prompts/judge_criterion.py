@@ -7,7 +7,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 from hindsight_integrations.model.facts import bare
-from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_TOKENS = 4_096  # of a verdict: it has about 100; the rest is for models that think aloud first

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_TOKENS = (

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hindsight_integrations.config import MOST_OBSERVATIONS
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_TOKENS = (

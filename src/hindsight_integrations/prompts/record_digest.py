@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
 
+from hindsight_integrations.language.units import currency_of
 from hindsight_integrations.model.aggregates import RecordEntry
 from hindsight_integrations.model.record_digest import Bound, DayValue, Figures, PeriodValue, Standing
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule, readable_time
-from hindsight_integrations.text.units import currency_of
 
 MOST_NAMED = 3  # records that are named as not counted
 MOST_PERIODS = 31  # days, weeks or months that are told, the latest

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import MemoryTiers
-from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role, TextPrompt
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role, TextPrompt
 from hindsight_integrations.prompts.answer import Asked, question_parts, system_message
 from hindsight_integrations.prompts.answered_opinions import texts_of
 from hindsight_integrations.prompts.rendering import fenced, template

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hindsight_integrations.model.facts import bare, one_of
 from hindsight_integrations.model.opinions import EvidenceStrength
-from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_PAIRS = 25  # of one prompt: five new opinions with five held ones each

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from hindsight_integrations.errors import MalformedOutput, ModelError
 from hindsight_integrations.model.text import clean_text
-from hindsight_integrations.ports.language_model import (
+from hindsight_integrations.models.protocols import (
     LanguageModel,
     Prompt,
     PromptMessage,

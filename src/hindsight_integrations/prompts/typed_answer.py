@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel, Field, create_model
 
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.memories import memory_line
 from hindsight_integrations.prompts.rendering import fenced, template
 

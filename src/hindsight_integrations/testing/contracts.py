@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from hindsight_integrations.errors import MalformedOutput
-from hindsight_integrations.ports.language_model import (
+from hindsight_integrations.models.protocols import (
     Completion,
     Embedder,
     LanguageModel,

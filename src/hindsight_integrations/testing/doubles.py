@@ -11,8 +11,8 @@ from hashlib import blake2b
 import numpy as np
 
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.arrays import FloatArray, Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
-from hindsight_integrations.ports.arrays import FloatArray, Matrix, Vector
 
 _WORD = re.compile(r"\w+")
 # Words that say nothing of a text's topic; without this list unrelated sentences share most of their features.

@@ -15,7 +15,7 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator
 
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, ModelError, shown
-from hindsight_integrations.ports.language_model import (
+from hindsight_integrations.models.protocols import (
     Completion,
     LanguageModel,
     Prompt,
@@ -356,7 +356,7 @@ class RecordingModel:
     """
 
     def __init__(self, model: LanguageModel | LLM | BaseChatModel | str, folder: str | Path) -> None:
-        from hindsight_integrations.backends.language_model.named_models import language_model
+        from hindsight_integrations.models.named_models import language_model
 
         self._model = language_model(model, in_words=with_schema_in_words)
         self._recorded = RecordedModel(folder, name=self._model.name)

@@ -28,13 +28,13 @@ from sqlalchemy import Column
 
 from hindsight_integrations.errors import ArchiveInvalid
 from hindsight_integrations.ledger.tables import ROW_ID, Content, archived_columns, metadata
+from hindsight_integrations.model.arrays import fault_of_vectors
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import EntityRole, EntityType
 from hindsight_integrations.model.items import namespace_from
 from hindsight_integrations.model.records import spelling_key
 from hindsight_integrations.model.text import is_storable
 from hindsight_integrations.model.units import UnitKind
-from hindsight_integrations.ports.arrays import fault_of_vectors
 from hindsight_integrations.validation.items import LONGEST_VALUE, checked_key, checked_namespace, value_text
 from hindsight_integrations.validation.limits import MAX_NAME, MAX_TAG, MAX_TAGS, MAX_TEXT
 

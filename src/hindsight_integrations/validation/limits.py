@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.language.dates import is_ambiguous, parse_timestamp
 from hindsight_integrations.model.facts import ExtractedFact, FactPart
 from hindsight_integrations.model.text import clean_text, is_storable
 from hindsight_integrations.model.time import DateOrder
-from hindsight_integrations.text.dates import is_ambiguous, parse_timestamp
 
 Redact = Callable[[str], str]
 

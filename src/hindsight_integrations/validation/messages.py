@@ -11,10 +11,10 @@ from typing import Any
 
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.language.names import AGENT_NAMES
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.text import clean_text, content_hash
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.text.names import AGENT_NAMES
 from hindsight_integrations.validation.limits import MAX_TEXT, checked_list, checked_words
 from hindsight_integrations.validation.llamaindex_documents import plain
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from hindsight_integrations.choices import choice
 from hindsight_integrations.config import ExtractionOptions, OnModelFailure, check_seconds
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.clock import Clock
 from hindsight_integrations.model.entities import EntityMention
 from hindsight_integrations.model.facts import REFUSE_UNKNOWN_KEYS, UNKNOWN_KEYS, ExtractedFact
 from hindsight_integrations.model.metadata import Metadata
@@ -19,7 +20,6 @@ from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.time import LocalDates, as_utc
 from hindsight_integrations.model.writes import Place
-from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.validation.arguments import checked_instant
 from hindsight_integrations.validation.intake import Intake, take_in
 from hindsight_integrations.validation.limits import (

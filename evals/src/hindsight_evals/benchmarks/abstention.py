@@ -4,7 +4,7 @@
 
 Each conversation is asked its own questions, of which category 5 has no answer (it names the wrong person), and 40 of
 another conversation's: half put to this one's speakers (never mentioned), half as they are (strangers). The constants
-of tempr/recall/confidence.py are fitted on the conversations of --fit, answered against unanswerable questions, and
+of recall/confidence.py are fitted on the conversations of --fit, answered against unanswerable questions, and
 printed; the others only report. Signals are those of the trace's "confidence" stage. The score that is called
 `confidence` is what the library gives now, with the constants it has.
 
@@ -31,8 +31,8 @@ from hindsight_evals.benchmarks.locomo.unanswerable import Kind, asked_of, lende
 from hindsight_evals.datasets.extracted import load_facts
 from hindsight_evals.runner.disk_cache import CachedEmbedder, CachedReranker, DiskCache
 from hindsight_integrations import Hindsight, HindsightConfig, RecallResult
-from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
 from hindsight_integrations.model.trace import Channel
+from hindsight_integrations.models.onnx import OnnxCrossEncoder, OnnxEmbedder
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 FITTED = ("conv-26", "conv-41", "conv-43")

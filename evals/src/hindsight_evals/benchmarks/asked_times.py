@@ -6,7 +6,7 @@ Three sets of LoCoMo questions: those that name a time; each fourth of the other
 2023?"); and each fourth with a "since" added of which a share of all turns is, where it was said since then. Each is asked in
 four ways: as it is; with the words of the time searched for as well (`_without` cuts nothing); with time searched whatever
 share of the bank is of it, and never (`SAYS_NOTHING` out of reach, and 0). Share of the evidence turns that what recall returns covers, at
-four budgets, nobody reranks; numpy and FTS5. The constants of `tempr/recall/asked_time.py` were chosen on conv-26, 41, 43.
+four budgets, nobody reranks; numpy and FTS5. The constants of `recall/retrieval.py` were chosen on conv-26, 41, 43.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from hindsight_evals.benchmarks.memora.bank import LIGHT
 from hindsight_evals.datasets.extracted import load_facts
 from hindsight_evals.runner.disk_cache import CachedEmbedder, DiskCache
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
+from hindsight_integrations.language.dates import question_time
+from hindsight_integrations.language.packs import ENGLISH
 from hindsight_integrations.model.time import LocalDates
-from hindsight_integrations.ports.language_model import Embedder
-from hindsight_integrations.text.dates import question_time
-from hindsight_integrations.text.languages import ENGLISH
+from hindsight_integrations.models.onnx import OnnxEmbedder
+from hindsight_integrations.models.protocols import Embedder
 
 BUDGETS = (256, 512, 1024, 2048)  # tokens
 SHARES = (0.5, 0.65, 0.8, 0.9)  # of all turns, said since the time that is added
 EVERY = 4  # of the questions without a time, one in so many is asked with one
-ASKED_TIME = "hindsight_integrations.tempr.recall.retrieval"
+ASKED_TIME = "hindsight_integrations.recall.retrieval"
 
 
 def ways() -> Mapping[str, AbstractContextManager[object]]:

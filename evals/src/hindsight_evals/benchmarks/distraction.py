@@ -39,8 +39,8 @@ from hindsight_evals.datasets.extracted import load_facts
 from hindsight_evals.datasets.memora import load_memora
 from hindsight_evals.runner.disk_cache import CachedEmbedder, CachedReranker, DiskCache
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, RetainItem
-from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
 from hindsight_integrations.model.requests import Message
+from hindsight_integrations.models.onnx import OnnxCrossEncoder, OnnxEmbedder
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 BUDGETS = (512, 1024, 2048)  # tokens

@@ -28,11 +28,11 @@ from hindsight_evals.benchmarks.locomo.dataset import Conversation, load_convers
 from hindsight_evals.benchmarks.locomo.run import Setup, measure
 from hindsight_evals.benchmarks.locomo.table import number, render
 from hindsight_integrations import HindsightConfig
-from hindsight_integrations.backends.embedding.static import StaticEmbedder
-from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
-from hindsight_integrations.backends.local_models.sentence_transformers import SentenceTransformersEmbedder
 from hindsight_integrations.config import EmbedderBackend
-from hindsight_integrations.ports.language_model import Embedder
+from hindsight_integrations.models.onnx import OnnxEmbedder
+from hindsight_integrations.models.protocols import Embedder
+from hindsight_integrations.models.sentence_transformers import SentenceTransformersEmbedder
+from hindsight_integrations.models.static import StaticEmbedder
 
 BUDGETS = (1024, 2048)  # tokens
 QUESTIONS_TIMED = 50

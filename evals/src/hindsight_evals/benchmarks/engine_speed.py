@@ -43,9 +43,9 @@ from hindsight_evals.benchmarks.speed.clocks import milliseconds, percentiles, r
 from hindsight_evals.benchmarks.speed.costs import RealQueryCost
 from hindsight_evals.benchmarks.speed.synthetic import END, SyntheticEmbedder, World
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.concurrency.workers import Workers
 from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.models.onnx import OnnxEmbedder
 
 P = ParamSpec("P")
 R = TypeVar("R")

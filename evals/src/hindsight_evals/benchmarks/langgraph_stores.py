@@ -35,8 +35,8 @@ from hindsight_evals.benchmarks.speed.clocks import percentiles, timed
 from hindsight_evals.metrics.intervals import paired_difference
 from hindsight_evals.peers.loaded_sqlite import with_vectors
 from hindsight_integrations import Hindsight
-from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.langgraph import HindsightStore
+from hindsight_integrations.models.onnx import OnnxEmbedder
 
 DEPTHS = (5, 10, 20)  # items of a search
 BATCH = 100  # puts of a batch

@@ -45,11 +45,11 @@ from hindsight_evals.metrics.intervals import paired_difference
 from hindsight_evals.peers.llamaindex_fusion import SharedEmbedding
 from hindsight_evals.runner.disk_cache import CachedEmbedder, CachedReranker, DiskCache
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
 from hindsight_integrations.llamaindex import HindsightRetriever
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.language_model import Embedder
-from hindsight_integrations.tempr.recall.packing import pack
+from hindsight_integrations.models.onnx import OnnxCrossEncoder, OnnxEmbedder
+from hindsight_integrations.models.protocols import Embedder
+from hindsight_integrations.recall.packing import pack
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 logging.getLogger("bm25s").setLevel(logging.WARNING)

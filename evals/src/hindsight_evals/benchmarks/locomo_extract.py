@@ -31,7 +31,7 @@ from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Memor
 from hindsight_integrations.model.facts import MemoryChange
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.prompts.extract_facts import Passage
-from hindsight_integrations.tempr.retain.extraction.llm import Extraction, LLMExtractor
+from hindsight_integrations.retain.extraction import Extraction, LLMExtractor
 
 
 @contextmanager

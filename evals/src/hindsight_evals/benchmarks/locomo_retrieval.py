@@ -41,9 +41,9 @@ from hindsight_evals.benchmarks.locomo.table import all_tables, as_json
 from hindsight_evals.datasets.extracted import load_facts
 from hindsight_evals.runner.disk_cache import CachedEmbedder, CachedReranker, DiskCache
 from hindsight_integrations import HindsightConfig
-from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
 from hindsight_integrations.model.requests import TextForm
-from hindsight_integrations.ports.language_model import Embedder
+from hindsight_integrations.models.onnx import OnnxCrossEncoder, OnnxEmbedder
+from hindsight_integrations.models.protocols import Embedder
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.validation.options import PROMPT_DEFAULTS, SEARCH_DEFAULTS, TOOL_DEFAULTS
 

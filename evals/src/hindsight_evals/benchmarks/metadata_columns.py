@@ -21,11 +21,11 @@ import numpy as np
 
 from hindsight_evals.benchmarks.speed.clocks import milliseconds, percentiles
 from hindsight_integrations import MetadataFilter, MetadataGroup
+from hindsight_integrations.indexes.columns import with_metadata
+from hindsight_integrations.indexes.projection import GrowingColumns
 from hindsight_integrations.ledger.values import UnitColumns
+from hindsight_integrations.model.arrays import NEVER, UNDATED
 from hindsight_integrations.model.metadata import MetadataTest
-from hindsight_integrations.ports.arrays import NEVER, UNDATED
-from hindsight_integrations.search.columns import with_metadata
-from hindsight_integrations.search.projection.bank_projection import GrowingColumns
 
 AT_ONCE = 8_192  # units a commit, so that buffers grow as they do in use
 CHANNELS = ("mail", "chat", "phone")

@@ -30,11 +30,11 @@ from hindsight_evals.benchmarks.locomo.run import Facts
 from hindsight_evals.datasets.extracted import load_facts
 from hindsight_evals.runner.disk_cache import CachedEmbedder, DiskCache
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
-from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.config import ObservationConfig, StorageConfig
 from hindsight_integrations.ledger.ledger import Ledger
-from hindsight_integrations.ports.language_model import Embedder
+from hindsight_integrations.models.onnx import OnnxEmbedder
+from hindsight_integrations.models.protocols import Embedder
+from hindsight_integrations.models.tokens import default_token_counter
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

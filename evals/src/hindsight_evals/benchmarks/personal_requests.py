@@ -30,7 +30,6 @@ from llama_index.core.memory import Memory
 from hindsight_evals import personal
 from hindsight_evals.benchmarks.memora.bank import LIGHT
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.langgraph import (
     HindsightMiddleware,
     MemoryState,
@@ -38,6 +37,7 @@ from hindsight_integrations.langgraph import (
     with_memories,
 )
 from hindsight_integrations.llamaindex import HindsightMemory, HindsightMemoryBlock
+from hindsight_integrations.models.tokens import default_token_counter
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 ASKED_AT = "2025-07-01T10:00:00"

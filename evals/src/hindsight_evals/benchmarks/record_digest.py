@@ -22,10 +22,10 @@ from typing import Any
 
 from hindsight_evals.benchmarks.memora.bank import LIGHT
 from hindsight_integrations import Hindsight, MemoryBank
-from hindsight_integrations.backends.tokens.tiktoken import TiktokenCounter
 from hindsight_integrations.config import HindsightConfig
+from hindsight_integrations.language.units import canonical_unit
 from hindsight_integrations.model.record_digest import DayValue, Figures, RecordDigest
-from hindsight_integrations.text.units import canonical_unit
+from hindsight_integrations.models.tokens import TiktokenCounter
 
 LIMIT = 150  # tokens in which a figure must stand
 ZONE = "Europe/Vienna"

@@ -28,8 +28,8 @@ import numpy as np
 from hindsight_evals.benchmarks.speed.clocks import retain_stages
 from hindsight_evals.benchmarks.speed.synthetic import SyntheticEmbedder, World
 from hindsight_integrations import Hindsight, HindsightConfig, RetainItem
-from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.models.onnx import OnnxEmbedder
 
 FACTS_PER_ITEM = 25  # a conversation of five messages
 ITEMS_PER_COMMIT = 10

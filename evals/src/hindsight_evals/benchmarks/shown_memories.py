@@ -30,16 +30,16 @@ from hindsight_integrations import ExtractedFact, HindsightConfig
 from hindsight_integrations.bank import AsyncMemoryBank
 from hindsight_integrations.config import RetainConfig
 from hindsight_integrations.engine.assembly import AsyncHindsight
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.columns import of_types, valid_at
+from hindsight_integrations.indexes.embedding import embedded
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.ports.language_model import Embedder
+from hindsight_integrations.models.protocols import Embedder
 from hindsight_integrations.prompts.extract_facts import Passage, shown_with
-from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.columns import of_types, valid_at
-from hindsight_integrations.search.embedding import embedded
-from hindsight_integrations.tempr.retain.drafts import Draft
-from hindsight_integrations.tempr.retain.extraction.llm import passages_of
-from hindsight_integrations.tempr.retain.retraction.retract import RETRACTABLE, Reach, stated
-from hindsight_integrations.tempr.retain.shown_memories import with_memories
+from hindsight_integrations.retain.changes import RETRACTABLE, Reach, stated
+from hindsight_integrations.retain.drafts import Draft
+from hindsight_integrations.retain.extraction import passages_of
+from hindsight_integrations.retain.shown_memories import with_memories
 
 CONFIG = HindsightConfig(storage=LIGHT)
 

@@ -19,9 +19,9 @@ from pydantic import BaseModel, ConfigDict
 from hindsight_evals.episode import Episode, GoldWithdrawal, Item, Question, Session
 from hindsight_evals.metrics.stating import said_of
 from hindsight_integrations import ExtractedFact, Message
+from hindsight_integrations.language.packs import ENGLISH
+from hindsight_integrations.language.stems import content_stems
 from hindsight_integrations.model.facts import ExtractedChange, MemoryChange
-from hindsight_integrations.text.languages import ENGLISH
-from hindsight_integrations.text.stems import content_stems
 
 FIRST = datetime(2025, 3, 3, 9, tzinfo=UTC)
 DAYS_BETWEEN = 7

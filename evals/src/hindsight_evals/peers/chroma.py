@@ -12,7 +12,7 @@ from chromadb.config import Settings
 from hindsight_evals.episode import MemoryText
 from hindsight_evals.memory_system import MemorySystem, Peer, Place
 from hindsight_evals.peers.ranked import RankedSystem
-from hindsight_integrations.ports.language_model import Embedder
+from hindsight_integrations.models.protocols import Embedder
 
 
 class ChromaTexts:

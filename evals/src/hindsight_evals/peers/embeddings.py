@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.embeddings import Embeddings
 
-from hindsight_integrations.ports.language_model import Embedder
+from hindsight_integrations.models.protocols import Embedder
 
 
 class LangChainEmbeddings(Embeddings):

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from hindsight_evals.episode import Session
 from hindsight_evals.memory_system import Context, MemorySystem, Peer, Place, ServedText
-from hindsight_integrations.ports.language_model import TokenCounter
+from hindsight_integrations.models.protocols import TokenCounter
 
 
 class FullContext:

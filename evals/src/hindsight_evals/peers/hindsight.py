@@ -12,7 +12,7 @@ from hindsight_evals.episode import Session
 from hindsight_evals.memory_system import Context, MemorySystem, Peer, Place, ServedText
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, RecalledUnit
 from hindsight_integrations.model.documents import document_text
-from hindsight_integrations.ports.language_model import LanguageModel, Reranker
+from hindsight_integrations.models.protocols import LanguageModel, Reranker
 
 MOST_LISTED = 10_000  # memories of a page
 

@@ -17,7 +17,7 @@ from pydantic import PrivateAttr
 from hindsight_evals.episode import MemoryText
 from hindsight_evals.memory_system import MemorySystem, Peer, Place
 from hindsight_evals.peers.ranked import RankedSystem
-from hindsight_integrations.ports.language_model import Embedder
+from hindsight_integrations.models.protocols import Embedder
 
 
 class SharedEmbedding(BaseEmbedding):  # type: ignore[misc] # mypy does not follow LlamaIndex

@@ -11,7 +11,7 @@ from hindsight_evals.episode import MemoryText
 from hindsight_evals.memory_system import MemorySystem, Peer, Place
 from hindsight_evals.peers.embeddings import LangChainEmbeddings
 from hindsight_evals.peers.ranked import RankedSystem
-from hindsight_integrations.backends.local_models.weights import environment
+from hindsight_integrations.models.weights import environment
 
 
 class Mem0Texts:

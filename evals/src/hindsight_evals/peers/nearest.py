@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from hindsight_evals.episode import MemoryText
-from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.language_model import Embedder
+from hindsight_integrations.model.arrays import IntArray, Matrix
+from hindsight_integrations.models.protocols import Embedder
 
 
 class NearestTexts:

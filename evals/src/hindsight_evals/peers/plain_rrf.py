@@ -15,11 +15,11 @@ from hindsight_evals.memory_system import MemorySystem, Peer, Place
 from hindsight_evals.peers.nearest import NearestTexts
 from hindsight_evals.peers.ranked import RankedSystem
 from hindsight_integrations import Channel
-from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
-from hindsight_integrations.backends.keyword.lucene import LuceneKeywords, java_available
-from hindsight_integrations.ports.language_model import Embedder
-from hindsight_integrations.ports.memory_graph import KeywordIndex
-from hindsight_integrations.search.hybrid import reciprocal_rank_fusion
+from hindsight_integrations.indexes.fts5 import Fts5Keywords
+from hindsight_integrations.indexes.hybrid import reciprocal_rank_fusion
+from hindsight_integrations.indexes.lucene import LuceneKeywords, java_available
+from hindsight_integrations.indexes.protocols import KeywordIndex
+from hindsight_integrations.models.protocols import Embedder
 
 
 class FusedTexts:

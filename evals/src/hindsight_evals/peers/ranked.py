@@ -9,7 +9,7 @@ from typing import Protocol
 from hindsight_evals.episode import MemoryText, Session
 from hindsight_evals.memory_system import Context, ServedText
 from hindsight_evals.packing import packed
-from hindsight_integrations.ports.language_model import TokenCounter
+from hindsight_integrations.models.protocols import TokenCounter
 
 DEPTH = 500
 """Texts asked for: more than fill the largest budget, whatever their length."""

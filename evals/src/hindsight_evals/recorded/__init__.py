@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from hindsight_integrations import ModelError
-from hindsight_integrations.ports.language_model import Completion, Prompt, Role
+from hindsight_integrations.models.protocols import Completion, Prompt, Role
 
 HERE = Path(__file__).parent
 KEY_DIGITS = 20  # hexadecimal

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hindsight_evals.results import Answer, QuestionResult, ResultFiles
 from hindsight_evals.runner.together import together
 from hindsight_integrations.errors import MalformedOutput
-from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.models.protocols import LanguageModel
 from hindsight_integrations.prompts.answer_question import answer_question_prompt
 from hindsight_integrations.prompts.repair import complete_with_repair
 

@@ -22,7 +22,7 @@ from hindsight_evals.memory_system import (
 )
 from hindsight_evals.metrics.wrongly_withdrawn import wrongly_withdrawn
 from hindsight_evals.results import Answer, QuestionResult, ResultFiles, Timings
-from hindsight_integrations.ports.language_model import Embedder, TokenCounter
+from hindsight_integrations.models.protocols import Embedder, TokenCounter
 
 BUDGETS = (256, 512, 1024, 2048, 4096)
 """Tokens of a context: from a line in a prompt to the default of recall."""

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from hindsight_integrations.model.arrays import FloatArray, Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity
-from hindsight_integrations.ports.arrays import FloatArray, Matrix, Vector
-from hindsight_integrations.ports.language_model import Embedder, Reranker
+from hindsight_integrations.models.protocols import Embedder, Reranker
 
 AT_ONCE = 256  # texts worked out before they are saved, so that a stopped run keeps most of its work
 

@@ -20,9 +20,9 @@ from hindsight_evals.runner.episodes import load_episodes
 from hindsight_evals.runner.run_config import RunConfig, begin
 from hindsight_evals.runner.verdicts import judge_all, open_judgments
 from hindsight_integrations import HindsightConfig
-from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.engine.assembly import local_embedder
-from hindsight_integrations.ports.language_model import Embedder, LanguageModel, TokenCounter
+from hindsight_integrations.models.protocols import Embedder, LanguageModel, TokenCounter
+from hindsight_integrations.models.tokens import default_token_counter
 from hindsight_integrations.testing.recordings import RecordingModel
 
 CALLS, MEMORIES = "calls", "memories"

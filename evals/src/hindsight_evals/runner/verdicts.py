@@ -8,7 +8,7 @@ from dataclasses import replace
 from hindsight_evals.judging.judge import judged_answer, judged_criterion
 from hindsight_evals.results import ANSWER, Judgment, QuestionResult, ResultFiles
 from hindsight_evals.runner.together import together
-from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.models.protocols import LanguageModel
 
 
 async def judge_all(

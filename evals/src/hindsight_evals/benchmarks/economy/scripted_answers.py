@@ -12,7 +12,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from hindsight_integrations import ExtractedFact, Message
-from hindsight_integrations.ports.language_model import Completion, Prompt
+from hindsight_integrations.models.protocols import Completion, Prompt
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -15,9 +15,9 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from hindsight_integrations import HindsightConfig
-from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.errors import MalformedOutput
-from hindsight_integrations.ports.language_model import Completion, LanguageModel, Prompt, Role
+from hindsight_integrations.models.protocols import Completion, LanguageModel, Prompt, Role
+from hindsight_integrations.models.tokens import default_token_counter
 from hindsight_integrations.testing import MissingAnswer, RecordedModel, RecordingModel
 
 T = TypeVar("T", bound=BaseModel)
@@ -54,7 +54,7 @@ def model_of(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Co
         return CountedModel(RecordedModel(options.answers, wait=options.wait))
     from langchain_openai import ChatOpenAI
 
-    from hindsight_integrations.backends.language_model.langchain import LangChainModel
+    from hindsight_integrations.models.langchain import LangChainModel
 
     model: LanguageModel = LangChainModel(ChatOpenAI(model=options.model, base_url=options.base_url))
     return CountedModel(RecordingModel(model, options.record) if options.record else model)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from hindsight_evals.benchmarks.kills.operations import GUILD, MAIN, TOKEN
 from hindsight_integrations import Channel, EmbedderMismatch, Hindsight, MemoryBank
+from hindsight_integrations.indexes.spreading_activation import HUB_UNITS
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.search.graph.activation import HUB_UNITS
 
 SAMPLE, ELSEWHERE = (
     6,

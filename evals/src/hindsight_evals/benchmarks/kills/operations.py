@@ -19,10 +19,10 @@ from hindsight_integrations import (
     Message,
     RetainItem,
 )
-from hindsight_integrations.backends.vector import exact
 from hindsight_integrations.config import KeywordBackend, StorageConfig
+from hindsight_integrations.indexes import exact
+from hindsight_integrations.model.arrays import Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity
-from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 MAIN = "crash/test"

@@ -23,7 +23,7 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.facts import ExtractedEntity
-from hindsight_integrations.ports.language_model import Completion, Prompt
+from hindsight_integrations.models.protocols import Completion, Prompt
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -10,10 +10,10 @@ from typing import TypeAlias
 from unittest.mock import patch
 
 from hindsight_integrations import HindsightConfig
-from hindsight_integrations.ports.arrays import Float64Array, Hits, IntArray, no_hits
+from hindsight_integrations.model.arrays import Float64Array, Hits, IntArray, no_hits
 
-RECALL = "hindsight_integrations.tempr.recall"
-GRAPH = "hindsight_integrations.search.channels.graph"
+RECALL = "hindsight_integrations.recall"
+GRAPH = "hindsight_integrations.indexes.graph_channel"
 
 Ranked: TypeAlias = tuple[IntArray, Float64Array]
 

@@ -9,16 +9,16 @@ from typing import Self
 import numpy as np
 
 from hindsight_evals.benchmarks.locomo.coverage import System
-from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
-from hindsight_integrations.backends.keyword.lucene import LuceneKeywords, java_available
-from hindsight_integrations.backends.vector.exact import ExactVectorIndex
+from hindsight_integrations.indexes.exact import ExactVectorIndex
+from hindsight_integrations.indexes.fts5 import Fts5Keywords
+from hindsight_integrations.indexes.hybrid import reciprocal_rank_fusion
+from hindsight_integrations.indexes.lucene import LuceneKeywords, java_available
 from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.model.arrays import IntArray, Vector
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.arrays import IntArray, Vector
-from hindsight_integrations.ports.watermark import Watermark
-from hindsight_integrations.search.hybrid import reciprocal_rank_fusion
-from hindsight_integrations.tempr.recall.packing import pack
+from hindsight_integrations.model.watermark import Watermark
+from hindsight_integrations.recall.packing import pack
 
 MEMORY = ":memory:"
 

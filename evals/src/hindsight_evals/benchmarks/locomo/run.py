@@ -14,7 +14,7 @@ from hindsight_evals.benchmarks.locomo.dataset import Conversation, Question
 from hindsight_integrations import Budget, ExtractedFact, Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.model.options import RecallOptions
 from hindsight_integrations.model.requests import TextForm
-from hindsight_integrations.ports.language_model import Embedder, Reranker
+from hindsight_integrations.models.protocols import Embedder, Reranker
 
 BUDGETS = (256, 512, 1024, 2048, 4096)  # tokens
 

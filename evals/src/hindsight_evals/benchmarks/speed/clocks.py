@@ -16,25 +16,26 @@ from unittest.mock import patch
 P = ParamSpec("P")
 R = TypeVar("R")
 
-RETAIN = "hindsight_integrations.tempr.retain"
-BACKENDS = "hindsight_integrations.backends"
+RETAIN = "hindsight_integrations.retain"
+MODELS = "hindsight_integrations.models"
+INDEXES = "hindsight_integrations.indexes"
 STAGES = {
     "draft": f"{RETAIN}.prepare.draft_facts",
-    "count tokens": f"{BACKENDS}.tokens.tiktoken.TiktokenCounter.count",
+    "count tokens": f"{MODELS}.tokens.TiktokenCounter.count",
     "decide": f"{RETAIN}.commit.decide",
     "- resolve entities": f"{RETAIN}.commit.resolve",
     "- temporal links": f"{RETAIN}.linking.temporal_links",
     "- semantic links": f"{RETAIN}.linking.semantic_links",
-    "- neighbours, exact": f"{BACKENDS}.vector.exact.ExactVectorIndex.search",
-    "- neighbours, Chroma": f"{BACKENDS}.vector.chroma.ChromaVectorIndex.search",
+    "- neighbours, exact": f"{INDEXES}.exact.ExactVectorIndex.search",
+    "- neighbours, Chroma": f"{INDEXES}.chroma.ChromaVectorIndex.search",
     "commit": "hindsight_integrations.ledger.ledger.Transaction.commit",
-    "project": "hindsight_integrations.search.projection.BankProjection.catch_up",
-    "- into Chroma": f"{BACKENDS}.vector.chroma.ChromaVectorIndex.upsert",
-    "- into Lucene": f"{BACKENDS}.keyword.store_pool.BankKeywords.upsert",
-    "- publish in Lucene": f"{BACKENDS}.keyword.store_pool.BankKeywords.refresh",
-    "- Lucene to disk": f"{BACKENDS}.keyword.store_pool.BankKeywords.advance",
-    "- into the graph": f"{BACKENDS}.graph.rustworkx.RustworkxMemoryGraph.add",
-    "- into the columns": "hindsight_integrations.search.projection.bank_projection.ColumnFollower.follow",
+    "project": "hindsight_integrations.indexes.projection.BankProjection.catch_up",
+    "- into Chroma": f"{INDEXES}.chroma.ChromaVectorIndex.upsert",
+    "- into Lucene": f"{INDEXES}.store_pool.BankKeywords.upsert",
+    "- publish in Lucene": f"{INDEXES}.store_pool.BankKeywords.refresh",
+    "- Lucene to disk": f"{INDEXES}.store_pool.BankKeywords.advance",
+    "- into the graph": f"{INDEXES}.graph.RustworkxMemoryGraph.add",
+    "- into the columns": "hindsight_integrations.indexes.projection.ColumnFollower.follow",
 }
 """Steps of a retain and the functions they are; an indented one is part of the one above it."""
 

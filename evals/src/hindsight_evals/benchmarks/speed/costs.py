@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from hindsight_evals.benchmarks.speed.clocks import timed
 from hindsight_evals.benchmarks.speed.synthetic import SyntheticEmbedder
-from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
-from hindsight_integrations.ports.arrays import FloatArray, Vector
-from hindsight_integrations.ports.language_model import Reranker
+from hindsight_integrations.model.arrays import FloatArray, Vector
+from hindsight_integrations.models.onnx import OnnxEmbedder
+from hindsight_integrations.models.protocols import Reranker
 
 
 class RealQueryCost(SyntheticEmbedder):

@@ -17,12 +17,12 @@ import numpy as np
 from hindsight_evals.benchmarks.speed.costs import TimedReranker
 from hindsight_evals.benchmarks.speed.synthetic import END, SyntheticEmbedder, World
 from hindsight_integrations import Hindsight, HindsightConfig
-from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder
 from hindsight_integrations.config import KeywordBackend, RecallConfig, StorageConfig, VectorBackend
+from hindsight_integrations.model.arrays import FloatArray
 from hindsight_integrations.model.requests import Budget
-from hindsight_integrations.ports.arrays import FloatArray
-from hindsight_integrations.ports.language_model import Reranker
-from hindsight_integrations.tempr.recall.rerank import BATCH
+from hindsight_integrations.models.onnx import OnnxCrossEncoder
+from hindsight_integrations.models.protocols import Reranker
+from hindsight_integrations.recall.rerank import BATCH
 
 FACTS, QUESTIONS = 500, 6
 DEADLINES = (100.0, 300.0, 1000.0)  # milliseconds

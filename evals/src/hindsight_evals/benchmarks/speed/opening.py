@@ -11,7 +11,7 @@ from hindsight_evals.benchmarks.speed.clocks import memory_megabytes, timed
 from hindsight_evals.benchmarks.speed.costs import RealQueryCost
 from hindsight_evals.benchmarks.speed.synthetic import END
 from hindsight_integrations import Hindsight, HindsightConfig
-from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
+from hindsight_integrations.models.onnx import OnnxEmbedder
 
 QUESTIONS = 200  # asked before memory is read
 OTHER = "What did Anna buy in Lisbon in May 2024?"

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from hindsight_integrations.model.arrays import Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.ports.arrays import Matrix, Vector
 
 DIMENSION = 384  # as bge-small
 TOPICS = 300  # clusters of vectors, as in the stack measurements this follows

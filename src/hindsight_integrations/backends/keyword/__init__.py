@@ -1,1 +1,0 @@
-"""Keyword indexes: BM25."""

@@ -1,1 +1,0 @@
-"""Rerankers: what wraps or scores pairs of query and text."""

@@ -1,0 +1,181 @@
+"""Vectors of texts and memory units, the one way to vectors that are stored; and of questions."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from hashlib import blake2b
+from threading import Lock
+from typing import TypeVar
+
+import numpy as np
+
+from hindsight_integrations.errors import InvalidRequest, MalformedOutput, WrongDimension
+from hindsight_integrations.model.arrays import Float64Array, FloatArray, Matrix, Vector, fault_of_vectors
+from hindsight_integrations.model.embedder import REFERENCE, Thresholds
+from hindsight_integrations.model.requests import RecallQuery
+from hindsight_integrations.model.time import Interval, readable_time
+from hindsight_integrations.model.units import MemoryUnit, UnitKind
+from hindsight_integrations.models.protocols import Embedder
+
+Cosine = TypeVar("Cosine", float, Float64Array)
+
+
+def question_cosine(cosine: Cosine, thresholds: Thresholds) -> Cosine:
+    """A cosine, or an array of them, between a question and a passage, on the reference scale.
+
+    The line through the embedder's equivalents of 0.3 (channel floor [earlier paper 3.1.1]) and 0.7 (semantic link
+    [earlier paper 2.5.2]), prolonged on both sides.
+
+    Args:
+        cosine: on the embedder's own scale.
+        thresholds: the embedder's.
+    """
+    return _on_line(
+        cosine,
+        (thresholds.channel_floor, REFERENCE.channel_floor),
+        (thresholds.semantic_link, REFERENCE.semantic_link),
+    )
+
+
+def passage_cosine(cosine: float, thresholds: Thresholds) -> float:
+    """A cosine between two passages, on the reference scale, clipped to [0, 1].
+
+    The line through the embedder's equivalents of 0.7 (semantic link [earlier paper 2.5.2]) and 0.92 (duplicate),
+    prolonged on both sides.
+
+    Args:
+        cosine: on the embedder's own scale.
+        thresholds: the embedder's.
+    """
+    carried = _on_line(
+        cosine,
+        (thresholds.semantic_link, REFERENCE.semantic_link),
+        (thresholds.duplicate, REFERENCE.duplicate),
+    )
+    return min(1.0, max(0.0, carried))
+
+
+def passage_cosines(cosines: FloatArray, thresholds: Thresholds) -> Float64Array:
+    """`passage_cosine` of each of these cosines; any shape."""
+    carried = _on_line(
+        cosines.astype(np.float64),
+        (thresholds.semantic_link, REFERENCE.semantic_link),
+        (thresholds.duplicate, REFERENCE.duplicate),
+    )
+    return np.clip(carried, 0.0, 1.0)
+
+
+def _on_line(cosine: Cosine, low: tuple[float, float], high: tuple[float, float]) -> Cosine:
+    """The line through two points (own cosine, reference cosine); as it is where the own ones do not rise."""
+    span = high[0] - low[0]
+    if span <= 0.0:
+        return cosine
+    return low[1] + (high[1] - low[1]) * (cosine - low[0]) / span
+
+
+def embedding_text(text: str, occurred: Interval | None, mentioned_at: datetime) -> str:
+    """Return the text to embed: the stored text with a readable time (paper section 4.1.2; earlier paper 2.3.2)."""
+    return f"{text} ({readable_time(occurred, mentioned_at)})"
+
+
+def embed_units(units: Sequence[MemoryUnit], embedder: Embedder) -> Matrix:
+    """Vectors of memory units, (n, dimension): the one way to vectors that are stored, of retain, observations, edit and reindex.
+
+    Raises:
+        ModelError: the embedder failed, or its vectors are not what they must be.
+    """
+    texts = [
+        unit.text  # an item is of no time
+        if unit.kind is UnitKind.ITEM
+        else embedding_text(unit.text, unit.occurred, unit.mentioned_at)
+        for unit in units
+    ]
+    return embedded(texts, embedder)
+
+
+def embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:
+    """Vectors of texts, if they are usable and as many and as long as they must be."""
+    identity = embedder.identity
+    vectors, expected = embedder.embed_documents(texts), (len(texts), identity.dimension)
+    if vectors.shape != expected:
+        raise MalformedOutput(
+            identity.name, str(vectors.shape), f"vectors of shape {vectors.shape}, not {expected}"
+        )
+    if fault := fault_of_vectors(vectors):
+        raise MalformedOutput(identity.name, "", fault)
+    return vectors
+
+
+def question_vector(query: RecallQuery, embedder: Embedder) -> Vector:
+    """A question's vector: the caller's, else the mean of the texts it is embedded as, else the embedder's.
+
+    Raises:
+        WrongDimension: the caller's vector is of another embedder.
+        InvalidRequest: the vectors of the caller's texts cancel out.
+        ModelError: the embedder failed.
+    """
+    texts = [given for given in query.embedding if isinstance(given, str)]
+    if query.embedding and not texts:
+        if len(query.embedding) != embedder.identity.dimension:
+            raise WrongDimension(len(query.embedding), embedder.identity.dimension)
+        return np.array(query.embedding, np.float32)
+    if len(texts) < 2:
+        return embedder.embed_query(texts[0] if texts else query.text)
+    mean: Float64Array = np.mean([embedder.embed_query(text) for text in texts], axis=0, dtype=np.float64)
+    length = float(np.linalg.norm(mean))
+    if not length:
+        raise InvalidRequest("embedding", "the vectors of its texts cancel out", "Pass texts that agree.")
+    return np.asarray(mean / length, np.float32)
+
+
+MOST_REMEMBERED = (
+    2_048  # vectors: three megabytes of a common embedder's; those not asked for longest go first
+)
+
+
+class RememberedVectors:
+    """Vectors by a hash of their text, so that nothing erased is left here in words. Safe to use from many threads."""
+
+    def __init__(self, most: int = MOST_REMEMBERED) -> None:
+        self._most, self._lock = most, Lock()
+        self._known: OrderedDict[bytes, Vector] = OrderedDict()
+
+    def of_questions(self, texts: Sequence[str], embedder: Embedder) -> Matrix:
+        """Vectors (n, dimension) of texts as questions are embedded.
+
+        Raises:
+            ModelError: the embedder failed.
+        """
+
+        def embed(missing: Sequence[str]) -> Matrix:
+            return np.stack([embedder.embed_query(text) for text in missing])
+
+        return self._of(b"question", texts, embed, embedder.identity.dimension)
+
+    def of_texts(self, texts: Sequence[str], embedder: Embedder) -> Matrix:
+        """Vectors (n, dimension) of texts as memories are embedded.
+
+        Raises:
+            ModelError: the embedder failed.
+        """
+        dimension = embedder.identity.dimension
+        return self._of(b"text", texts, lambda missing: embedded(missing, embedder), dimension)
+
+    def _of(
+        self, kind: bytes, texts: Sequence[str], embed: Callable[[Sequence[str]], Matrix], dimension: int
+    ) -> Matrix:
+        keys = [blake2b(text.encode(), digest_size=16, person=kind).digest() for text in texts]
+        with self._lock:
+            found = {key: self._known[key] for key in keys if key in self._known}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        if missing:
+            found.update(zip(missing, embed(list(missing.values())), strict=True))
+        with self._lock:
+            for key in keys:
+                self._known[key] = found[key]
+                self._known.move_to_end(key)
+            while len(self._known) > self._most:
+                self._known.popitem(last=False)
+        return np.array([found[key] for key in keys], np.float32).reshape(len(keys), dimension)

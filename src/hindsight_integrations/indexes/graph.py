@@ -1,0 +1,290 @@
+"""MemoryGraph over one rustworkx.PyDiGraph: unit nodes, entity nodes, and edges with interned payloads.
+
+A mention is an edge from a unit to an entity (bipartite: cliques of units would explode). A link is
+an edge from its source to its target. Every payload is one of 1,792 shared integers, link code * 256 + weight in
+steps of 1/255, so that an edge costs no Python object of its own; a weight comes back within half a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from threading import Lock
+
+import numpy as np
+import rustworkx as rx
+
+from hindsight_integrations.model.arrays import BoolArray, FloatArray, IntArray
+from hindsight_integrations.model.links import LINK_CODES, CausalRelation, Edges, LinkType, Mentions
+from hindsight_integrations.model.watermark import Watermark
+
+FIRST_CAPACITY = 64  # rows, so that a small bank grows once
+
+ABSENT = -1
+
+
+class NodeIds:
+    """Row ids and their nodes, by rising id. Ids that arrive in rising order are appended at amortised cost."""
+
+    def __init__(self) -> None:
+        self._ids, self._nodes = np.empty((2, FIRST_CAPACITY), np.int64)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def ids(self) -> IntArray:
+        """All row ids, ascending."""
+        return self._ids[: self._count]
+
+    def nodes(self, ids: IntArray) -> IntArray:
+        """The node of each id, (n,); ABSENT for ids that have none."""
+        if not self._count:
+            return np.full(len(ids), ABSENT, np.int64)
+        held = self.ids
+        at = np.minimum(np.searchsorted(held, ids), self._count - 1)
+        return np.where(held[at] == ids, self._nodes[at], ABSENT)
+
+    def add(self, ids: IntArray, nodes: IntArray) -> None:
+        """Take in ids (ascending, none of them here yet) and their nodes."""
+        total = self._count + len(ids)
+        if not len(ids):
+            return
+        if self._count and ids[0] < self._ids[self._count - 1]:
+            at = np.searchsorted(self.ids, ids)
+            nodes = np.insert(self._nodes[: self._count], at, nodes)
+            ids = np.insert(self.ids, at, ids)
+            self._count = 0
+        if total > len(self._ids):
+            self._ids, self._nodes = (
+                np.concatenate([store[: self._count], np.empty(2 * total - self._count, np.int64)])
+                for store in (self._ids, self._nodes)
+            )
+        self._ids[self._count : total], self._nodes[self._count : total] = ids, nodes
+        self._count = total
+
+    def drop(self, ids: IntArray) -> None:
+        """Forget ids; unknown ones are ignored."""
+        keep: BoolArray = ~np.isin(self.ids, ids)
+        self._ids, self._nodes = self.ids[keep], self._nodes[: self._count][keep]
+        self._count = len(self._ids)
+
+
+LEVELS = 255  # weights are stored in steps of 1/255: 120 MB instead of 376 MB at 2M edges
+MENTION = len(LINK_CODES)  # the code of a mention, after those of links
+BATCH = 8_192  # edges handed to rustworkx at once; bounds the Python integers alive during a bulk load
+
+_CODE_STEP = LEVELS + 1
+_PAYLOADS = np.arange((MENTION + 1) * _CODE_STEP).astype(object)
+_NODE_BITS, _CODE_BITS = 30, 3  # an edge key is (source, target, code) in one non-negative int64
+
+
+# For each link code, the code seen from the other end: causes <-> caused_by, the others themselves.
+_CAUSAL_PAIR = [
+    LINK_CODES[LinkType.CAUSAL, each] for each in (CausalRelation.CAUSES, CausalRelation.CAUSED_BY)
+]
+_INVERSE = np.arange(len(LINK_CODES), dtype=np.int64)
+_INVERSE[_CAUSAL_PAIR] = _CAUSAL_PAIR[::-1]
+
+
+def _payloads_of(codes: IntArray, weights: FloatArray) -> IntArray:
+    """Payload numbers of links: code * 256 + round(255 * weight)."""
+    levels = np.rint(np.clip(weights, 0.0, 1.0).astype(np.float64) * LEVELS).astype(np.int64)
+    return codes * _CODE_STEP + levels
+
+
+def _edge_keys(rows: IntArray) -> IntArray:
+    """What makes an edge single: source node, target node and code of (n, 3) rows, packed into (n,) integers."""
+    sources, targets, codes = rows[:, 0], rows[:, 1], rows[:, 2] // _CODE_STEP
+    return (sources << (_NODE_BITS + _CODE_BITS)) | (targets << _CODE_BITS) | codes
+
+
+def _rows(edges_of: Callable[[int], Iterable[tuple[int, int, int]]], nodes: Iterable[int]) -> IntArray:
+    """(source node, target node, payload) of the edges of `nodes`, (n, 3) int64."""
+    flat: Iterator[int] = chain.from_iterable(chain.from_iterable(map(edges_of, nodes)))
+    return np.fromiter(flat, np.int64).reshape(-1, 3)
+
+
+def _present(known: NodeIds, ids: IntArray) -> list[int]:
+    """Nodes of those of `ids` that are there, each once, by rising id."""
+    nodes = known.nodes(np.unique(ids))
+    found: list[int] = nodes[nodes != ABSENT].tolist()
+    return found
+
+
+def _distinct(rows: IntArray) -> IntArray:
+    """The (n, 3) rows in their order, of those for the same edge the first; a ledger's own are distinct already."""
+    keys = _edge_keys(rows)
+    if bool(np.all(keys[1:] > keys[:-1])):
+        return rows
+    return rows[np.sort(np.unique(keys, return_index=True)[1])]
+
+
+class RustworkxMemoryGraph:
+    """A memory graph in memory; it starts empty and is filled from the ledger's change feed.
+
+    One lock is held for each call's work on the graph itself, since rustworkx forbids reading while writing.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._reset()
+
+    def _reset(self) -> None:
+        self._graph = rx.PyDiGraph()
+        self._units, self._entities = NodeIds(), NodeIds()
+        self._names = np.empty(0, np.int64)  # ledger row id of each node
+        self._mention_count = 0
+        self._units_by_entity: dict[int, IntArray] = {}
+        self._watermark: Watermark | None = None
+
+    @property
+    def watermark(self) -> Watermark | None:
+        """The commit this graph has reached; None when new."""
+        return self._watermark
+
+    def advance(self, mark: Watermark) -> None:
+        """Record that everything up to this commit has been applied."""
+        self._watermark = mark
+
+    def add(self, units: IntArray, edges: Edges, mentions: Mentions) -> None:
+        """Add unit nodes, links and mentions; what is already there stays single and keeps its weight. Idempotent."""
+        payloads = _payloads_of(edges.codes, edges.weights)
+        with self._lock:
+            fresh = self._intern(self._units, units)
+            for ids in (edges.sources, edges.targets, mentions.units):
+                missing = ids[self._units.nodes(ids) == ABSENT]
+                fresh = np.concatenate([fresh, self._intern(self._units, missing)])
+            self._intern(self._entities, mentions.entities)
+            self._connect(self._as_rows(self._units, edges.sources, edges.targets, payloads), fresh)
+            mention = np.full(len(mentions.units), MENTION * _CODE_STEP, np.int64)
+            mentioned = self._as_rows(self._entities, mentions.units, mentions.entities, mention)
+            self._mention_count += self._connect(mentioned, fresh)
+            self._forget_units_of(mentioned[:, 1])
+
+    def _intern(self, known: NodeIds, ids: IntArray) -> IntArray:
+        """Make a node for each id that has none; returns the new nodes."""
+        ids = np.unique(ids)
+        fresh = ids[known.nodes(ids) == ABSENT]
+        nodes = np.asarray(self._graph.add_nodes_from([None] * len(fresh)), dtype=np.int64)
+        known.add(fresh, nodes)
+        if len(nodes) and (needed := int(nodes.max()) + 1) > len(self._names):
+            grown = np.zeros(max(needed, len(self._names) * 5 // 4), np.int64)
+            grown[: len(self._names)] = self._names
+            self._names = grown
+        self._names[nodes] = fresh
+        return nodes
+
+    def _as_rows(
+        self, targets_known: NodeIds, sources: IntArray, targets: IntArray, payloads: IntArray
+    ) -> IntArray:
+        """(source node, target node, payload) rows of edges given by ledger ids; the sources are units."""
+        return np.column_stack([self._units.nodes(sources), targets_known.nodes(targets), payloads])
+
+    def _connect(self, rows: IntArray, fresh: IntArray) -> int:
+        """Add the edges that are not there yet; none leaves a `fresh` node but those given here. Returns how many."""
+        rows = _distinct(rows)
+        older = np.setdiff1d(rows[:, 0], fresh)
+        if len(older):
+            there = _edge_keys(_rows(self._graph.out_edges, older.tolist()))
+            rows = rows[~np.isin(_edge_keys(rows), there)]
+        for start in range(0, len(rows), BATCH):
+            sources, targets, numbers = rows[start : start + BATCH].T
+            shared = _PAYLOADS[numbers].tolist()
+            # An iterator: zip hands the same tuple out again and again, so that no million of them is made.
+            self._graph.add_edges_from(zip(sources.tolist(), targets.tolist(), shared, strict=True))
+        return len(rows)
+
+    def remove(self, units: IntArray) -> None:
+        """Remove units with all their links and mentions, and entities nothing mentions any more."""
+        with self._lock:
+            nodes = _present(self._units, units)
+            rows = self._mention_rows(nodes)
+            self._drop(self._units, nodes)
+            self._mention_count -= len(rows)
+            self._forget_units_of(rows[:, 1])
+            touched = np.unique(rows[:, 1]).tolist()
+            self._drop(self._entities, [node for node in touched if not self._graph.in_degree(node)])
+
+    def _drop(self, known: NodeIds, nodes: list[int]) -> None:
+        self._graph.remove_nodes_from(nodes)
+        known.drop(self._names[nodes])
+
+    def _mention_rows(self, nodes: Iterable[int]) -> IntArray:
+        leaving = _rows(self._graph.out_edges, nodes)
+        mentions: IntArray = leaving[leaving[:, 2] // _CODE_STEP == MENTION]
+        return mentions
+
+    def has(self, units: IntArray) -> list[bool]:
+        """Whether each unit is a node."""
+        with self._lock:
+            present: list[bool] = (self._units.nodes(units) != ABSENT).tolist()
+            return present
+
+    def counts(self) -> tuple[int, int, int, int]:
+        """Numbers of unit nodes, entity nodes, links and mentions."""
+        with self._lock:
+            links = int(self._graph.num_edges()) - self._mention_count
+            return len(self._units), len(self._entities), links, self._mention_count
+
+    def links(self, units: IntArray) -> Edges:
+        """All links touching the given units, each oriented away from the given unit; see the port for the order."""
+        with self._lock:
+            nodes = _present(self._units, units)
+            leaving = _rows(self._graph.out_edges, nodes)
+            arriving = _rows(self._graph.in_edges, nodes)
+            leaving[:, :2] = self._names[leaving[:, :2]]
+            arriving[:, :2] = self._names[arriving[:, :2]]
+        leaving = leaving[leaving[:, 2] // _CODE_STEP != MENTION]
+        arriving = arriving[arriving[:, 0] != arriving[:, 1]]  # a link to itself leaves already
+        codes = np.concatenate([leaving[:, 2] // _CODE_STEP, _INVERSE[arriving[:, 2] // _CODE_STEP]])
+        ends = np.concatenate([leaving[:, :2], arriving[:, 1::-1]])
+        levels = np.concatenate([leaving[:, 2], arriving[:, 2]]) % _CODE_STEP
+        order = np.lexsort((-levels, codes, ends[:, 1], ends[:, 0]))
+        weights = (levels[order] / LEVELS).astype(np.float32)
+        return Edges(ends[order, 0], ends[order, 1], codes[order], weights)
+
+    def entities_of(self, units: IntArray) -> Mentions:
+        """The (unit, entity) pairs of the given units, ordered by given unit, then entity id."""
+        with self._lock:
+            pairs = self._names[self._mention_rows(_present(self._units, units))[:, :2]]
+        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+        return Mentions(pairs[order, 0], pairs[order, 1])
+
+    def units_of(self, entities: IntArray) -> Mentions:
+        """The (unit, entity) pairs of the given entities, ordered by given entity, then unit id."""
+        with self._lock:
+            nodes = _present(self._entities, entities)
+            found = [self._units_of_node(node) for node in nodes]
+            names = self._names[nodes]
+        lengths = [len(units) for units in found]
+        units = np.concatenate(found) if found else np.empty(0, np.int64)
+        return Mentions(units, np.repeat(names, lengths))
+
+    def _units_of_node(self, node: int) -> IntArray:
+        """Units that mention an entity, ascending; kept until its mentions change.
+
+        Reading them from rustworkx costs 0.16 us a mention, and questions meet the same much-mentioned entities again
+        and again.
+        """
+        units = self._units_by_entity.get(node)
+        if units is None:
+            units = np.sort(self._names[np.asarray(self._graph.predecessor_indices(node))])
+            self._units_by_entity[node] = units
+        return units
+
+    def _forget_units_of(self, nodes: IntArray) -> None:
+        """The mentions of these entities change: what was kept of them no longer holds."""
+        if self._units_by_entity:
+            for node in nodes.tolist():
+                self._units_by_entity.pop(node, None)
+
+    def clear(self) -> None:
+        """Drop everything, watermark included."""
+        with self._lock:
+            self._reset()
+
+    def close(self) -> None:
+        """Release the graph's memory."""
+        self.clear()

@@ -1,0 +1,44 @@
+"""What a question names: entities of the bank, and whether one of them is a speaker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.language.language import Language
+from hindsight_integrations.language.names import possible_names
+from hindsight_integrations.model.arrays import IntArray
+from hindsight_integrations.model.entities import EntityRole, EntityType
+from hindsight_integrations.model.names import normalise_name
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a question names.
+
+    Attributes:
+        rows: row ids of the entities, ascending; topics (CONCEPT) are words, not names: "painting" in a question is
+            what the keyword channel is for (measured).
+        speaker: the normalised names of the one speaker it names; empty if it names none, or several.
+        names: the normalised names all of them answer to.
+    """
+
+    rows: IntArray
+    speaker: frozenset[str]
+    names: frozenset[str] = frozenset()
+
+
+def named_in(text: str, view: BankView, languages: Sequence[Language]) -> Named:
+    """Look the question's possible names up in the bank."""
+    names = sorted({normalise_name(name) for name in possible_names(text, languages)} - {""})
+    with view.ledger.snapshot(view.bank) as ledger:
+        entities = ledger.entities.named(view.bank, names).values()
+        named = {entity.id: entity for entity in entities if entity.type != EntityType.CONCEPT}
+        rows = ledger.entities.row_ids(view.bank, list(named))
+    speakers = [entity for entity in named.values() if entity.role is EntityRole.SPEAKER]
+    own = frozenset(speakers[0].names) if len(speakers) == 1 else frozenset[str]()
+    answering = frozenset(name for entity in named.values() for name in entity.names)
+    return Named(np.unique(np.fromiter(rows.values(), np.int64, len(rows))), own, answering)

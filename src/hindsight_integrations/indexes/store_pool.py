@@ -1,0 +1,338 @@
+"""What the Lucene and the FTS5 keyword index share: a pool of open stores, one per bank, used one call at a time.
+
+A store is one bank's open files. The pool keeps the most recently used ones open and reopens the others when they are
+next needed, so an engine may hold any number of banks. A backend supplies the store, how to run a call so that no other
+runs beside it, and how to delete a bank's files.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
+from hindsight_integrations.model.arrays import Hits, IntArray, no_hits
+from hindsight_integrations.model.text import clean_text
+from hindsight_integrations.model.watermark import IndexMark, Watermark
+
+_KEY = (
+    b"watermark"  # in Lucene's commit data, each text lies behind its length, one byte below 128 characters
+)
+_SEGMENTS = "segments_"
+
+
+def keyword_marks(data: Path) -> list[IndexMark]:
+    """The watermark of every bank's keyword index in a data directory, Lucene's and FTS5's."""
+    stores = sorted((data / "fts5").glob("*.sqlite3"))
+    commits = [commit for folder in sorted((data / "lucene").glob("*")) if (commit := _newest_commit(folder))]
+    return [
+        *(IndexMark("keyword", file.stem, _of_fts5(file)) for file in stores),
+        *(IndexMark("keyword", file.parent.name, _of_lucene(file)) for file in commits),
+    ]
+
+
+def _newest_commit(folder: Path) -> Path | None:
+    """The newest of Lucene's `segments_N` files; N is in base 36."""
+    commits = [file for file in folder.glob(f"{_SEGMENTS}*") if file.name.removeprefix(_SEGMENTS).isalnum()]
+    return max(commits, key=lambda file: int(file.name.removeprefix(_SEGMENTS), 36), default=None)
+
+
+def _of_lucene(file: Path) -> Watermark | None:
+    try:
+        _, found, rest = file.read_bytes().partition(_KEY)
+    except OSError:
+        return None
+    return (
+        Watermark.parse(rest[1 : 1 + rest[0]].decode("ascii", errors="replace")) if found and rest else None
+    )
+
+
+def _of_fts5(file: Path) -> Watermark | None:
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            row = database.execute("SELECT value FROM state WHERE name = 'watermark'").fetchone()
+    except sqlite3.Error:
+        return None
+    return Watermark.parse(row[0]) if row else None
+
+
+T = TypeVar("T")
+
+MEMORY = ":memory:"
+"""In place of a data directory: indexes that live in memory, apart from every other engine's."""
+
+OPEN_STORES = 64
+"""How many banks' files stay open; an open Lucene writer takes about 1.4 MB."""
+
+MAX_QUERY_TERMS = 1024
+"""Distinct words of one query that are looked up: Lucene's own limit of clauses. Later words are ignored."""
+
+
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")  # Lucene would look up a lone emoji; FTS5 knows only these
+
+
+class KeywordStore(Protocol):
+    """One bank's open index. Never called by two threads at once."""
+
+    watermark: Watermark | None
+    """Of the last `advance`; None when new."""
+    dirty: bool
+    """Whether it was changed since the last `advance`."""
+    holds_removed: bool
+    """Whether it removed or replaced a text since the last `advance`."""
+
+    def upsert(self, ids: list[int], texts: list[str], told: list[str]) -> None:
+        """Index distinct ids, replacing what is there; what was told of each, where that is not empty, apart."""
+        ...
+
+    def remove(self, ids: list[int]) -> None:
+        """Forget ids, erasing their words from the files by the next `advance`."""
+        ...
+
+    def refresh(self) -> None:
+        """Show everything to searches, scored as if what was removed had never been there."""
+        ...
+
+    def advance(self, mark: Watermark) -> None:
+        """Commit everything with this watermark, and show it to searches."""
+        ...
+
+    def count(self) -> int:
+        """Texts held."""
+        ...
+
+    def search(self, text: str, limit: int, among: IntArray | None, *, told: bool) -> Hits:
+        """As the port's `search`, with limit > 0 and a cleaned text."""
+        ...
+
+    def close(self) -> None:
+        """Keep changes (without moving the watermark) and release everything."""
+        ...
+
+    def abandon(self) -> None:
+        """Release everything after a failure; changes since the last `advance` may be lost."""
+        ...
+
+
+class KeywordStores(ABC):
+    """The keyword indexes of one engine."""
+
+    index_name: str
+    folder_name: str
+
+    def __init__(self, data: Path | str, *, open_stores: int = OPEN_STORES) -> None:
+        """Open nothing yet.
+
+        Args:
+            data: the engine's data directory, or ":memory:".
+            open_stores: how many banks stay open at once, at least 1; the others reopen on next use.
+        """
+        self._folder = None if str(data) == MEMORY else Path(data) / self.folder_name
+        self._capacity = None if self._folder is None else open_stores  # in memory they live only while open
+        self._stores: dict[str, KeywordStore] = {}  # least recently used first
+        self._lost: set[str] = set()
+        self._left_at: dict[str, int] = {}  # revisions of stores put away: reopened, they must stand there
+        self._closed = False
+
+    def open(self, bank_key: str) -> BankKeywords:
+        """The index of one bank; its files are opened on first use.
+
+        Args:
+            bank_key: the bank's short key, safe as a file name.
+        """
+        self._forget(bank_key)
+        return BankKeywords(self, bank_key)
+
+    def close(self) -> None:
+        """Close every bank. Does nothing when closed already, in a forked child, or while Python shuts down."""
+        self._closed = True
+        with suppress(EngineClosed), ExitStack() as closing:
+            # One bank's failure must not keep the others open.
+            for key in list(self._stores):
+                closing.callback(self._serially, key, functools.partial(self._release, key))
+
+    def use(self, bank_key: str, work: Callable[[KeywordStore], T]) -> T:
+        """Run `work` on the bank's store, opening it if need be.
+
+        Raises:
+            EngineClosed: the pool is closed, or this is a forked child.
+            IndexOutOfStep: the index is broken, or an earlier error cost it changes; clear and replay it.
+            LedgerBusy: another process holds the index.
+        """
+        try:
+            return self._serially(bank_key, lambda: work(self._store(bank_key)))
+        except IndexOutOfStep:
+            self._abandon(bank_key)
+            raise
+
+    def release(self, bank_key: str) -> None:
+        """Close the bank's files; the next use opens them again. What is in memory is gone, to be replayed."""
+        if bank_key in self._stores:
+            with suppress(EngineClosed):
+                self._serially(bank_key, functools.partial(self._release, bank_key))
+
+    def clear(self, bank_key: str) -> None:
+        """Delete the bank's index, broken or not."""
+        self._check_open()
+        self._abandon(bank_key)
+        self._serially(bank_key, functools.partial(self._start_over, bank_key))
+
+    def revert(self, bank_key: str) -> None:
+        """Let go of the bank's store without another write; the next use opens what its files hold."""
+        self._check_open()
+        self._abandon(bank_key)
+        self._forget(bank_key)
+
+    @abstractmethod
+    def _serially(self, bank_key: str, work: Callable[[], T]) -> T:
+        """Run `work` while no other call runs; turn the vendor's errors into IndexOutOfStep or LedgerBusy."""
+
+    @abstractmethod
+    def _open_store(self, bank_key: str) -> KeywordStore:
+        """Open the bank's index, or make an empty one."""
+
+    @abstractmethod
+    def _erase(self, bank_key: str) -> None:
+        """Delete the closed index of the bank."""
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineClosed
+
+    def _store(self, bank_key: str) -> KeywordStore:
+        self._check_open()
+        if bank_key in self._lost:
+            raise IndexOutOfStep(
+                self.index_name, bank_key, "changes it had not recorded yet were lost to an error"
+            )
+        store = self._stores.pop(bank_key, None) or self._reopened(bank_key)
+        self._stores[bank_key] = store
+        if self._capacity is not None and len(self._stores) > self._capacity:
+            self._release(self._victim())
+        return store
+
+    def _reopened(self, bank_key: str) -> KeywordStore:
+        """The bank's store from its files, which must still hold what they held when it was put away."""
+        store = self._open_store(bank_key)
+        if _revision(store) < self._left_at.get(bank_key, 0):
+            store.close()
+            self._lost.add(bank_key)
+            raise IndexOutOfStep(self.index_name, bank_key, "its files were removed while the engine ran")
+        return store
+
+    def _victim(self) -> str:
+        """The least recently used store with nothing to commit, else the least recently used; not the newest."""
+        older = list(self._stores)[:-1]
+        return next((key for key in older if not self._stores[key].dirty), older[0])
+
+    def _release(self, bank_key: str) -> None:
+        if store := self._stores.pop(bank_key, None):
+            self._left_at[bank_key] = _revision(store)
+            store.close()
+
+    def _abandon(self, bank_key: str) -> None:
+        with suppress(IndexOutOfStep):  # the failure that led here is the one to report
+            self._serially(bank_key, functools.partial(self._drop, bank_key))
+
+    def _drop(self, bank_key: str) -> None:
+        if store := self._stores.pop(bank_key, None):
+            self._left_at[bank_key] = _revision(store)
+            if store.dirty:
+                self._lost.add(bank_key)
+            store.abandon()
+
+    def _start_over(self, bank_key: str) -> None:
+        self._drop(bank_key)
+        self._erase(bank_key)
+        self._forget(bank_key)
+
+    def _forget(self, bank_key: str) -> None:
+        """What was lost of an index that starts over, or is replayed from where its files stand."""
+        self._lost.discard(bank_key)
+        self._left_at.pop(bank_key, None)
+
+
+class BankKeywords:
+    """The `KeywordIndex` of one bank. `count` and searches show the state of the last `refresh`, or a later one."""
+
+    def __init__(self, pool: KeywordStores, bank_key: str) -> None:
+        self._pool, self._key = pool, bank_key
+        self._closed = False
+
+    @property
+    def watermark(self) -> Watermark | None:
+        """The commit this index has reached; None when new."""
+        return self._use(lambda store: store.watermark)
+
+    def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> None:
+        """Index texts, and what was told of them, under ids; an id already there is replaced. Of an id given twice the last counts."""
+        both = zip(texts, told or [""] * len(texts), strict=True)
+        given = dict(zip(ids.tolist(), both, strict=True))
+        if given:
+            cleaned, sources = ([clean_text(pair[at]) for pair in given.values()] for at in (0, 1))
+            self._use(lambda store: store.upsert(list(given), cleaned, sources))
+
+    def remove(self, ids: IntArray) -> None:
+        """Forget ids; unknown ids are ignored. Their words leave the files with the next `advance`."""
+        if len(ids):
+            self._use(lambda store: store.remove(ids.tolist()))
+
+    def refresh(self) -> bool:
+        """Make what was written visible to searches; whether words of removed texts are in the files until `advance`."""
+        return self._use(_refreshed)
+
+    def advance(self, mark: Watermark) -> None:
+        """Record durably that everything up to this commit has been applied, and make it visible to searches."""
+        self._use(lambda store: store.advance(mark))
+
+    def count(self) -> int:
+        """How many texts it holds."""
+        return self._use(lambda store: store.count())
+
+    def search(self, text: str, limit: int, among: IntArray | None = None, *, told: bool = False) -> Hits:
+        """The `limit` best matches by BM25, ties by id; only among the given sorted ids if any, in the texts or in what was told.
+
+        A word written twice in the query counts twice in Lucene, once in FTS5. Scores of the two are on different scales.
+        """
+        cleaned = clean_text(text)
+        if limit <= 0 or not _LETTER_OR_DIGIT.search(cleaned) or (among is not None and len(among) == 0):
+            return no_hits()
+        return self._use(lambda store: store.search(cleaned, limit, among, told=told))
+
+    def revert(self) -> None:
+        """Fall back to what its files hold; what came after the watermark is to be written again."""
+        self._check_open()
+        self._pool.revert(self._key)
+
+    def clear(self) -> None:
+        """Drop everything, watermark included. Works on a broken index too."""
+        self._check_open()
+        self._pool.clear(self._key)
+
+    def close(self) -> None:
+        """Release the files; the data stays."""
+        self._closed = True
+        self._pool.release(self._key)
+
+    def _use(self, work: Callable[[KeywordStore], T]) -> T:
+        self._check_open()
+        return self._pool.use(self._key, work)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineClosed
+
+
+def _refreshed(store: KeywordStore) -> bool:
+    store.refresh()
+    return store.holds_removed
+
+
+def _revision(store: KeywordStore) -> int:
+    return store.watermark.revision if store.watermark else 0

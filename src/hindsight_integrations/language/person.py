@@ -1,0 +1,102 @@
+"""In which grammatical person a text speaks, and the same text in the first person (paper section 5.6). Pure.
+
+What somebody says in quotes is theirs; "US" is no "us", and a pronoun inside a name ("the film Despicable Me") is none.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.language.language import Language, Person
+from hindsight_integrations.language.names import CAPITAL, begins_sentence
+
+LONGEST_TEXT = 10_000  # characters; of a longer one nothing is read, so that none takes long
+
+_QUOTED = re.compile(
+    r"\"[^\"]{1,2000}\"|[\u201c\u201e][^\u201c\u201d\u201e]{1,2000}[\u201c\u201d]|\u00ab[^\u00ab\u00bb]{1,2000}\u00bb"
+    r"|\u00bb[^\u00ab\u00bb]{1,2000}\u00ab|(?<!\w)['\u2018](?=\S)[^'\u2018\u2019]{1,2000}(?<=\S)['\u2019](?!\w)"
+)
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+|\S*@\S+|\w[\w'\u2019]*(?:[/&-][\w'\u2019]+)+|\b\w+(?:\.\w+)+")
+_ACRONYM = re.compile(rf"(?<!\w){CAPITAL}{{2,}}(?!\w)")
+_CAPITALISED = re.compile(rf"(?<!\w){CAPITAL}[^\W\d_]+(?![\w'\u2019])")
+_AFTER_NAME = re.compile(rf"{CAPITAL}[^\W\d_]*['\u2019s]* $")
+_BEFORE_NAME = re.compile(rf" ({CAPITAL}[^\W\d_]+)(?: ({CAPITAL}[^\W\d_]+))?")
+_MARK = re.compile("\x00(\\d+)\x00")
+
+
+def persons(text: str, language: Language) -> frozenset[Person]:
+    """The grammatical persons in which the words of a text speak.
+
+    Args:
+        text: one sentence or several.
+        language: of the text.
+
+    Returns:
+        FIRST and SECOND where it has words of theirs; nothing for a text of more than 10,000 characters.
+    """
+    if len(text) > LONGEST_TEXT:
+        return frozenset()
+    plain, _ = _masked(text, language)
+    return frozenset(person for person, words in language.person.words.items() if words.search(plain))
+
+
+def first_person(text: str, language: Language) -> str:
+    """The text as the one it speaks to says it: "You were born in Texas" is "I was born in Texas".
+
+    Args:
+        text: one sentence or several; one of more than 10,000 characters stays as it is.
+        language: of the text.
+    """
+    if len(text) > LONGEST_TEXT:
+        return text
+    plain, kept = _masked(text, language)
+    told = language.person.from_second(plain)
+    return _MARK.sub(lambda match: kept[int(match[1])], told)
+
+
+def unquoted(text: str) -> str:
+    """The text with an ellipsis for each stretch in quotes: what somebody else says."""
+    return _QUOTED.sub("\u2026", text[:LONGEST_TEXT])
+
+
+def _masked(text: str, language: Language) -> tuple[str, list[str]]:
+    """The text with a mark for each stretch whose words say nothing of its person, and those stretches."""
+    kept: list[str] = []
+    pronouns = tuple(language.person.words.values())
+
+    def keep(match: re.Match[str]) -> str:
+        kept.append(match[0])
+        return f"\x00{len(kept) - 1}\x00"
+
+    def keep_pronoun(match: re.Match[str]) -> str:
+        word = match[0] if match.re is not _ACRONYM else match[0].casefold()
+        return keep(match) if any(words.search(word) for words in pronouns) else match[0]
+
+    plain = _QUOTED.sub(keep, text.replace("\x00", " "))
+    plain = language.person.no_person.sub(keep, plain)
+    plain = _ADDRESS.sub(keep_pronoun, plain)
+    if not _shouted(plain):
+        plain = _ACRONYM.sub(keep_pronoun, plain)
+    if language.names.nouns is None:  # where nouns have capitals too, a capital says nothing
+
+        def keep_name(match: re.Match[str]) -> str:
+            return keep_pronoun(match) if _in_name(match, language) else match[0]
+
+        plain = _CAPITALISED.sub(keep_name, plain)
+    return plain, kept
+
+
+def _shouted(text: str) -> bool:
+    """Whether most of a text is in capitals, so that they mark no acronyms."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return len(letters) > 6 and sum(letter.isupper() for letter in letters) * 2 > len(letters)
+
+
+def _in_name(match: re.Match[str], language: Language) -> bool:
+    """Whether a capitalised word belongs to a name, by what stands beside it."""
+    text = match.string
+    following = _BEFORE_NAME.match(text, match.end())
+    names = [word for word in (following.groups() if following else ()) if word]
+    if begins_sentence(text, match, language.names):
+        return len(names) == 2 and not any(word.casefold() in language.names.no_names for word in names)
+    return bool(names) or _AFTER_NAME.search(text[max(0, match.start() - 40) : match.start()]) is not None

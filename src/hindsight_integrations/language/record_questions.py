@@ -1,0 +1,439 @@
+"""What a question over records is about: which kinds and categories of the bank it touches, without a grammar of questions.
+
+A category is touched by its name, a synonym (`RecordWords.things`), a spelling close to one of these, or by the memories that
+answer the question best. Whether figures of it are wanted is read from single words; in doubt about a category that is named they
+are given, since a line of figures costs little and states what it is of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TypeAlias, TypeVar
+
+from rapidfuzz import fuzz, process
+
+from hindsight_integrations.language.categories import KnownCategories, category_key, category_spelling
+from hindsight_integrations.language.language import Language
+from hindsight_integrations.language.units import canonical_unit, currency_of, physical_symbol, size
+from hindsight_integrations.model.aggregates import RecordEntry
+from hindsight_integrations.model.records import RecordCategory, RecordKind
+from hindsight_integrations.model.time import Granule
+
+LONGEST = 300  # characters of a question over records; what is longer tells a story
+LEAST_STATED = (
+    5  # words of a statement; fewer are a question without its verb: "my current weight" (no source)
+)
+LONGEST_NAME = 4  # words of a category
+MOST_SUBJECTS = 3  # that a question is given figures of: "coffee, lunch and rent"
+UNKNOWN_WORDS = 1  # that a question for a list of a whole kind may have beside what is understood
+LEAST_PART = (
+    4  # letters of a word that tells a category of several words alone: "honey" of honey sales (no source)
+)
+LEAST_FORM = 3  # letters in front of the rest of a compound: "Rad" of Radkilometer (no source)
+CLOSE = 86  # per cent of its letters that a misspelt word has in common with the right one: "autbus" for "autobus" (no source)
+CLOSE_LETTERS = 5  # how long it must be (no source)
+MAJORITY = 0.6  # of the best memories with a word of the question, from which on it is about their category
+
+VALUED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
+"""Kinds whose records are numbers to compute with."""
+_NAMED_ALONE = (RecordKind.TASK, RecordKind.EVENT, RecordKind.DOCUMENT_ITEM)
+"""Kinds that a category alone names: "which chores are left", "the items on the agenda"."""
+T = TypeVar("T")
+
+Best: TypeAlias = tuple[str, Collection[tuple[RecordKind, str]]]
+"""A memory that answers a question: its text, and kinds and categories of its records."""
+
+_WORD = re.compile(r"[^\W_]+(?:['.&+-][^\W_]+)*|[$\u20ac\u00a3]")
+
+PARTS_OF = {
+    "food": frozenset(
+        {
+            "bakery", "breakfast", "brunch", "coffee", "dessert", "dinner", "fast food", "fruit", "groceries",
+            "ice cream", "juice", "lunch", "meals", "meat", "pizza", "restaurant", "snacks", "sweets", "takeaway", "tea",
+            "vegetables",
+        }
+    ),
+    "meals": frozenset({"breakfast", "brunch", "dinner", "lunch"}),
+}  # fmt: skip
+"""What belongs to a more general thing."""
+NEVER_SUMMED = frozenset(
+    {
+        "weight",
+        "height",
+        "temperature",
+        "heart rate",
+        "blood pressure",
+        "mood",
+        "body fat",
+        "speed",
+        "pace",
+        "price",
+        "score",
+    }
+)
+"""What is measured at a moment: two of them add up to nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What records are of.
+
+    Attributes:
+        kind: of the records.
+        categories: by the bank's names; empty for any.
+        unit: in which figures are wanted, canonical; None for the one that most of them have.
+        period: the days, weeks or months that are asked about ("on which day"); None for none.
+    """
+
+    kind: RecordKind
+    categories: tuple[str, ...] = ()
+    unit: str | None = None
+    period: Granule | None = None
+
+
+class KnownThings:
+    """What a bank has records of, found by the words of a question.
+
+    Args:
+        categories: of the bank, with their units.
+        languages: in which questions and categories may be.
+    """
+
+    def __init__(self, categories: Sequence[RecordCategory], languages: Sequence[Language]) -> None:
+        self._languages = languages
+        self._known = KnownCategories(categories)
+        self._kinds = {
+            kind: [c for c in categories if c.kind is kind]
+            for kind in dict.fromkeys(c.kind for c in categories)
+        }
+        self._inflected = [each for each in languages if each.code != "en"]
+        self._things: dict[str, set[str]] = {c.name: self._things_of(c) for c in categories}
+        self._by_thing = _index((c.kind, thing, c.name) for c in categories for thing in self._things[c.name])
+        self._by_stems = _index(
+            (c.kind, stems, c.name) for c in categories for stems in self._stems(c.name, c.kind)
+        )
+        self._by_part = _index(
+            (c.kind, part, c.name) for c in categories for part in self._own_parts(c, categories)
+        )
+        meant = set().union(*self._things.values())
+        synonyms = (
+            form for each in languages for form, thing in each.records.things.items() if thing in meant
+        )
+        self._forms = list(dict.fromkeys((*self._things, *synonyms)))
+        self._stated = {*self._things, *(form for each in languages for form in each.records.things)}
+
+    def of_kind(self, kind: RecordKind) -> list[RecordCategory]:
+        """The bank's categories of a kind."""
+        return self._kinds.get(kind, [])
+
+    def thing(self, words: str) -> str | None:
+        """What words mean in any of the languages, by its English name; None for words in no table."""
+        spelled = category_spelling(words)
+        return next(
+            (each.records.things[spelled] for each in self._languages if spelled in each.records.things), None
+        )
+
+    def named(self, words: str) -> list[Subject]:
+        """What words mean, of each kind that has such records: a category by any of its names, or all that belong to it."""
+        return [Subject(kind, names) for kind in self._kinds if (names := self._named(words, kind))]
+
+    def _named(self, words: str, kind: RecordKind) -> tuple[str, ...]:
+        meant = self.thing(words) or ""
+        names = dict.fromkeys(self._known.named(words, kind))
+        names |= dict.fromkeys(self._by_thing.get((kind, meant), ()))
+        names |= dict.fromkeys(
+            name for each in self._stems(words, kind) for name in self._by_stems.get((kind, each), ())
+        )
+        names = names or dict.fromkeys(self._by_part.get((kind, words), ()))
+        if kind is RecordKind.EXPENSE:
+            names |= dict.fromkeys(
+                n for part in PARTS_OF.get(meant, ()) for n in self._by_thing.get((kind, part), ())
+            )
+        return tuple(names)
+
+    def close_to(self, word: str) -> str | None:
+        """The name or synonym of a category that a word is a compound of, or misspelt; None if it is neither."""
+        for end in range(len(word) - 1, LEAST_FORM - 1, -1):
+            tails = (each.records.tail.fullmatch(word, end) for each in self._languages)
+            if word[:end] in self._stated and any(tails):
+                return word[:end]
+        if len(word) < CLOSE_LETTERS:
+            return None
+        found = process.extractOne(word, self._forms, scorer=fuzz.ratio, score_cutoff=CLOSE)
+        return found[0] if found else None
+
+    def _things_of(self, category: RecordCategory) -> set[str]:
+        """What a category is of: the thing that one of its spellings names, else those that its words name."""
+        whole = next(filter(None, map(self.thing, (category.name, *category.spellings))), None)
+        return {whole} if whole else set(filter(None, map(self.thing, category.name.split())))
+
+    def _stems(self, words: str, kind: RecordKind) -> list[tuple[str, ...]]:
+        """Words without their endings, in each language but English.
+
+        English has its singulars and plurals (`category_key`); a stemmer makes one of university and universe.
+        """
+        key = category_key(words, kind).split()
+        return [(language.code, *map(language.stem, key)) for language in self._inflected] if key else []
+
+    def _own_parts(self, category: RecordCategory, categories: Sequence[RecordCategory]) -> list[str]:
+        """Words of a name of several words that are no other category's, and no thing by themselves: "choir" of choir practice."""
+        words = category.name.lower().split()
+        if len(words) < 2:
+            return []
+        others = {
+            word for each in categories if each.name != category.name for word in each.name.lower().split()
+        }
+        return [w for w in words if len(w) >= LEAST_PART and w not in others and self.thing(w) is None]
+
+    def unit(self, words: str) -> str | None:
+        """The unit that words name: money, a measure, or what the bank counts in; None for other words."""
+        meant = self.thing(words) or words
+        money = currency_of(meant) or currency_of(words.upper() if len(words) == 3 else words, money=True)
+        known = money or (physical_symbol(meant) if len(meant) > 1 else None)
+        if known:
+            return known
+        counted = canonical_unit(meant)
+        return counted if any(counted in c.units for c in self.of_kind(RecordKind.QUANTITY)) else None
+
+    def measured_in(self, unit: str) -> Subject | None:
+        """The quantity that alone is measured in a unit, or in one that converts to it."""
+        names = [c.name for c in self.of_kind(RecordKind.QUANTITY) if any(converts(unit, u) for u in c.units)]
+        return Subject(RecordKind.QUANTITY, (names[0],)) if len(names) == 1 else None
+
+    def given_in(self, subject: Subject, unit: str) -> bool:
+        """Whether values of a subject are in a unit, or in one that converts to it."""
+        of_kind = [c for c in self.of_kind(subject.kind) if c.name in subject.categories]
+        return any(converts(unit, other) for category in of_kind for other in category.units)
+
+    def adds_up(self, subject: Subject) -> bool:
+        """Whether values of a subject may be added: not weights, and not what is per something."""
+        of_kind = [c for c in self.of_kind(subject.kind) if c.name in subject.categories]
+        return not any(self._things[c.name] & NEVER_SUMMED or any("/" in u for u in c.units) for c in of_kind)
+
+
+def converts(unit: str, other: str) -> bool:
+    """Whether values in one canonical unit can be given in another."""
+    if unit == other:
+        return True
+    one, two = size(unit), size(other)
+    return one is not None and two is not None and one[0] == two[0]
+
+
+def _index(rows: Iterable[tuple[RecordKind, T, str]]) -> dict[tuple[RecordKind, T], list[str]]:
+    """Names by kind and what they are found by, in order, each once."""
+    found: dict[tuple[RecordKind, T], dict[str, None]] = {}
+    for kind, key, name in rows:
+        found.setdefault((kind, key), {})[name] = None
+    return {key: list(names) for key, names in found.items()}
+
+
+@lru_cache(maxsize=64)
+def known_things(categories: tuple[RecordCategory, ...], languages: tuple[Language, ...]) -> KnownThings:
+    """What a bank has records of; kept, since every question of a bank asks it."""
+    return KnownThings(categories, languages)
+
+
+def touched(
+    question: str,
+    known: KnownThings,
+    languages: Sequence[Language],
+    *,
+    time: str = "",
+    best: Callable[[], Sequence[Best]] = tuple,
+) -> tuple[Subject, ...]:
+    """What a question wants figures or a list of, at most three subjects; empty where it wants none.
+
+    Args:
+        question: its text.
+        known: what the bank has records of.
+        languages: the question may be in.
+        time: the words of it that name a time; empty for none.
+        best: gives the memories that answer it best; asked where no word names a category.
+    """
+    asked = _Question(question, time, known, languages)
+    if not asked.words or len(question) > LONGEST or asked.says("advice") or asked.states:
+        return ()
+    if asked.says("otherwise") and not asked.says("figures") and not asked.says("goals"):
+        return ()
+    found = list(dict.fromkeys(asked.categories()))
+    if not found and asked.says("figures"):
+        found = list(asked.measured()) or list(asked.most_of(best()))
+    subjects = tuple(found or asked.kinds())[:MOST_SUBJECTS]
+    return tuple(replace(each, unit=asked.unit_of(each), period=asked.period) for each in subjects)
+
+
+class _Question:
+    """A question word by word.
+
+    Args:
+        question: its text.
+        time: the words of it that name a time.
+        known: what the bank has records of.
+        languages: it may be in.
+    """
+
+    def __init__(self, question: str, time: str, known: KnownThings, languages: Sequence[Language]) -> None:
+        self._timed, self._known, self._languages = bool(time), known, languages
+        self.text = question.replace("\u2019", "'").lower()
+        self.words = _WORD.findall(self.text.replace(time.lower(), " ", 1) if time else self.text)
+        told = any(each.questions.statement.search(question) for each in languages)
+        self.states = told and len(self.words) >= LEAST_STATED and not self.says("figures")
+        self._named: set[int] = set()  # places of words that name a category
+        self._found: list[Subject] = []  # what they name
+
+    def says(self, what: str) -> bool:
+        """Whether a pattern of `RecordWords` is found in it, in any language."""
+        return any(getattr(each.records, what).search(self.text) for each in self._languages)
+
+    @cached_property
+    def said_kinds(self) -> set[RecordKind]:
+        """The kinds it speaks of."""
+        return {
+            kind
+            for each in self._languages
+            for kind, words in each.records.kinds.items()
+            if words.search(self.text)
+        }
+
+    def categories(self) -> Iterator[Subject]:
+        """The categories it names, as far as it wants something of them."""
+        said = self.said_kinds - {RecordKind.GOAL}  # "my coffee budget" asks of coffees
+        place = 0
+        while place < len(self.words):
+            found, length = self._at(place)
+            if found:
+                self._found += found
+                self._named |= set(range(place, place + length))
+            which = place > 0 and any(self.words[place - 1] in each.records.which for each in self._languages)
+            for subject in found:
+                if subject.kind not in VALUED:
+                    continue
+                if (not said or subject.kind in said) and self._wants_figures(which=which):
+                    yield subject
+            place += length
+        if self.says("lists") and not self.says("otherwise") and len(self.unknown()) <= UNKNOWN_WORDS:
+            yield from self._listed()
+
+    def _listed(self) -> Iterator[Subject]:
+        """Categories of tasks, events and the like that it names."""
+        return (each for each in self._found if each.kind in (self.said_kinds or _NAMED_ALONE))
+
+    def _at(self, place: int) -> tuple[list[Subject], int]:
+        """What the longest name that begins there means, and of how many words it is."""
+        for length in range(min(LONGEST_NAME, len(self.words) - place), 0, -1):
+            words = self.words[place : place + length]
+            if length == 1 and self._says_nothing(words[0]):
+                break
+            if found := self._named_by(" ".join(words)):
+                return found, length
+        word = self.words[place]
+        close = None if self._says_nothing(word) or self._known.thing(word) else self._known.close_to(word)
+        return (self._named_by(close) if close else []), 1
+
+    def _named_by(self, words: str) -> list[Subject]:
+        """What words mean; a goal only where goals are asked for, since "my coffee budget" asks of coffees."""
+        goals = RecordKind.GOAL in self.said_kinds
+        return [each for each in self._known.named(words) if goals or each.kind is not RecordKind.GOAL]
+
+    def _wants_figures(self, *, which: bool) -> bool:
+        if which:
+            return False
+        if self.says("figures") or self.says("goals"):
+            return True
+        if self.says("otherwise"):
+            return False
+        whether = any(each.records.yes_or_no.match(self.text) for each in self._languages)
+        return self._timed or not whether
+
+    def most_of(self, best: Sequence[Best]) -> Iterator[Subject]:
+        """The category of most of the memories that have a word of it which nobody understands: "how much went into the tank"."""
+        stems = {each.stem(word) for word in self.unknown() for each in self._languages}
+        alike = [
+            set(sorts)
+            for text, sorts in best
+            if stems & {each.stem(word) for word in _WORD.findall(text.lower()) for each in self._languages}
+        ]
+        counted = Counter(each for sorts in alike for each in sorts if each[0] in VALUED and each[1])
+        for (kind, name), count in counted.most_common(1):
+            if count > 1 and count >= MAJORITY * len(alike):
+                yield Subject(kind, (name,))
+
+    @property
+    def period(self) -> Granule | None:
+        """The day, week or month it speaks of, beside its time."""
+        periods = {word: period for each in self._languages for word, period in each.records.periods.items()}
+        return next((periods[word] for word in self.words if word in periods), None)
+
+    def unit_of(self, subject: Subject) -> str | None:
+        """The unit it names in which values of a quantity can be given."""
+        if subject.kind is not RecordKind.QUANTITY:
+            return None
+        units = [
+            unit for word in self.words if not self._says_nothing(word) and (unit := self._known.unit(word))
+        ]
+        return next((unit for unit in units if self._known.given_in(subject, unit)), None)
+
+    def measured(self) -> Iterator[Subject]:
+        """What it counts by its unit alone: "how many kilometres"."""
+        for word in self.words:
+            unit = None if self._says_nothing(word) else self._known.unit(word)
+            if unit and not currency_of(unit) and (found := self._known.measured_in(unit)):
+                yield found
+
+    def kinds(self) -> Iterator[Subject]:
+        """All of a kind, where it names no category and little that nobody understands."""
+        kinds = self.said_kinds
+        if len(kinds) > 1 and RecordKind.GOAL in kinds:
+            kinds = {RecordKind.GOAL}
+        if len(kinds) != 1 or self.says("otherwise"):
+            return
+        kind, unknown = kinds.pop(), len(self.unknown())
+        if kind in VALUED:
+            if not unknown and (self.says("figures") or self.says("lists") or self._timed):
+                yield Subject(kind)
+        elif unknown <= UNKNOWN_WORDS and (self.says("lists") or self.says("figures") or self._timed):
+            yield Subject(kind)
+
+    def unknown(self) -> list[str]:
+        """Words that name something, and nothing the bank has records of."""
+        rest = " ".join(word for place, word in enumerate(self.words) if place not in self._named)
+        for language in self._languages:
+            words = language.records
+            for pattern in (words.figures, words.lists, words.goals, *words.kinds.values()):
+                rest = pattern.sub(" ", rest)
+        return [
+            word
+            for word in _WORD.findall(rest)
+            if not (self._says_nothing(word) or word[0].isdigit() or self._known.unit(word))
+        ]
+
+    def _says_nothing(self, word: str) -> bool:
+        return any(word in each.stop_words or word in each.records.idle for each in self._languages)
+
+
+def open_tasks(entries: Sequence[RecordEntry], languages: Sequence[Language]) -> list[RecordEntry]:
+    """Tasks without those that say themselves that they are done or gone, or of which a later one says so.
+
+    Args:
+        entries: records of tasks.
+        languages: they may be in.
+    """
+    found: list[RecordEntry] = []
+    for entry in sorted(entries, key=lambda each: each.memory.mentioned_at):
+        said = str(entry.record.value)
+        bare = next(filter(None, (_without_done(said, each) for each in languages)), None)
+        if bare is None:
+            found.append(entry)
+        else:
+            found = [each for each in found if str(each.record.value).casefold() != bare.casefold()]
+    return found
+
+
+def _without_done(text: str, language: Language) -> str | None:
+    """What a task is called that says itself that it is done; None where it does not say so."""
+    bare, done = language.records.done.subn("", text)
+    return bare.strip() if done else None

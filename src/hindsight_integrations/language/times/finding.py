@@ -1,0 +1,449 @@
+"""The time a text speaks of: one window, or none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import chain
+
+from hindsight_integrations.language.times.calendar import TimeWindow, Unit, as_interval, granule_of
+from hindsight_integrations.language.times.grammar import (
+    READ_CHARACTERS,
+    Decoys,
+    Direction,
+    Level,
+    Reading,
+    Scope,
+    TimeRules,
+    Words,
+    any_of,
+    folded,
+    grammar_of,
+    regex,
+    word,
+)
+from hindsight_integrations.model.time import Weekday, as_utc
+
+_PAIRS = (
+    '""',
+    "\u201c\u201d",
+    "\u201e\u201c",
+    "\u201e\u201d",
+    "\u00ab\u00bb",
+    "\u00bb\u00ab",
+    "''",
+    "\u2018\u2019",
+    "\u201a\u2018",
+)
+
+
+# Times that are part of a title and so none: of a quotation, or of what is named behind a colon. Pure
+# .
+def _quotation(pair: str) -> str:
+    first, last = pair[0], pair[1]
+    inside = rf"[^{pair}\n]*(?:(?<=\w)'(?=\w)[^{pair}\n]*)*"
+    return rf"(?<![\w{first}]){first}(?=\S)(?!'?[0-9]{{2}}\b){inside}(?<=\S){last}(?!\w)"
+
+
+_QUOTED = re.compile("|".join(map(_quotation, _PAIRS)))
+"""A quotation with its marks; an apostrophe inside a word ends none, and the one of a year ("'23") begins none."""
+_HEADED = re.compile(r":\s+(?P<title>[^\s?!][^\n?!]*?)(?=[?!\n]|\.\s|\.?\s*$)")
+"""What stands behind a colon, to the end of its sentence."""
+_TITLE_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
+_SHORTEST = (
+    4  # letters of a word that a title writes with a capital: "of", "the", "del", "f\u00fcr" may be small
+)
+_GOES_ON = re.compile(rf"(?:\s+(?=[^\W\d_]{{{_SHORTEST}}})[^\W\d_][\w'\u2019-]+){{3}}")
+"""Three longer words behind a time."""
+_NUMBERED = re.compile(r"\b[A-Z]\w*(?<=[0-9])|\b[A-Z][a-z]+ [0-9]{4}$")
+"""A time with a capital and a figure: "Q3", "Summer 2023"; behind "on Monday" three words in capitals are somebody's name."""
+_MARKS = " \t\r\n?!.,;:\u00bf\u00a1"
+
+
+def outside_titles(text: str, windows: Sequence[TimeWindow], words: Words) -> list[TimeWindow]:
+    """The windows of a question but for those that stand in a title.
+
+    A quotation is a title, unless it is the whole question, or a time in small letters and nothing else. So is what a
+    colon heads, if its longer words have capitals and it is more than a time and one word in front of it: "Write notes
+    for: Q3 Patient Campaign Review", but not "Expenses: food in Q3". Without a colon a time with a capital and a figure
+    is one inside a sentence, with three longer words in capitals behind it: "notes for Q3 Patient Education Campaign Review".
+
+    Args:
+        text: the question.
+        windows: what was found in it.
+        words: of the language in which it was found.
+    """
+    titles = [*_quotations(text, windows, words), *_headed(text, windows, words)]
+    return [
+        window
+        for window in windows
+        if not any(_within(window, title) for title in titles) and not _title_goes_on(text, window)
+    ]
+
+
+def is_in_quoted_title(text: str, window: TimeWindow) -> bool:
+    """Whether a window of a statement stands in a quotation that is written as a title: what was said may date an event."""
+    return any(
+        _within(window, found.span()) and _has_capitals(found[0])
+        for found in _QUOTED.finditer(text)
+        if found[0][1:-1] != window.phrase
+    )
+
+
+def _quotations(text: str, windows: Sequence[TimeWindow], words: Words) -> Iterator[tuple[int, int]]:
+    for found in _QUOTED.finditer(text):
+        start, end = found.span()
+        said = found[0][1:-1]
+        whole = not (text[:start] + text[end:]).strip(_MARKS)
+        time_alone = any(window.phrase == said for window in windows)
+        if not whole and not (time_alone and not regex(words.decoys.capital, exact=True).match(said)):
+            yield start, end
+
+
+def _headed(text: str, windows: Sequence[TimeWindow], words: Words) -> Iterator[tuple[int, int]]:
+    for found in _HEADED.finditer(text):
+        title, span = found["title"], found.span("title")
+        if not _has_capitals(title) or regex(words.decoys.question).match(title):
+            continue
+        inside = [window.span for window in windows if _within(window, span)]
+        names = [
+            place.start() + span[0]
+            for place in _TITLE_WORD.finditer(title)
+            if len(place[0]) >= _SHORTEST
+            and not any(start <= place.start() + span[0] < end for start, end in inside)
+        ]
+        last = max((start for start, _ in inside), default=0)
+        if len(names) > 1 or any(place > last for place in names):
+            yield span
+
+
+def _title_goes_on(text: str, window: TimeWindow) -> bool:
+    start, end = window.span
+    behind = _GOES_ON.match(text, end)
+    numbered = text[:start].strip(_MARKS) != "" and _NUMBERED.search(window.phrase) is not None
+    return numbered and behind is not None and _has_capitals(behind[0])
+
+
+def _within(window: TimeWindow, title: tuple[int, int]) -> bool:
+    return title[0] <= window.span[0] and window.span[1] <= title[1]
+
+
+def _has_capitals(title: str) -> bool:
+    """Whether every longer word begins with a capital."""
+    return all(name[0][0].isupper() for name in _TITLE_WORD.finditer(title) if len(name[0]) >= _SHORTEST)
+
+
+_LOOK_BACK, _LOOK_AHEAD = 60, 40  # characters
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n]\s*)[\"'(\u00bf\u00a1]*$")
+_ONE_CAPITAL = re.compile(r"[A-Z][a-z]+")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def is_decoy(reading: Reading, scope: Scope, sentence: str) -> bool:
+    """Whether the words around a phrase make it a habit, a name, a title or a thing."""
+    decoys, text = scope.words.decoys, scope.text
+    before = text[max(0, reading.start - _LOOK_BACK) : reading.start]
+    phrase, after = text[reading.start : reading.end], text[reading.end : reading.end + _LOOK_AHEAD]
+    if (
+        regex(decoys.before).search(before)
+        or regex(decoys.around).search(f"{before}\0{phrase}")
+        or regex(decoys.after).match(after)
+        or _is_titled(phrase, before, decoys)
+        or _is_work(phrase, before, after, decoys)
+        or _belongs_to_someone(phrase, before, scope.words)
+        or (reading.span and reading.span.floating and regex(decoys.habits).search(sentence))
+        or _is_yearly(reading, phrase, sentence, scope)
+        or _is_habit(phrase, before, after, scope.words)
+        or _is_weekly(phrase, sentence, scope)
+    ):
+        return True
+    article = regex(decoys.article).match(phrase)
+    bare = phrase[article.end() :] if article else phrase
+    return _is_bare(bare, scope.words) and _is_thing(bare, before, after, decoys)
+
+
+def _is_titled(phrase: str, before: str, decoys: Decoys) -> bool:
+    """As in "Who stars in 2001", "The Day After Tomorrow"."""
+    plain = regex(decoys.plain_end).search(phrase)  # "Who wrote Monday's report, the 2014 paper?"
+    if _is_capital(phrase, decoys) and not plain and regex(decoys.title_before).search(before):
+        return True
+    inside = regex(decoys.title_words, exact=True).search(phrase)
+    return inside is not None and not _SENTENCE_START.search(before + phrase[: inside.start()])
+
+
+def _is_work(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
+    """As in "The Tonight Show", "Is Last Christmas by Wham?", "my copy of 1984", "Did we see Wonder Woman 1984?"."""
+    shown = regex(decoys.show_before, exact=True).search(before)
+    if shown and _ONE_CAPITAL.fullmatch(phrase) and _goes_on(after, decoys):
+        return True
+    if _is_capital(phrase, decoys) and regex(decoys.title_after).search(f"{before}\0{after}"):
+        return True
+    if regex(decoys.of_figures).fullmatch(phrase):
+        return regex(decoys.copies).search(before) is not None
+    return phrase.isdigit() and regex(decoys.numbered_titles, exact=True).search(before) is not None
+
+
+def _belongs_to_someone(phrase: str, before: str, words: Words) -> bool:
+    """As in "In her early 40s" is an age, "in my last year" is no year of the calendar."""
+    if regex(words.decoys.decade).search(phrase) and regex(words.decoys.before_decade).search(before):
+        return True
+    which = regex(rf"(?:{any_of(words.which)})\b").match(phrase)
+    return which is not None and regex(words.decoys.before_which).search(before) is not None
+
+
+def _is_bare(phrase: str, words: Words) -> bool:
+    plain = word(phrase)
+    tables = (words.months, words.weekdays, words.seasons, words.holidays, words.near)
+    return any(plain in table for table in tables) or plain.isdigit()
+
+
+def _is_habit(phrase: str, before: str, after: str, words: Words) -> bool:
+    """As in "My Sunday rides"."""
+    owned = word(phrase) in words.weekdays and regex(words.decoys.owner_before).search(before)
+    return bool(owned and regex(words.decoys.plural_after).match(after))
+
+
+def _is_yearly(reading: Reading, phrase: str, sentence: str, scope: Scope) -> bool:
+    """As in "¿Adónde voy en verano?": the present tense tells what is done every summer."""
+    if reading.span is None or not reading.span.floating or scope.direction is Direction.FUTURE:
+        return False
+    words = scope.words
+    if regex(words.asks_back).search(scope.spelled) or not regex(words.decoys.yearly_habits).search(sentence):
+        return False
+    plain = phrase.lower()
+    return not any(map(str.isdigit, plain)) and not any(
+        name in words.weekdays for name in _WORD.findall(plain)
+    )
+
+
+def _is_weekly(phrase: str, sentence: str, scope: Scope) -> bool:
+    """As in "open Monday to Friday": two weekdays in a sentence about what always holds."""
+    words = scope.words
+    names = [name for name in _WORD.findall(phrase.lower()) if name in words.weekdays]
+    if len(names) <= 1 or regex(words.asks_back).search(scope.spelled):
+        return False
+    return regex(words.decoys.range_habits).search(sentence) is not None
+
+
+def _is_thing(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
+    """Whether a bare name of a time is a person's, an animal's, a work's, or a kind of thing."""
+    around = ((decoys.before_bare, before), (decoys.things_before, before))
+    if any(regex(pattern).search(text) for pattern, text in around):
+        return True
+    if any(regex(pattern).search(after) for pattern in (decoys.after_bare, decoys.things_after)):
+        return True
+    named = _is_named(before, decoys) and not regex(decoys.named_people, exact=True).search(before)
+    return phrase[0].isupper() and (named or _goes_on(after, decoys))
+
+
+def _goes_on(after: str, decoys: Decoys) -> bool:
+    return regex(decoys.name_after, exact=True).match(after) is not None
+
+
+def _is_capital(phrase: str, decoys: Decoys) -> bool:
+    return regex(decoys.capital, exact=True).match(phrase) is not None
+
+
+def _is_named(before: str, decoys: Decoys) -> bool:
+    """As in "Ruby Tuesday", "Crusoe and Friday": a name goes before, other than the first word of a sentence."""
+    name = regex(decoys.name_before, exact=True).search(before)
+    return name is not None and not _SENTENCE_START.search(before[: name.start()])
+
+
+# A full stop in front of a small letter or a figure, or behind a day ("3. Mai"), ends no sentence.
+_SENTENCE = re.compile(
+    r"(?:[^.!?\n]|[.!?](?!\s)|\.(?=\s+[a-z\u00df-\u00f6\u00f8-\u00ff0-9])|(?<=\b[0-9])\.|(?<=\b[0-9]{2})\.)+[.!?\n]*\s*"
+)
+_PADDING = " \t\r\n?!.,;:\"'()\u00bf\u00a1\u00ab\u00bb\u201e\u201c\u201d"
+
+_DATE = re.compile(
+    r"[0-9]{4}|[0-9]\s?[-./:'][0-9]|[0-9][^\W\d]|[^\W\d][0-9]"
+)  # figures that are no small number
+# Of money: without a verb it may have been spent or be due.
+_AMOUNT = re.compile(r"[$\u20ac\u00a3]|[0-9][.,][0-9]{2}(?![0-9])")
+_TOKEN = re.compile(r"[^\W\d_]+")
+_TELLING = 4  # letters of a name that tells a time inside a longer word too ("Freitagabend")
+
+
+def find_window(
+    text: str,
+    reference: datetime,
+    zone: tzinfo = UTC,
+    *,
+    rules: TimeRules,
+    week_starts: Weekday = Weekday.MONDAY,
+) -> TimeWindow | None:
+    """The time window a question asks about.
+
+    Times without a year lie in the past - "in May" is the latest May begun, "on Friday" the last one - unless their
+    sentence asks of the future ("what will I do on Friday?"). Of several times the narrowest is taken, then one written
+    in figures, then the first.
+
+    Args:
+        text: the question.
+        reference: when the question is put; naive times are read in `zone`.
+        zone: the time zone of days and hours.
+        rules: of the language whose words are read.
+        week_starts: on which day weeks begin; those of ISO 8601 ("2024-W23") begin on Monday.
+
+    Returns:
+        The window, or None if the first 3,000 characters name no (possible) time. Arbitrary text never raises.
+    """
+    past = _scope(text, reference, zone, rules, week_starts)
+    windows = []
+    for sentence in _SENTENCE.finditer(past.text):
+        for scope, start, end in _clauses(past, sentence):
+            found = _readings(scope, sentence[0], start, end)
+            windows += [window for reading in found if (window := _window(text, reading, scope, zone))]
+    windows = outside_titles(text[:READ_CHARACTERS], windows, past.words)
+    if not windows:
+        return _whole_text(text, past, zone)
+    return min(windows, key=_vagueness)
+
+
+def find_event_time(
+    text: str,
+    reference: datetime,
+    zone: tzinfo = UTC,
+    *,
+    rules: TimeRules,
+    week_starts: Weekday = Weekday.MONDAY,
+) -> TimeWindow | None:
+    """When the event a statement tells of happened or will happen.
+
+    The first time named counts; open ends ("since 2020", "until Friday") date no event. A time without a year lies in the
+    past behind a verb of the past ("we went to Rome in December"), else ahead ("dentist on December 3"); where a verb of the
+    past leaves it open ("I bought a dress for the wedding on Friday"), it dates nothing.
+
+    Args:
+        text: the statement.
+        reference: when the statement was made; naive times are read in `zone`.
+        zone: the time zone of days and hours.
+        rules: of the language whose words are read.
+        week_starts: on which day weeks begin; those of ISO 8601 ("2024-W23") begin on Monday.
+
+    Returns:
+        The window, or None. Arbitrary text never raises.
+    """
+    past = replace(_scope(text, reference, zone, rules, week_starts), telling=True)
+    for sentence in _SENTENCE.finditer(past.text):
+        for scope, start, end in _clauses(past, sentence):
+            for reading in _readings(scope, sentence[0], start, end):
+                told = _told(reading, scope, sentence)
+                window = None if told is None or told.open_ended else _window(text, told, scope, zone)
+                if window and not is_in_quoted_title(text[:READ_CHARACTERS], window):
+                    return window
+    return None
+
+
+def _told(reading: Reading, scope: Scope, sentence: re.Match[str]) -> Reading | None:
+    """A time of a statement on the side of now where its verb puts it; None where that is open.
+
+    Args:
+        reading: of the time.
+        scope: in which it was read.
+        sentence: it stands in.
+    """
+    coming = replace(scope, direction=Direction.FUTURE)
+    ahead = coming.read(reading.start)
+    if scope.direction is Direction.FUTURE or ahead is None or ahead.span == reading.span:
+        return reading  # the tense was found, or the time has a year or counts from now
+    words, text = scope.words, scope.spelled
+    whole = text[sentence.start() : sentence.end()]
+    if regex(words.decoys.habits).search(whole):
+        return None  # "I get paid on the 25th"
+    first = max(
+        (end.end() for end in regex(words.clause).finditer(text, sentence.start(), reading.start)),
+        default=sentence.start(),
+    )
+    next_end = regex(words.clause).search(text, reading.end, sentence.end())
+    own = text[first : next_end.start() if next_end else sentence.end()]
+    past = regex(words.past)
+    present = regex(words.present)
+    if not past.search(own) and (present.search(own) or not past.search(whole)):
+        return None if _AMOUNT.search(whole) and not present.search(whole) else ahead
+    before = list(past.finditer(text, sentence.start(), reading.start))
+    if before:
+        aimed = regex(words.aim).search(text, before[-1].end(), reading.start)
+    else:  # "einen Tisch für Freitag reserviert"
+        aimed = regex(rf"{words.aim}\W+(?:\w+\W+)?$").search(text[first : reading.start])
+    return None if aimed else reading
+
+
+def _vagueness(window: TimeWindow) -> tuple[timedelta, bool]:
+    """How little a window tells: its length, and whether its words hold no figure."""
+    return window.interval.end - window.interval.start, not any(map(str.isdigit, window.phrase))
+
+
+def _scope(text: str, reference: datetime, zone: tzinfo, rules: TimeRules, week_starts: Weekday) -> Scope:
+    now = as_utc(reference, zone).astimezone(zone).replace(tzinfo=None)
+    spelled = folded(text[:READ_CHARACTERS])
+    folding = rules.words.folding
+    return Scope(spelled.translate(folding), spelled, now, grammar_of(rules), week_starts=week_starts)
+
+
+def _clauses(past: Scope, sentence: re.Match[str]) -> Iterator[tuple[Scope, int, int]]:
+    """A sentence in clauses with where their times lie: "We're going to meet on Sunday, where was that?"."""
+    words, (start, end) = past.words, sentence.span()
+    coming, spelled = replace(past, direction=Direction.FUTURE), past.spelled[start:end]
+    if _is_ahead(spelled, past):
+        yield coming, start, end
+        return
+    announced = regex(words.announces).search(spelled)
+    if announced is None:
+        yield past, start, end
+        return
+    first, last = (start + offset for offset in announced.span())
+    yield from ((past, start, first), (coming, first, last), (past, last, end))
+
+
+def _is_ahead(sentence: str, scope: Scope) -> bool:
+    """Whether all of a sentence speaks of the future."""
+    words = scope.words
+    if scope.telling:
+        return regex(words.future).search(sentence) is not None
+    asks = regex(words.asks_ahead, exact=True).search(sentence)
+    return asks is not None and not regex(words.asks_back).search(sentence)
+
+
+def _readings(scope: Scope, sentence: str, start: int, end: int) -> Iterator[Reading]:
+    for reading in scope.readings(start, end):
+        if not is_decoy(reading, scope, sentence):
+            yield reading
+
+
+def _whole_text(text: str, scope: Scope, zone: tzinfo) -> TimeWindow | None:
+    """A bare "March" or "2023" is a time if the question is nothing else."""
+    start = len(text) - len(text.lstrip(_PADDING))
+    reading = scope.read(start, Level.PART)
+    whole = reading is not None and reading.end >= len(text.rstrip(_PADDING))
+    return _window(text, reading, scope, zone) if reading and whole else None
+
+
+def _window(text: str, reading: Reading, scope: Scope, zone: tzinfo) -> TimeWindow | None:
+    if reading.span is None:
+        return None
+    interval = as_interval(reading.span, zone)
+    if interval is None:
+        return None
+    phrase = text[reading.start : reading.end]
+    span, counted = (
+        (reading.start, reading.end),
+        _is_from_now(scope.text[reading.start : reading.end], scope.words),
+    )
+    return TimeWindow(interval, granule_of(reading.span), phrase, span, counted)
+
+
+def _is_from_now(phrase: str, words: Words) -> bool:
+    """Whether a phrase names no time of the calendar: no date, month, weekday, weekend, season, feast, part of a day."""
+    if _DATE.search(phrase):
+        return False
+    weekends = [name for name, unit in words.units.items() if unit is Unit.WEEKEND]
+    tables = (words.months, words.weekdays, words.seasons, words.holidays, words.day_parts, words.part_names)
+    return not any(
+        name == token or (len(name) >= _TELLING and name in token)
+        for token in _TOKEN.findall(phrase.lower())
+        for name in chain(weekends, *tables)
+    )

@@ -1,0 +1,217 @@
+"""Absolute dates in languages without a grammar of their own, read by `dateparser` ("le 8 mai 2023"), and dates in figures.
+
+Only what names a year of four figures and a month is read; relative times, ranges and bare years are not, because the
+frames around them ("depuis", "il y a") are unknown here. `dateparser` is loaded at the first such question, by this
+module alone, and used under one lock: its tables of languages are filled lazily and are not safe between threads.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, tzinfo
+from functools import cache
+from typing import Any
+
+from hindsight_integrations.language.times.calendar import (
+    Span,
+    TimeWindow,
+    Unit,
+    as_interval,
+    day_span,
+    granule_of,
+    month_span,
+)
+from hindsight_integrations.language.times.grammar import READ_CHARACTERS
+from hindsight_integrations.model.time import DateOrder, Granule
+
+FIGURES = re.compile(
+    r"(?<![\w./-])(?P<a>[0-9]{1,4})\s?(?P<mark>[-/.])\s?(?P<b>[0-9]{1,2})\s?(?P=mark)\s?(?P<c>[0-9]{1,4})"
+    r"(?![\w/-])(?!\.[0-9])"
+)
+"""Three figures with the same mark between them."""
+_CENTURY_TURN = 69  # "69" is 1969, "68" is 2068 [POSIX, strptime %y]
+
+
+def date_of_figures(figures: re.Match[str], order: DateOrder | None = None) -> date | None:
+    """The date of three figures.
+
+    Args:
+        figures: a match of `FIGURES`.
+        order: in which they are written; None if that is not known.
+
+    Returns:
+        The date of that order; if it makes none or is not known, the date that all orders agree on, else None.
+    """
+    parts = figures["a"], figures["b"], figures["c"]
+    if order and (given := list(_in_order(parts, order))):
+        return given[0]
+    days = {day for one in DateOrder for day in _in_order(parts, one)}
+    return days.pop() if len(days) == 1 else None
+
+
+def _in_order(parts: tuple[str, str, str], order: DateOrder) -> Iterator[date]:
+    """The date that an order makes of three figures, if it makes one."""
+    placed = dict(zip(order.value, parts, strict=True))
+    if len(placed["y"]) not in {2, 4} or len(placed["d"]) > 2:
+        return
+    year = int(placed["y"])
+    if len(placed["y"]) == 2:
+        year += 2000 if year < _CENTURY_TURN else 1900
+    try:
+        yield date(year, int(placed["m"]), int(placed["d"]))
+    except ValueError:
+        return
+
+
+_SETTINGS = {
+    "PARSERS": ["absolute-time"],
+    "REQUIRE_PARTS": ["year", "month"],
+    "PREFER_DAY_OF_MONTH": "first",
+    "RETURN_AS_TIMEZONE_AWARE": False,
+}
+_LOCK = threading.Lock()
+_CODE = re.compile(r"[a-z]{2}")
+_TOKEN = re.compile(r"[\w.\u00ba\u00aa]+")  # an apostrophe parts words: "l'8 maggio"
+_YEAR = re.compile(r"(?:1[5-9]|20|21)[0-9]{2}")
+_LONG = re.compile(r"[0-9]{4}")  # without a year of four figures it may be the number of a version
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+_GLUED = re.compile(
+    r"(?<![0-9])(?P<y>(?:1[5-9]|20|21)[0-9]{2})[\u5e74\ub144]\s?(?P<m>[0-9]{1,2})[\u6708\uc6d4]"
+    r"(?:\s?(?P<d>[0-9]{1,2})[\u65e5\u53f7\uc77c])?"
+)
+"""A date of Chinese, Japanese or Korean, whose words are not parted by blanks."""
+_DAY = re.compile(r"[0-9]{1,2}\.?")  # left over in front of a month, it is a day that month has not
+_MOST_TOKENS = 5  # "8 de maio de 2023"
+_MOST_YEARS = 8  # read in a text, so that a page of numbers costs no more than a question
+
+
+@cache
+def is_foreign_language(code: str) -> bool:
+    """Whether `dateparser` reads the dates of a language.
+
+    Args:
+        code: ISO 639-1, two small letters.
+    """
+    if not _CODE.fullmatch(code):
+        return False
+    try:
+        date_in_words("2000", (code,))
+    except ValueError:
+        return False
+    return True
+
+
+def date_in_words(text: str, codes: Sequence[str]) -> tuple[date, Granule] | None:
+    """The date a phrase is, if it is one with a year and a month.
+
+    Args:
+        text: the phrase, nothing around it.
+        codes: of the languages tried, ISO 639-1.
+
+    Returns:
+        The day, or the first day of the month, and which of the two was named.
+
+    Raises:
+        ValueError: `dateparser` does not know a language.
+    """
+    with _LOCK:
+        found = _parser(tuple(codes)).get_date_data(text)
+    parts = set(found.parts)
+    if found.date_obj is None or not {"year", "month"} <= parts:
+        return None
+    return found.date_obj.date(), Granule.DAY if "day" in parts else Granule.MONTH
+
+
+@cache
+def _parser(codes: tuple[str, ...]) -> Any:  # noqa: ANN401 # dateparser carries no types
+    """A parser of some languages; called under the lock."""
+    from dateparser import DateDataParser  # about 0.3 s, so at the first question that needs it
+
+    return DateDataParser(languages=list(codes), settings=_SETTINGS)
+
+
+def find_written_date(
+    text: str, zone: tzinfo = UTC, *, codes: Sequence[str], date_order: DateOrder | None = None
+) -> TimeWindow | None:
+    """The day or month that a text names in full; of several dates, the time from the first to the last.
+
+    Args:
+        text: a question or a message; its first 3,000 characters are read.
+        zone: the time zone of days.
+        codes: of the languages tried, those without a folder of their own; unknown ones read nothing.
+        date_order: of dates in figures; None reads those that only one order makes a date of.
+
+    Returns:
+        The window, or None. Arbitrary text never raises.
+    """
+    read, codes = text[:READ_CHARACTERS], [code for code in codes if is_foreign_language(code)]
+    spans = [*_in_words(read, codes), *_in_figures(read, date_order)] if codes else []
+    if not spans:
+        return None
+    found = [span for span, _, _ in spans]
+    unit = Unit.DAY if any(span.unit is Unit.DAY for span in found) else Unit.MONTH
+    whole = Span(min(span.start for span in found), max(span.end for span in found), unit)
+    interval = as_interval(whole, zone)
+    if interval is None:
+        return None
+    start, end = min(span[1] for span in spans), max(span[2] for span in spans)
+    return TimeWindow(interval, granule_of(whole), text[start:end], (start, end))
+
+
+def _in_figures(text: str, order: DateOrder | None) -> Iterator[tuple[Span, int, int]]:
+    """Dates without a word, with their offsets."""
+    for match in _GLUED.finditer(text):
+        span = _numbered(match)
+        if span:
+            yield span, *match.span()
+    for match in FIGURES.finditer(text):
+        day = date_of_figures(match, order) if _LONG.search(match[0]) else None
+        if day:
+            yield day_span(day.year, day.month, day.day), *match.span()
+
+
+def _in_words(text: str, codes: Sequence[str]) -> Iterator[tuple[Span, int, int]]:
+    """Dates with a month's name, with their offsets."""
+    tokens = list(_TOKEN.finditer(FIGURES.sub(lambda date: " " * len(date[0]), text)))
+    years = [index for index, token in enumerate(tokens) if _YEAR.fullmatch(token[0].rstrip("."))]
+    for index in years[:_MOST_YEARS]:
+        for first, last in _around(index, len(tokens)):
+            start, end = tokens[first].start(), tokens[last].end()
+            span = _dated(text[start:end], codes)
+            if span and not (span.unit is Unit.MONTH and first and _DAY.fullmatch(tokens[first - 1][0])):
+                yield span, start, end
+            if span:
+                break
+
+
+def _around(index: int, count: int) -> Iterator[tuple[int, int]]:
+    """First and last token of the phrases tried: those that end in the year, then those that begin with it."""
+    for length in range(_MOST_TOKENS, 1, -1):
+        if index - length + 1 >= 0:
+            yield index - length + 1, index
+    for length in range(_MOST_TOKENS, 1, -1):
+        if index + length <= count:
+            yield index, index + length - 1
+
+
+def _dated(phrase: str, codes: Sequence[str]) -> Span | None:
+    """A phrase with a month's name; figures alone would leave the order of day and month to guessing."""
+    if not _LETTERS.search(phrase):
+        return None
+    found = date_in_words(phrase, codes)
+    if found is None:
+        return None
+    day, granule = found
+    if granule is Granule.DAY:
+        return day_span(day.year, day.month, day.day)
+    return month_span(day.year, day.month)
+
+
+def _numbered(match: re.Match[str]) -> Span | None:
+    year, month = int(match["y"]), int(match["m"])
+    try:
+        return day_span(year, month, int(match["d"])) if match["d"] else month_span(year, month)
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""Language models, embedders, rerankers and token counters: their protocols, and one file for each vendor package."""

@@ -1,0 +1,114 @@
+"""The vectors of a client that somebody else wrote as an Embedder: unit norm, checked, calibrated on first use."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from pydantic import ValidationError
+
+from hindsight_integrations.errors import MalformedOutput
+from hindsight_integrations.model.arrays import Matrix, Vector
+from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
+from hindsight_integrations.models.protocols import answer_problem
+from hindsight_integrations.models.vendor_errors import converting
+from hindsight_integrations.models.weights import calibrate
+
+PROBE = "How long is a vector?"
+
+
+class ClientEmbedder:
+    """Vectors as a vendor's client gives them. Safe from many threads as far as the client is.
+
+    Args:
+        name: the name banks record.
+        passages: what makes the vectors of passages.
+        question: what makes the vector of a question.
+        thresholds: its cosines if known; by default calibrated on first use (one batch of 68 texts, 20 questions).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        passages: Callable[[list[str]], Sequence[Sequence[float]]],
+        question: Callable[[str], Sequence[float]],
+        *,
+        thresholds: Thresholds | None = None,
+    ) -> None:
+        self._name = name
+        self._passages = passages
+        self._question = question
+        self._thresholds = thresholds
+        self._dimension: int | None = None
+        self._identity: EmbedderIdentity | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """Name, dimension and thresholds; the weights of a foreign model cannot be seen. Probed once.
+
+        Raises:
+            ModelUnavailable: the model could not be reached.
+            ModelRefused: it refuses the key.
+            MalformedOutput: it did not return usable vectors.
+        """
+        if self._identity is None:
+            with self._lock:
+                if self._identity is None:
+                    dimension = self._known_dimension()
+                    thresholds = self._thresholds or calibrate(self.embed_documents, self.embed_query)
+                    self._identity = EmbedderIdentity(self._name, dimension, "", thresholds)
+        return self._identity
+
+    def _known_dimension(self) -> int:
+        return self._dimension or len(self.embed_query(PROBE))
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """Vectors of passages, (n, dimension), float32, unit norm; (0, dimension) for no texts.
+
+        Raises:
+            ModelUnavailable, ModelRefused, MalformedOutput: as for `identity`.
+        """
+        if not texts:
+            return np.empty((0, self._known_dimension()), np.float32)
+        return self._checked(lambda: self._passages(list(texts)), len(texts))
+
+    def embed_query(self, text: str) -> Vector:
+        """Vector of a question, (dimension,), float32, unit norm.
+
+        Raises:
+            ModelUnavailable, ModelRefused, MalformedOutput: as for `identity`.
+        """
+        vector: Vector = self._checked(lambda: [self._question(text)], 1)[0]
+        return vector
+
+    def _checked(self, ask: Callable[[], Sequence[Sequence[float]]], count: int) -> Matrix:
+        """The vectors at unit norm, if there is one a text and all are usable."""
+        try:
+            with converting(self._name):
+                found = ask()
+        except ValidationError as error:  # LlamaIndex checks the vectors that it tells its observers
+            raise MalformedOutput(self._name, "", f"not numbers: {answer_problem(error)}") from error
+        if len(found) != count:
+            raise self._malformed(found, f"{len(found)} vectors for {count} texts")
+        if not all(isinstance(row, Sequence | np.ndarray) for row in found):
+            raise self._malformed(found, "not numbers: a row is no vector")
+        widths = sorted({len(row) for row in found} | ({self._dimension} if self._dimension else set()))
+        if len(widths) != 1 or widths[0] == 0:
+            raise self._malformed(found, f"vectors of different or no length: {widths}")
+        try:
+            rows = np.asarray(found, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise self._malformed(found, f"not numbers: {error}") from error
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not np.isfinite(norms).all():
+            raise self._malformed(found, "vectors with NaN or infinite numbers")
+        if not norms.all():
+            raise self._malformed(found, "a vector of zeros, which has no direction")
+        self._dimension = widths[0]
+        unit: Matrix = (rows / norms).astype(np.float32)
+        return unit
+
+    def _malformed(self, found: Sequence[Sequence[float]], problem: str) -> MalformedOutput:
+        return MalformedOutput(self._name, repr(found)[:200], problem)

@@ -1,0 +1,300 @@
+"""Any LangChain chat model as a LanguageModel: by `with_structured_output`, by a tool call, or by words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio.to_thread
+from pydantic import BaseModel, ValidationError
+
+from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
+from hindsight_integrations.models.protocols import (
+    Completion,
+    Prompt,
+    PromptMessage,
+    Role,
+    TextPrompt,
+    answer_place,
+    answer_problem,
+    written_answer,
+)
+from hindsight_integrations.models.structured_output import (
+    CUT_OFF,
+    Extra,
+    InWords,
+    StructuredWays,
+    Way,
+    said_along,
+    streamed,
+)
+from hindsight_integrations.models.vendor_errors import converting, described
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel, LanguageModelInput
+    from langchain_core.messages import BaseMessage
+    from langchain_core.runnables import Runnable, RunnableConfig
+from typing import TYPE_CHECKING
+
+from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.models.client_embedder import ClientEmbedder
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+
+class LangChainEmbedder(ClientEmbedder):
+    """Wraps a LangChain `Embeddings` object.
+
+    Args:
+        embeddings: what makes the vectors.
+        name: the name banks record; by default class and model ("OpenAIEmbeddings/text-embedding-3-small").
+        thresholds: its cosines if known; by default calibrated on first use.
+    """
+
+    def __init__(
+        self, embeddings: Embeddings, *, name: str | None = None, thresholds: Thresholds | None = None
+    ) -> None:
+        super().__init__(
+            name or described(embeddings),
+            embeddings.embed_documents,
+            embeddings.embed_query,
+            thresholds=thresholds,
+        )
+
+
+T = TypeVar("T", bound=BaseModel)
+
+_NOT_SHOWN: RunnableConfig = {"tags": ["nostream"]}
+"""How LangGraph is told that our pieces are no messages of its graph: reasoning and the line of sources are not left out yet."""
+
+
+class LangChainModel:
+    """Wraps a LangChain chat model, through `with_structured_output`.
+
+    The model's *sync* `invoke` runs in a worker thread. Its async client cannot be used: langchain-openai shares one
+    pool of connections between all models and event loops of a process, so that `ainvoke` in a second loop fails
+    with "Event loop is closed" (measured 2026-11-21, langchain-openai 1.7.3: every second `asyncio.run`), whereas the
+    sync client is bound to no loop and safe from many threads. Callbacks and tracing follow, since anyio carries
+    context variables into the thread. A cancelled call returns at once; its request finishes unheard.
+
+    A service that refuses response_format is asked by a tool call from then on, and one that refuses that by words, each
+    said once in the log.
+
+    Sampling and limits stay as the caller set them on the chat model, unless `sends` says otherwise: several models reject
+    any other temperature.
+
+    Args:
+        chat_model: the model.
+        name: its name in errors; by default class and model ("ChatOpenAI/gpt-5-mini").
+        in_words: what asks for JSON by words; None asks no service that way.
+        sends: what of the prompt goes along besides messages and schema.
+    """
+
+    def __init__(
+        self,
+        chat_model: BaseChatModel,
+        *,
+        name: str | None = None,
+        in_words: InWords[Any] | None = None,
+        sends: Collection[Extra] = (),
+    ) -> None:
+        self._chat_model = chat_model
+        self._name = name or described(chat_model)
+        self._in_words = in_words
+        ways = list(Way) if in_words else [Way.SCHEMA, Way.TOOL]
+        self._ways = StructuredWays(self._name, ways, sends)
+        # A stream is parsed piece by piece, and prose in it raises a bare ValueError (openai 3.54): a graph that streams its
+        # messages must not do so to ours. Other vendors' clients may not know the field.
+        ours = any(kind.__module__.startswith("langchain_openai") for kind in type(chat_model).__mro__)
+        self._always: dict[str, Any] = {"stream": False} if ours else {}
+
+    @property
+    def name(self) -> str:
+        """The model's name, for errors and doctor."""
+        return self._name
+
+    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
+        """Ask the model once.
+
+        Raises:
+            ModelUnavailable: it could not be reached, timed out, limited the rate or failed with a 5xx.
+            ModelRefused: its service refuses the key.
+            PromptTooLong: the prompt does not fit its context.
+            FeatureUnsupported: its service knows no way of asking for structure.
+            MalformedOutput: it answered outside the schema, or its answer was cut short; carries the raw text.
+        """
+        return await anyio.to_thread.run_sync(self._complete, prompt, abandon_on_cancel=True)
+
+    async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
+        """The answer as the model writes it; of one that cannot stream, in one piece.
+
+        Raises:
+            ModelError: as `complete`.
+        """
+        while True:
+            asked, begun = self._ways.now, False
+            _, sends = asked
+            try:
+                begin = partial(self._streaming, prompt, sends)
+                async with aclosing(streamed(self._name, begin, _piece)) as pieces:
+                    async for piece in pieces:
+                        begun = True
+                        yield piece
+            except FeatureUnsupported as error:
+                if begun or not any(extra in error.reason for extra in sends):
+                    raise
+                self._ways.step_down(asked, error)
+            else:
+                return
+
+    def _streaming(self, prompt: TextPrompt, sends: frozenset[Extra]) -> Iterator[BaseMessage]:
+        bound = self._chat_model.bind(**said_along(prompt, sends))
+        return bound.stream(_messages(prompt.messages), config=_NOT_SHOWN)
+
+    def _complete(self, prompt: Prompt[T]) -> Completion[T]:
+        while True:
+            way, sends = asked = self._ways.now
+            options = {**self._always, **said_along(prompt, sends)}
+            try:
+                if way is Way.WORDS:
+                    return self._asked_in_words(prompt, options)
+                return self._asked(prompt, way, options)
+            except FeatureUnsupported as error:
+                self._ways.step_down(asked, error)
+
+    def _asked(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> Completion[T]:
+        structured = self._structured(prompt.schema, way, options)
+        try:
+            with converting(self._name):
+                answer = structured.invoke(_messages(prompt.messages))
+        except ValidationError as error:
+            # Raised by vendors' clients that validate before LangChain's own parser sees the text (openai's parse).
+            written = _inputs(error)
+            if (found := written_answer(prompt.schema, written)) is not None:
+                return Completion(found, text=written)
+            raise MalformedOutput(self._name, written, _problem(error)) from error
+        except json.JSONDecodeError as error:
+            # The service itself sent no JSON: a proxy's error page, say.
+            raise MalformedOutput(self._name, error.doc, _problem(error)) from error
+        if not isinstance(answer, dict):
+            raise MalformedOutput(self._name, str(answer), "with_structured_output ignored include_raw")
+        return self._completion(prompt, answer)
+
+    def _structured(
+        self, schema: type[BaseModel], way: Way, options: dict[str, Any]
+    ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
+        """The chat model held to a schema.
+
+        Raises:
+            FeatureUnsupported: it cannot be, in that way.
+        """
+        try:
+            if way is Way.SCHEMA:
+                return self._chat_model.with_structured_output(schema, include_raw=True, **options)
+            return self._chat_model.with_structured_output(
+                schema, include_raw=True, method="function_calling", **options
+            )
+        except NotImplementedError as error:
+            raise FeatureUnsupported(self._name, f"it has no way to ask by {way.value}") from error
+
+    def _asked_in_words(self, prompt: Prompt[T], options: dict[str, Any]) -> Completion[T]:
+        asked = self._in_words(prompt) if self._in_words else prompt
+        try:
+            with converting(self._name):
+                raw = self._chat_model.bind(**options).invoke(_messages(asked.messages))
+        except json.JSONDecodeError as error:
+            raise MalformedOutput(self._name, error.doc, _problem(error)) from error
+        try:
+            parsed = prompt.schema.model_validate_json(_text_of(raw))
+        except ValidationError as error:
+            return self._completion(prompt, {"raw": raw, "parsed": None, "parsing_error": error})
+        return self._completion(prompt, {"raw": raw, "parsed": parsed})
+
+    def _completion(self, prompt: Prompt[T], answer: dict[str, object]) -> Completion[T]:
+        raw, parsed = answer.get("raw"), answer.get("parsed")
+        error = answer.get("parsing_error")
+        if _is_cut_off(raw):
+            raise self._malformed(
+                raw, "it reached its limit of tokens, and its end is not there", cut_off=True
+            )
+        if parsed is not None:
+            try:
+                return Completion(prompt.schema.model_validate(parsed), *_usage(raw), _text_of(raw))
+            except ValidationError as invalid:
+                raise self._malformed(raw, _problem(invalid)) from invalid
+        if (found := written_answer(prompt.schema, _text_of(raw))) is not None:
+            return Completion(found, *_usage(raw), _text_of(raw))
+        if isinstance(error, Exception):
+            raise self._malformed(raw, _problem(error)) from error
+        raise self._malformed(raw, "it gave no structured answer")
+
+    def _malformed(self, raw: object, problem: str, *, cut_off: bool = False) -> MalformedOutput:
+        tokens_in, tokens_out = _usage(raw)
+        return MalformedOutput(
+            self._name,
+            _text_of(raw),
+            problem,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            cut_off=cut_off,
+        )
+
+
+def _is_cut_off(raw: object) -> bool:
+    """Whether an answer, or a piece of one, says that it ended at a limit of tokens."""
+    metadata: Mapping[str, Any] = getattr(raw, "response_metadata", None) or {}
+    return any(metadata.get(name) in CUT_OFF for name in ("finish_reason", "stop_reason", "done_reason"))
+
+
+def _piece(message: BaseMessage) -> tuple[str, bool]:
+    return str(getattr(message, "text", "") or ""), _is_cut_off(message)
+
+
+def _usage(raw: object) -> tuple[int, int]:
+    """Prompt and completion tokens of an answer, 0 where it does not say."""
+    usage = getattr(raw, "usage_metadata", None) or {}
+    return usage.get("input_tokens", 0), usage.get("output_tokens", 0)
+
+
+def _messages(messages: Sequence[PromptMessage]) -> list[BaseMessage]:
+    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+    kinds = {Role.SYSTEM: SystemMessage, Role.USER: HumanMessage, Role.ASSISTANT: AIMessage}
+    return [kinds[message.role](content=message.text) for message in messages]
+
+
+def _text_of(raw: object) -> str:
+    """What the model answered: its text, else the arguments of its tool calls."""
+    text = getattr(raw, "text", "")
+    if text:
+        return str(text)
+    calls = [*(getattr(raw, "tool_calls", None) or ()), *(getattr(raw, "invalid_tool_calls", None) or ())]
+    return "\n".join(_arguments(call["args"]) for call in calls)
+
+
+def _arguments(arguments: object) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
+
+
+def _inputs(error: ValidationError) -> str:
+    """What a validator choked on, as its report keeps it: the whole text if it was no JSON, else the wrong values."""
+    found = error.errors(include_url=False)
+    return "\n".join(
+        f"{answer_place(item['loc'])} = {_arguments(item['input'])}"
+        if item["loc"]
+        else _arguments(item["input"])
+        for item in found
+    )
+
+
+def _problem(error: Exception) -> str:
+    """A validation error in one line (where: what; ...), for a repair prompt; else the error's first line."""
+    if isinstance(error.__cause__, ValidationError):
+        error = error.__cause__
+    if isinstance(error, ValidationError):
+        return answer_problem(error)
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,367 @@
+"""Any LlamaIndex LLM as a LanguageModel: by a tool call where it has them, else by words."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterator, Sequence
+from contextlib import aclosing
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio.to_thread
+from pydantic import BaseModel, ValidationError
+
+from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
+from hindsight_integrations.models.protocols import (
+    Completion,
+    Prompt,
+    PromptMessage,
+    TextPrompt,
+    answer_problem,
+    written_answer,
+)
+from hindsight_integrations.models.structured_output import (
+    Extra,
+    InWords,
+    StructuredWays,
+    Way,
+    said_along,
+    streamed,
+)
+from hindsight_integrations.models.vendor_errors import converting, described
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM, ChatMessage, ChatResponse
+    from llama_index.core.tools import FunctionTool
+import gc
+from collections.abc import Mapping
+from types import GeneratorType
+from typing import TYPE_CHECKING, Generic, Protocol, cast
+
+from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.models.client_embedder import ClientEmbedder
+from hindsight_integrations.models.structured_output import CUT_OFF
+
+if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+
+class LlamaIndexEmbedder(ClientEmbedder):
+    """Wraps a LlamaIndex `BaseEmbedding`: its sync methods, which are bound to no event loop.
+
+    Questions go through `get_query_embedding`, since several models put an instruction before them; passages in
+    batches of the model's own `embed_batch_size`. Its cache and its rate limiter work as LlamaIndex has them.
+
+    Args:
+        embeddings: what makes the vectors.
+        name: the name banks record; by default class and model ("OpenAIEmbedding/text-embedding-3-small").
+        thresholds: its cosines if known; by default calibrated on first use.
+    """
+
+    def __init__(
+        self, embeddings: BaseEmbedding, *, name: str | None = None, thresholds: Thresholds | None = None
+    ) -> None:
+        super().__init__(
+            name or described(embeddings),
+            embeddings.get_text_embedding_batch,
+            embeddings.get_query_embedding,
+            thresholds=thresholds,
+        )
+
+
+P = TypeVar("P")
+
+
+class _Stream(Protocol):
+    """The stream of a vendor's client."""
+
+    def close(self) -> None: ...
+
+
+class StreamToClose(Generic[P]):
+    """Gives what a stream gives.
+
+    LlamaIndex loops over the streams of vendors' clients in generators that close nothing, and a stream of openai's or anthropic's
+    client lies in a cycle of references: left before its end, its request would go on until the garbage is collected
+    (measured 2026-11-23, llama-index-llms-openai 0.8.3 on openai 3.54). Elsewhere than in CPython it still does.
+
+    Args:
+        pieces: the stream.
+    """
+
+    def __init__(self, pieces: Iterator[P]) -> None:
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[P]:
+        return self
+
+    def __next__(self) -> P:
+        return next(self._pieces)
+
+    def close(self) -> None:
+        """End the request. Not while a piece is read."""
+        for stream in [*_read_by(self._pieces)]:
+            stream.close()
+        if isinstance(self._pieces, GeneratorType):
+            self._pieces.close()
+
+
+def _read_by(generator: object) -> Iterator[_Stream]:
+    """The clients' streams that a suspended generator, or one that it reads, is about to read on from."""
+    if not isinstance(generator, GeneratorType):
+        return
+    for held in gc.get_referents(generator):
+        if isinstance(held, GeneratorType):
+            yield from _read_by(held)
+        elif isinstance(held, Iterator) and callable(getattr(held, "close", None)):
+            yield cast("_Stream", held)
+
+
+# OpenAI's protocol, Anthropic's, Bedrock's, Gemini's and Ollama's; the last has them beside the message.
+_HOLDERS = ("usage", "usage_metadata")
+_TOKENS_IN = ("prompt_tokens", "input_tokens", "inputTokens", "prompt_token_count", "prompt_eval_count")
+_TOKENS_OUT = (
+    "completion_tokens",
+    "output_tokens",
+    "outputTokens",
+    "candidates_token_count",
+    "eval_count",
+)
+_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "reason")
+_CHOICES = ("choices", "candidates")
+_ENDS = (
+    "incomplete_details",
+    "delta",
+    "messageStop",
+)  # OpenAI's responses; events of Anthropic's and Bedrock's streams
+
+
+def field_of(holder: object, name: str) -> object:
+    """A field of a mapping or of an object; None if there is none."""
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+
+
+def tokens_of(*answers: object) -> tuple[int, int]:
+    """Prompt and completion tokens, 0 where none of the answers says them."""
+    holders = [*(field_of(answer, name) for answer in answers for name in _HOLDERS), *answers]
+    return _first_number(holders, _TOKENS_IN), _first_number(holders, _TOKENS_OUT)
+
+
+def is_cut_off(answer: object) -> bool:
+    """Whether an answer, or a piece of one, says that it ended at a limit of tokens."""
+    return any(_name(field_of(holder, name)) in CUT_OFF for holder in _ends(answer) for name in _REASONS)
+
+
+def _ends(answer: object) -> Iterator[object]:
+    yield answer
+    yield from (field_of(answer, name) for name in _ENDS)
+    for name in _CHOICES:
+        choices = field_of(answer, name)
+        if isinstance(choices, Sequence) and choices:
+            yield choices[0]
+
+
+def _name(reason: object) -> str:
+    """A reason's name; of an enum's member its own."""
+    return str(getattr(reason, "name", reason))
+
+
+def _first_number(holders: Sequence[object], names: Sequence[str]) -> int:
+    found = (field_of(holder, name) for holder in holders for name in names)
+    return next((value for value in found if isinstance(value, int)), 0)
+
+
+T = TypeVar("T", bound=BaseModel)
+
+_ARGUMENTS = ("arguments", "tool_kwargs", "input", "args")
+"""Where clients that make no ToolCallBlock yet keep the arguments of a call."""
+
+
+class LlamaIndexModel:
+    """Wraps a LlamaIndex LLM, through `chat_with_tools` and `chat`.
+
+    Not through `structured_predict`: it gives the object alone, without its tokens and, if it is malformed, without the text
+    that a repair starts from; and it completes JSON that was cut off.
+
+    The LLM's *sync* methods run in a worker thread. The async ones of a client are bound to the event loop that first used
+    them, so that a second loop fails with "Event loop is closed" (measured 2026-11-23, llama-index-llms-openai 0.8.3), and
+    those of a CustomLLM run the sync ones on the loop. They are used of an LLM that has no sync ones. Instrumentation
+    follows, since anyio carries context variables into the thread. A cancelled call returns at once; its request
+    finishes unheard.
+
+    Sampling and limits stay as the caller set them on the LLM, unless `sends` says otherwise. The LLM's own `system_prompt`
+    and `output_parser` take no part: they are for prompts of LlamaIndex.
+
+    Args:
+        llm: the LLM.
+        name: its name in errors; by default class and model ("OpenAI/gpt-5-mini").
+        in_words: what asks for JSON by words; without it only LLMs with tool calls give structured answers.
+        sends: what of the prompt goes along besides messages and schema.
+    """
+
+    def __init__(
+        self,
+        llm: LLM,
+        *,
+        name: str | None = None,
+        in_words: InWords[Any] | None = None,
+        sends: Collection[Extra] = (),
+    ) -> None:
+        self._llm = llm
+        self._name = name or described(llm)
+        self._in_words = in_words
+        self._sends = frozenset(sends)
+
+    @property
+    def name(self) -> str:
+        """The model's name, for errors and doctor."""
+        return self._name
+
+    @cached_property
+    def _ways(self) -> StructuredWays:
+        """How it is asked; told by its metadata, for which some clients ask their server: not when it is opened."""
+        tools = hasattr(self._llm, "chat_with_tools") and self._llm.metadata.is_function_calling_model
+        ways = [*([Way.TOOL] if tools else []), *([Way.WORDS] if self._in_words else [])]
+        if not ways:
+            raise FeatureUnsupported(self._name, f"it has no way to ask by {Way.TOOL.value}")
+        return StructuredWays(self._name, ways, self._sends)
+
+    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
+        """Ask the model once.
+
+        Raises:
+            ModelUnavailable: it could not be reached, timed out, limited the rate or failed with a 5xx.
+            ModelRefused: its service refuses the key.
+            PromptTooLong: the prompt does not fit its context.
+            FeatureUnsupported: it knows no way of asking for structure.
+            MalformedOutput: it answered outside the schema, or its answer was cut short; carries the raw text.
+        """
+        return await anyio.to_thread.run_sync(self._complete, prompt, abandon_on_cancel=True)
+
+    async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
+        """The answer as the model writes it; of one that cannot stream, in one piece.
+
+        Raises:
+            ModelError: as `complete`.
+        """
+        while True:
+            asked, begun = self._ways.now, False
+            _, sends = asked
+            try:
+                begin = partial(self._streaming, prompt, said_along(prompt, sends))
+                async with aclosing(streamed(self._name, begin, _piece)) as pieces:
+                    async for piece in pieces:
+                        begun = True
+                        yield piece
+            except FeatureUnsupported as error:
+                if begun or not any(extra in error.reason for extra in sends):
+                    raise
+                self._ways.step_down(asked, error)
+            else:
+                return
+
+    def _streaming(self, prompt: TextPrompt, options: dict[str, Any]) -> Iterator[ChatResponse]:
+        messages = _messages(prompt.messages)
+        try:
+            return StreamToClose(self._llm.stream_chat(messages, **options))
+        except NotImplementedError:
+            whole = _sync_or_async(self._llm.chat, self._llm.achat, messages, **options)
+            whole.delta = whole.message.content
+            return iter([whole])
+
+    def _complete(self, prompt: Prompt[T]) -> Completion[T]:
+        while True:
+            way, sends = asked = self._ways.now
+            options = said_along(prompt, sends)
+            try:
+                with converting(self._name):
+                    answer = self._asked(prompt, way, options)
+                return self._completion(prompt, answer)
+            except FeatureUnsupported as error:
+                self._ways.step_down(asked, error)
+            except json.JSONDecodeError as error:
+                # The service itself sent no JSON: a proxy's error page, say.
+                raise MalformedOutput(self._name, error.doc, str(error)) from error
+
+    def _asked(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> ChatResponse:
+        if way is Way.TOOL:
+            return _sync_or_async(
+                self._llm.chat_with_tools,
+                self._llm.achat_with_tools,
+                [_tool(prompt.schema)],
+                chat_history=_messages(prompt.messages),
+                tool_required=True,
+                **options,
+            )
+        asked = self._in_words(prompt) if self._in_words else prompt
+        return _sync_or_async(self._llm.chat, self._llm.achat, _messages(asked.messages), **options)
+
+    def _completion(self, prompt: Prompt[T], answer: ChatResponse) -> Completion[T]:
+        text, tokens = _written(answer), tokens_of(answer.raw, answer.additional_kwargs)
+        if is_cut_off(answer.raw):
+            problem = "it reached its limit of tokens, and its end is not there"
+            raise self._malformed(text, tokens, problem, cut_off=True)
+        try:
+            return Completion(prompt.schema.model_validate_json(text), *tokens, text)
+        except ValidationError as error:
+            if (found := written_answer(prompt.schema, text)) is not None:
+                return Completion(found, *tokens, text)
+            raise self._malformed(text, tokens, answer_problem(error)) from error
+
+    def _malformed(
+        self, text: str, tokens: tuple[int, int], problem: str, *, cut_off: bool = False
+    ) -> MalformedOutput:
+        tokens_in, tokens_out = tokens
+        return MalformedOutput(
+            self._name, text, problem, tokens_in=tokens_in, tokens_out=tokens_out, cut_off=cut_off
+        )
+
+
+def _sync_or_async(
+    call: Callable[..., ChatResponse],
+    otherwise: Callable[..., Coroutine[Any, Any, ChatResponse]],
+    *arguments: object,
+    **options: object,
+) -> ChatResponse:
+    """A sync call; of an LLM that has only the async one, that in a loop of its own, since the thread is our own too."""
+    try:
+        return call(*arguments, **options)
+    except NotImplementedError:
+        return asyncio.run(otherwise(*arguments, **options))
+
+
+def _messages(messages: Sequence[PromptMessage]) -> list[ChatMessage]:
+    from llama_index.core.llms import ChatMessage
+
+    return [ChatMessage(role=message.role.value, content=message.text) for message in messages]
+
+
+def _tool(schema: type[BaseModel]) -> FunctionTool:
+    """The tool whose arguments are the answer; nobody runs it."""
+    from llama_index.core.tools import FunctionTool, ToolMetadata
+
+    described_as = str(schema.model_json_schema().get("description") or schema.__name__)
+    metadata = ToolMetadata(described_as, name=schema.__name__, fn_schema=schema)
+    return FunctionTool(schema.model_validate, metadata=metadata)
+
+
+def _piece(piece: ChatResponse) -> tuple[str, bool]:
+    return piece.delta or "", is_cut_off(piece.raw)
+
+
+def _written(answer: ChatResponse) -> str:
+    """What the model wrote: the arguments of its tool calls as they came, else its text.
+
+    `get_tool_calls_from_response` is not asked: it completes JSON that was cut off.
+    """
+    message = answer.message
+    calls = [block for block in message.blocks if block.block_type == "tool_call"]
+    calls = calls or message.additional_kwargs.get("tool_calls") or []
+    return "\n".join(_arguments(call) for call in calls) or message.content or ""
+
+
+def _arguments(call: object) -> str:
+    function = field_of(call, "function") or call
+    found = next((field for name in _ARGUMENTS if (field := field_of(function, name)) is not None), "")
+    return found if isinstance(found, str) else json.dumps(found, default=str)

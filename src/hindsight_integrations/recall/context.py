@@ -1,0 +1,114 @@
+"""One recall under way: what every stage reads, and the trace that each writes what it did into."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hindsight_integrations.concurrency.workers import Runner
+from hindsight_integrations.config import RecallConfig
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.documents import DocumentItems
+from hindsight_integrations.indexes.graph_channel import Walk
+from hindsight_integrations.indexes.hybrid import Selection
+from hindsight_integrations.indexes.named_entities import Named
+from hindsight_integrations.language.language import Language
+from hindsight_integrations.language.packs import ENGLISH
+from hindsight_integrations.model.arrays import IntArray, Vector
+from hindsight_integrations.model.requests import Budget, RecallQuery
+from hindsight_integrations.model.time import Interval, LocalDates
+from hindsight_integrations.model.trace import Stage, Trace
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.models.protocols import Embedder, Reranker, TimeParser, TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class RecallTools:
+    """What recall needs of the engine; units carry their tokens; passages and documents are counted."""
+
+    embedder: Embedder
+    reranker: Reranker | None
+    tokens: TokenCounter
+    workers: Runner
+    config: RecallConfig
+    dates: LocalDates
+    time_parser: TimeParser | None = None
+    languages: Sequence[Language] = (ENGLISH,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question put to a bank, of which nothing is known yet but its words.
+
+    Attributes:
+        query: checked.
+        view: the bank, as of one revision.
+        tools: what recall needs of the engine.
+        trace: stages and notes so far.
+        missing: row ids of units that were to be read and are not there: erased meanwhile, or damaged.
+        items: which items are served with which document at the time asked about.
+        read: units by row id that were read so far; None for one that is not there.
+    """
+
+    query: RecallQuery
+    view: BankView
+    tools: RecallTools
+    trace: Trace = field(default_factory=Trace)
+    missing: set[int] = field(default_factory=set)
+    items: DocumentItems
+    read: dict[int, MemoryUnit | None] = field(default_factory=dict)
+
+    def units(self, ids: IntArray) -> dict[int, MemoryUnit]:
+        """Units by row id, in the order of `ids`, each read from the ledger once; erased and damaged ones are left out."""
+        unread = [row for row in ids.tolist() if row not in self.read]
+        if unread:
+            units = self.view.ledger.units.get(self.view.bank, np.array(unread, np.int64))
+            self.read.update((row, units.get(row)) for row in unread)
+        return {row: unit for row in ids.tolist() if (unit := self.read[row])}
+
+    @property
+    def limit(self) -> int:
+        """Candidates per channel."""
+        return self.tools.config.candidates[list(Budget).index(self.query.budget)]
+
+    @property
+    def rerank_limit(self) -> int:
+        """Candidates the reranker may read."""
+        return self.tools.config.rerank_candidates[list(Budget).index(self.query.budget)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallContext(Asked):
+    """One recall under way: the question, and what was made of its words.
+
+    Attributes:
+        vector: the question's unit vector.
+        window: the question's time, given or found in the text; None for a timeless question.
+        selected: which memories may be returned.
+        time_alone: the question is nothing but its time ("What happened last week?"), of which all that may be found is.
+        named: the entities the question names, and whether one of them is a speaker.
+        walk: how far the question lets the graph channel go.
+    """
+
+    vector: Vector
+    window: Interval | None
+    selected: Selection
+    time_alone: bool
+    named: Named
+    walk: Walk
+
+
+@contextmanager
+def timed(trace: Trace, stage: str) -> Iterator[dict[str, str | int | float]]:
+    """Time the block as a stage of the trace; what it puts into the dict given to it becomes the stage's detail.
+
+    Stages are appended as they end: the channels in whatever order they finish.
+    """
+    started = time.perf_counter()
+    detail: dict[str, str | int | float] = {}
+    yield detail
+    trace.stages.append(Stage(stage, (time.perf_counter() - started) * 1000, detail))

@@ -1,0 +1,247 @@
+"""Core memory: what is written into a prompt unasked, whatever the question is like (design section 6).
+
+"Suggest a recipe" is like no memory of an allergy. So where memory goes into a prompt, the user's lasting facts do too, the nearest
+to the question first. A request ("Suggest ...", "What should I ...") gets more of them than a question for a fact, as far as the
+budget goes, because likeness cannot tell which of them it needs. A small bank goes into the prompt whole, and small talk gets core
+memory alone. In a bank whose memories are not marked as lasting (messages kept word for word) the best matches stand in for them,
+and a request gets more of the ranking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindsight_integrations.errors import MemoryDamaged, StorageError
+from hindsight_integrations.indexes.columns import found_types, of_types, valid_at
+from hindsight_integrations.indexes.record_search import RecordFilter, latest_records
+from hindsight_integrations.language.questions import asks_for_a_fact, asks_for_all, only_states
+from hindsight_integrations.language.record_questions import open_tasks
+from hindsight_integrations.language.statements import is_small_talk
+from hindsight_integrations.model.arrays import STORED, BoolArray, Float64Array, IntArray
+from hindsight_integrations.model.entities import Entity, EntityRole
+from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.model.recalled import RecalledUnit, RecallReason
+from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.requests import RecallQuery
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.recall.context import RecallContext, timed
+from hindsight_integrations.recall.packing import costs, fitting
+from hindsight_integrations.recall.rerank import Ranking
+
+LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # of the budget; what was said last has the rest (no source)
+MOST_LASTING = 500  # facts put into order, the latest: what 10,000 tokens hold (no source)
+MOST_CURRENT = 100  # memories of each kind of record that are read, the latest (no source)
+
+
+# The overview that "What do you know about me?" asks for: such a question is like none of its answers.
+# Lasting facts by subject, then current goals, tasks and coming events, then what was said last. Each part
+# has its share of the budget, and what one leaves goes to the next.
+def overview(run: RecallContext, filtered: BoolArray) -> IntArray:
+    """Row ids of an overview of a bank, in the order shown: the whole bank, which packing cuts to the budget.
+
+    Args:
+        run: the recall under way.
+        filtered: which memories pass the filters of the query, over the columns' positions.
+    """
+    columns, query = run.view.columns, run.query
+    with timed(run.trace, "overview") as detail:
+        shown = filtered & valid_at(columns, query.as_of) & (columns.types < STORED)
+        shown[columns.positions(run.items.items)] = False
+        lasting = _by_subject(run, columns.ids[shown & (columns.lasting > 0)][-MOST_LASTING:])
+        current = np.fromiter(_current(run, shown), np.int64)
+        current = current[~np.isin(current, lasting)]
+        parts = [
+            fitting(lasting, int(LASTING_SHARE * query.max_tokens), columns, query.form),
+            fitting(current, int(CURRENT_SHARE * query.max_tokens), columns, query.form),
+            _latest(run, shown),
+            lasting,
+            current,
+        ]
+        detail["lasting"], detail["current"] = len(lasting), len(current)
+    rows = np.concatenate(parts)
+    _, first = np.unique(rows, return_index=True)
+    ordered: IntArray = rows[np.sort(first)]
+    return ordered
+
+
+def _by_subject(run: RecallContext, ids: IntArray) -> IntArray:
+    """Facts in a chain, each followed by the one of the rest that is most like it; the latest begins."""
+    stored = run.view.ledger.units.vectors(run.view.bank, ids)
+    ids = np.array([row for row in ids.tolist() if row in stored], np.int64)
+    if not len(ids):
+        return ids
+    vectors = np.array([stored[row] for row in ids.tolist()])
+    likeness = vectors @ vectors.T
+    place, left = len(ids) - 1, np.ones(len(ids), bool)
+    chain = []
+    for _ in range(len(ids)):
+        chain.append(place)
+        left[place] = False
+        place = int(np.argmax(np.where(left, likeness[place], -np.inf)))
+    return ids[chain]
+
+
+def _current(run: RecallContext, shown: BoolArray) -> Iterator[int]:
+    """Row ids of what has open goals, then tasks, then events to come, each by its time."""
+    query, view = run.query, run.view
+    for kind in (RecordKind.GOAL, RecordKind.TASK, RecordKind.EVENT):
+        try:
+            found, _ = latest_records(view, RecordFilter(kind, as_of=query.as_of), shown, most=MOST_CURRENT)
+        except MemoryDamaged as error:
+            run.trace.notes.append(f"overview: without {kind} records, {error}")
+            continue
+        if kind is RecordKind.TASK:
+            found = open_tasks(found, run.tools.languages)
+        if kind is RecordKind.EVENT:
+            found = [entry for entry in found if entry.at >= query.query_timestamp]
+        rows = view.ledger.units.row_ids(view.bank, list(dict.fromkeys(entry.memory.id for entry in found)))
+        yield from rows.values()
+
+
+def _latest(run: RecallContext, shown: BoolArray) -> IntArray:
+    """What was said last first, what the agent itself did and believes behind it."""
+    columns = run.view.columns
+    at = np.flatnonzero(shown)
+    own = ~found_types(columns, [FactType.WORLD])[at]
+    ordered: IntArray = columns.ids[at[np.lexsort((-columns.mentioned[at], own))]]
+    return ordered
+
+
+CORE_SHARE = 5  # a fifth of the budget at most [design 6]
+CORE_TOKENS = 400  # [design 6]
+STAND_INS = 5  # best matches where no memory is marked as lasting [issue 39]
+SMALL_BANK = 2  # a bank is small if it fits into half of the budget [issue 39]
+SPEAKING = frozenset({EntityRole.SPEAKER, EntityRole.USER})
+LOOKED_AT = 200  # lasting facts considered, the nearest to the question: what 2,000 tokens hold
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What goes into a prompt, and why.
+
+    Attributes:
+        ids: row ids in the order shown, (n,).
+        scores: final scores, (n,); what no channel found has the lowest of the ranking.
+        reasons: of the rows that are not shown for their rank.
+    """
+
+    ids: IntArray
+    scores: Float64Array
+    reasons: dict[int, RecallReason]
+
+
+def asks_nothing(run: RecallContext) -> bool:
+    """Whether core memory alone is wanted: the message is small talk."""
+    return run.query.include_core and is_small_talk(run.query.text, answers=True)
+
+
+def with_core(run: RecallContext, ranking: Ranking, likely: Ranking, filtered: BoolArray) -> Shown:
+    """Core memory, then what is likely to help, then the rest of a small bank.
+
+    Args:
+        run: the recall under way.
+        ranking: all that may be returned.
+        likely: its beginning that is likely to help.
+        filtered: which memories pass the filters of the query, the time it names aside, over the columns' positions.
+    """
+    if asks_for_all(run.query.text) and not run.time_alone:
+        rows = overview(run, filtered)
+        return Shown(rows, _scores(rows, ranking), dict.fromkeys(rows.tolist(), RecallReason.OVERVIEW))
+    if not run.query.include_core or run.query.k is not None:
+        return Shown(likely.ids, likely.scores, {})
+    with timed(run.trace, "core") as detail:
+        core, more = _core(run, ranking, filtered)
+        rest = _rest_of_small_bank(run, filtered)
+        detail["core"], detail["request"], detail["small bank"] = len(core), len(more), len(rest)
+    ids, first = np.unique(np.concatenate([core, likely.ids, more, rest]), return_index=True)
+    ids = ids[np.argsort(first)]
+    found = set(likely.ids.tolist())
+    reasons = {row: RecallReason.SMALL_BANK for row in rest.tolist() if row not in found}
+    reasons |= {row: RecallReason.REQUEST for row in more.tolist() if row not in found}
+    reasons |= dict.fromkeys(core.tolist(), RecallReason.CORE)
+    return Shown(ids, _scores(ids, ranking), reasons)
+
+
+def _scores(ids: IntArray, ranking: Ranking) -> Float64Array:
+    """The final scores of rows, the lowest of the ranking for what no channel found, (n,)."""
+    scores = dict(zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True))
+    lowest = float(ranking.scores.min()) if len(ranking.scores) else 0.0
+    return np.array([scores.get(row, lowest) for row in ids.tolist()], np.float64)
+
+
+def answering(units: Mapping[int, RecalledUnit], likely: Ranking) -> dict[int, RecalledUnit]:
+    """Of the units returned those that may answer the question, by which its confidence is judged."""
+    found = set(likely.ids.tolist())
+    return {row: unit for row, unit in units.items() if row in found or unit.reason is RecallReason.OVERVIEW}
+
+
+def core_budget(query: RecallQuery) -> int:
+    """min(max_tokens / 5, 400) tokens."""
+    return min(query.max_tokens // CORE_SHARE, CORE_TOKENS)
+
+
+def _core(run: RecallContext, ranking: Ranking, filtered: BoolArray) -> tuple[IntArray, IntArray]:
+    """Row ids of core memory, the nearest to the question first, within its budget, and of what a request may need beside it."""
+    columns = run.view.columns
+    holds = filtered & valid_at(columns, run.query.as_of) & of_types(columns, list(FactType))
+    holds[columns.positions(run.items.heads)] = False  # documents are found by what is asked
+    lasting = holds & (columns.lasting > 0)
+    if not lasting.any():
+        return _stand_ins(run, ranking, holds), ranking.ids if _requests(run) else ranking.ids[:0]
+    ids = columns.ids[lasting]
+    try:
+        nearness = np.nan_to_num(run.view.scorer.similarities(run.vector, ids))
+    except StorageError:
+        nearness = np.zeros(len(ids), np.float32)
+    nearest = _of_the_asker(run, ids[np.lexsort((-ids, -nearness))][:LOOKED_AT])
+    core = fitting(nearest, core_budget(run.query), columns, run.query.form)
+    return core, nearest if _requests(run) else nearest[:0]
+
+
+def _requests(run: RecallContext) -> bool:
+    """Whether the message asks for help, which may need what it is not like: no small talk, statement or question for a fact."""
+    text = run.query.text
+    return not (asks_nothing(run) or only_states(text) or asks_for_a_fact(text) or run.time_alone)
+
+
+def _stand_ins(run: RecallContext, ranking: Ranking, holds: BoolArray) -> IntArray:
+    """The best matches among what was said, none for small talk, which matches nothing."""
+    if asks_nothing(run):
+        return np.empty(0, np.int64)
+    columns = run.view.columns
+    told = columns.allowed(ranking.ids, holds & of_types(columns, [FactType.WORLD]))
+    return fitting(ranking.ids[told][:STAND_INS], core_budget(run.query), columns, run.query.form)
+
+
+def _of_the_asker(run: RecallContext, ids: IntArray) -> IntArray:
+    """Without the facts about other people who speak in this bank; all of them where who asks is not known to speak there."""
+    ledger, bank = run.view.ledger, run.view.bank
+    asker = normalise_name(run.query.speaker)
+    known = ledger.entities.named(bank, [asker]).values()
+    if not any(entity.role in SPEAKING for entity in known):
+        return ids
+    entities = ledger.entities.of_units(bank, ids)
+    others = [row for row in ids.tolist() if _is_about_another(entities.get(row, ()), asker)]
+    return ids[~np.isin(ids, others)]
+
+
+def _is_about_another(entities: Collection[Entity], asker: str) -> bool:
+    """Whether a fact mentions somebody who speaks in the bank, and not who asks."""
+    speakers = [entity for entity in entities if entity.role in SPEAKING]
+    return bool(speakers) and not any(asker in entity.names for entity in speakers)
+
+
+def _rest_of_small_bank(run: RecallContext, filtered: BoolArray) -> IntArray:
+    """All memories of a bank that fits into half of the budget, newest first; none of a larger one."""
+    columns, query = run.view.columns, run.query
+    asks = not (run.time_alone or asks_nothing(run) or only_states(query.text))
+    whole = costs(columns.ids[filtered], {}, columns, query.form).sum()
+    if not asks or whole * SMALL_BANK > query.max_tokens:
+        return np.empty(0, np.int64)
+    shown = filtered & (columns.types < STORED)
+    shown[columns.positions(run.items.items)] = False
+    newest: IntArray = columns.ids[shown][::-1]
+    return newest

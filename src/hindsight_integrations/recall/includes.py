@@ -1,0 +1,298 @@
+"""What a recall includes beside its units, each with a budget of its own (recall docs, "Expanding Context: Chunks").
+
+What was not requested is empty and costs nothing. The query's filters on tags and validity hold here too; its minimum
+scores and `k` are for the units alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.columns import Columns, group_selects, tags_select, valid_at
+from hindsight_integrations.indexes.spreading_activation import Relevance
+from hindsight_integrations.model.arrays import BoolArray, IntArray, ranked
+from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.model.links import Mentions
+from hindsight_integrations.model.recalled import EntityObservations, RecalledChunk, RecalledUnit, SourceFact
+from hindsight_integrations.model.requests import RecallQuery, TagsMatch
+from hindsight_integrations.model.text import content_hash
+from hindsight_integrations.model.time import no_later
+from hindsight_integrations.model.turns import SourceTurn
+from hindsight_integrations.model.units import TOLD_NETWORKS, FactType, MemoryUnit
+from hindsight_integrations.models.protocols import TokenCounter
+from hindsight_integrations.recall.context import RecallContext, timed
+from hindsight_integrations.recall.packing import hydrate, pack_units
+from hindsight_integrations.recall.plan import selection
+from hindsight_integrations.recall.rerank import OBSERVED, grounds_of, observations_among
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where recalled units came from: a passage of a document, or a turn.
+
+    Attributes:
+        document_id: the document; None for a turn.
+        ordinal: which passage of it; 0 for a turn.
+        turn: the turn; None for a passage.
+    """
+
+    document_id: str | None = None
+    ordinal: int = 0
+    turn: SourceTurn | None = None
+
+
+def source_chunks(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple[RecalledChunk, ...]:
+    """What the units (by row id) came from, in the order of their best unit, as far as the budget goes."""
+    if not run.query.chunk_tokens or not units:
+        return ()
+    with timed(run.trace, "chunks") as detail:
+        turns = _turns(run, units)
+        sources: dict[Source, list[str]] = {}
+        missing = 0
+        for row, item in units.items():
+            own = _sources(item, turns.get(row))
+            missing += own is None
+            for source in own or ():
+                sources.setdefault(source, []).append(item.unit.id)
+        if missing:
+            run.trace.notes.append(f"chunks: {missing} memories come from messages whose text is not kept")
+        found = tuple(_chunks(run, sources))
+        detail["chunks"], detail["tokens"] = len(found), sum(chunk.tokens for chunk in found)
+    return found
+
+
+def _sources(item: RecalledUnit, turns: Sequence[SourceTurn] | None) -> list[Source] | None:
+    """What a unit came from, beside what the units themselves show; None if that is not known any more."""
+    if item.unit.document_id is not None:
+        return [Source(item.unit.document_id, item.unit.chunk)]
+    if item.unit.speaker:
+        return []
+    return None if turns is None else [Source(turn=turn) for turn in turns]
+
+
+def _turns(run: RecallContext, units: Mapping[int, RecalledUnit]) -> dict[int, list[SourceTurn]]:
+    """The turns of each unit that may be shown, without those that are among the units word for word."""
+    query, view = run.query, run.view
+    shown = {(item.unit.thread, *item.unit.sources) for item in units.values() if item.unit.speaker}
+    stored = view.ledger.turns.of_units(view.bank, np.array(list(units), np.int64))
+    valid = valid_at(view.columns, query.as_of)
+    return {
+        row: [
+            with_history(turn, view.columns, valid)
+            for turn in turns
+            if (turn.thread, turn.message_id) not in shown and may_show(turn, query)
+        ]
+        for row, turns in stored.items()
+    }
+
+
+def may_show(turn: SourceTurn, query: RecallQuery) -> bool:
+    """Whether a query's filters on tags and time let a turn through."""
+    own = frozenset(turn.tags)
+    by_then = query.as_of is None or no_later(turn.said_at, query.as_of)
+    asked = query.tags or query.tags_match is TagsMatch.EXACT
+    tagged = not asked or tags_select(own, frozenset(query.tags), query.tags_match)
+    return by_then and tagged and all(group_selects(own, group) for group in query.tag_groups)
+
+
+def with_history(turn: SourceTurn, columns: Columns, valid: BoolArray) -> SourceTurn:
+    """The turn, marked as history where none of the memories made from it is among those valid (a mask over positions)."""
+    rows = np.array(turn.memories, np.int64)
+    return replace(turn, history=bool(len(rows)) and not columns.allowed(rows, valid).any())
+
+
+def _chunks(run: RecallContext, sources: Mapping[Source, Sequence[str]]) -> list[RecalledChunk]:
+    """Whole passages, then the beginning of the first that does not fit; erased ones are left out.
+
+    A passage is 3,000 characters, so skipping one that does not fit (as `pack` does with units) could leave most of a
+    small budget unused; its beginning is worth more. Passages are counted here, since only units carry stored counts.
+    """
+    left = run.query.chunk_tokens
+    passages = _passages(run, sources)
+    found = []
+    for source, unit_ids in sources.items():
+        whole = source.turn.spoken if source.turn else passages.get((source.document_id, source.ordinal), "")
+        text, tokens = fitting(whole, left, run.tools.tokens)
+        cut = len(text) < len(whole)
+        if text:
+            found.append(
+                RecalledChunk(
+                    source.document_id, source.ordinal, text, tokens, tuple(unit_ids), cut, source.turn
+                )
+            )
+        left -= tokens
+        if cut or left <= 0:
+            break
+    return found
+
+
+def _passages(run: RecallContext, sources: Iterable[Source]) -> dict[tuple[str | None, int], str]:
+    """The passages of the documents among the sources, by document and ordinal; damaged ones are left out."""
+    documents = dict.fromkeys(source.document_id for source in sources if source.document_id is not None)
+    stored = (run.view.ledger.units.document(run.view.bank, document) for document in documents)
+    chunks = [chunk for found in stored if found for chunk in found.chunks]
+    sound = [chunk for chunk in chunks if content_hash(chunk.text) == chunk.content_hash]
+    if len(sound) < len(chunks):
+        run.trace.notes.append(f"chunks: {len(chunks) - len(sound)} passages are damaged and left out")
+    return {(chunk.document_id, chunk.ordinal): chunk.text for chunk in sound}
+
+
+def fitting(text: str, max_tokens: int, counter: TokenCounter) -> tuple[str, int]:
+    """The text or else its longest beginning that costs at most `max_tokens`, and what it costs.
+
+    The beginning is found by halving, and ends between words if it can.
+    """
+
+    def cost(part: str) -> int:
+        return counter.count([part])[0] if part else 0
+
+    if (tokens := cost(text)) <= max_tokens:
+        return text, tokens
+    fits, exceeds = 0, len(text)
+    while exceeds - fits > 1:
+        middle = (fits + exceeds) // 2
+        if cost(text[:middle]) <= max_tokens:
+            fits = middle
+        else:
+            exceeds = middle
+    start = text[:fits]
+    words = start.rstrip() if text[fits].isspace() else (start.rsplit(maxsplit=1) or [""])[0]
+    tokens = cost(words)
+    return (words, tokens) if tokens <= max_tokens else ("", 0)
+
+
+def stood(view: BankView, rows: IntArray, as_of: datetime | None) -> BoolArray:
+    """Which of the units (by row id) a recall as of a moment may show, (n,): of observations those whose facts all held then.
+
+    An observation is no older than the newest of its facts, but one of them may have been closed at that moment and valid
+    again since.
+    """
+    if as_of is None or not len(rows):
+        return np.ones(len(rows), bool)
+    held = valid_at(view.columns, as_of)
+    fallen = [
+        observation
+        for observation, facts in grounds_of(view, observations_among(view, rows)).items()
+        if not view.columns.allowed(facts, held).all()
+    ]
+    return ~np.isin(rows, np.array(fallen, np.int64))
+
+
+def entity_observations(run: RecallContext, rows: IntArray) -> tuple[EntityObservations, ...]:
+    """Observations of the entities these units (by row id) mention, nearest to the question first.
+
+    Those among the units themselves are left out: their text is there already.
+    """
+    budget = run.query.entity_tokens
+    if not budget or not len(rows):
+        return ()
+    with timed(run.trace, "entities") as detail:
+        mentioned = _mentioned(run, rows)
+        pairs = _observed(run, mentioned, rows)
+        observed = observations_among(run.view, np.unique(pairs.units))
+        observed = observed[stood(run.view, observed, run.query.as_of)]
+        shown = _within_budget(run, observed, OBSERVED, budget)
+        found = _with_stale(run, shown, _by_entity(shown, mentioned, pairs))
+        detail["observations"] = sum(len(entity.observations) for entity in found)
+    return found
+
+
+def _mentioned(run: RecallContext, rows: IntArray) -> dict[int, Entity]:
+    """The entities the units mention, by row id, in the order they are met."""
+    ledger, bank = run.view.ledger, run.view.bank
+    named = ledger.entities.of_units(bank, rows)
+    met = {entity.id: entity for row in rows.tolist() for entity in named.get(row, ())}
+    places = ledger.entities.row_ids(bank, list(met))
+    return {places[name]: entity for name, entity in met.items() if name in places}
+
+
+def _observed(run: RecallContext, mentioned: Mapping[int, Entity], rows: IntArray) -> Mentions:
+    """(observation, entity) pairs of these entities, the units themselves left out."""
+    if "graph" in run.view.failures:
+        run.trace.notes.append("entities: left out, the graph is broken")
+        return Mentions(np.empty(0, np.int64), np.empty(0, np.int64))
+    pairs = run.view.graph.units_of(np.array(sorted(mentioned), np.int64))
+    fresh = ~np.isin(pairs.units, rows)
+    return Mentions(pairs.units[fresh], pairs.entities[fresh])
+
+
+def _by_entity(
+    shown: Mapping[int, RecalledUnit], mentioned: Mapping[int, Entity], mentions: Mentions
+) -> tuple[EntityObservations, ...]:
+    """Each observation once, beneath the first of its entities."""
+    pairs = set(zip(mentions.units.tolist(), mentions.entities.tolist(), strict=True))
+    left = dict(shown)
+    found = []
+    for place, entity in mentioned.items():
+        observations = [left.pop(row) for row in list(left) if (row, place) in pairs]
+        if observations:
+            found.append(EntityObservations(entity.id, entity.name, tuple(observations)))
+    return tuple(found)
+
+
+def _with_stale(
+    run: RecallContext, shown: Mapping[int, RecalledUnit], found: tuple[EntityObservations, ...]
+) -> tuple[EntityObservations, ...]:
+    """The entities, marked where something shown of them was made of facts that have changed since."""
+    if not found:
+        return ()
+    ledger, bank = run.view.ledger, run.view.bank
+    grounds = ledger.observations.grounds_of(bank, np.array(list(shown), np.int64))
+    made = {shown[row].unit.id for row in grounds}
+    changed = ledger.observations.facts_changed(bank, [entity.id for entity in found])
+    return tuple(
+        replace(
+            entity, stale=entity.id in changed and any(item.unit.id in made for item in entity.observations)
+        )
+        for entity in found
+    )
+
+
+def source_facts(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple[SourceFact, ...]:
+    """What the observations among the units stand on, nearest first: the facts they were made from, or the message they cite.
+
+    Facts among the units themselves are left out: their text is there already.
+    """
+    budget = run.query.source_fact_tokens
+    observed = {row: item.unit for row, item in units.items() if item.unit.fact_type in OBSERVED}
+    if not budget or not observed:
+        return ()
+    with timed(run.trace, "source facts") as detail:
+        made = grounds_of(run.view, np.array(list(observed), np.int64))
+        grounds = {
+            unit.id: made[row].tolist() if row in made else _cited(run, unit)
+            for row, unit in observed.items()
+        }
+        rows = np.array(sorted({row for rows in grounds.values() for row in rows}), np.int64)
+        rows = np.setdiff1d(rows, np.array(list(units), np.int64))
+        facts = _within_budget(run, rows, TOLD_NETWORKS, budget)
+        detail["facts"] = len(facts)
+    return tuple(
+        SourceFact(fact, tuple(name for name, found in grounds.items() if row in found))
+        for row, fact in facts.items()
+    )
+
+
+def _cited(run: RecallContext, observation: MemoryUnit) -> list[int]:
+    """Row ids of the units made from the messages a retained observation cites, the observation itself among them."""
+    cited = [(observation.thread, source) for source in observation.sources]
+    return run.view.ledger.units.of_messages(run.view.bank, cited).tolist() if cited else []
+
+
+def _within_budget(
+    run: RecallContext, rows: IntArray, types: tuple[FactType, ...], max_tokens: int
+) -> dict[int, RecalledUnit]:
+    """Those of the units the query's filters let through that fit a budget, by row id, nearest first."""
+    query = replace(run.query, types=types, max_tokens=max_tokens, k=None)
+    rows = rows[run.view.columns.allowed(rows, selection(run.view.columns, query))]
+    if not len(rows):
+        return {}
+    near = ranked(rows, Relevance(run.view, run.vector)(rows), len(rows))
+    scores = near.scores.astype(np.float64)
+    packed = pack_units(near.ids, scores, run.view, query, run.tools, items=run.items)
+    return hydrate(packed, run, {})

@@ -1,0 +1,254 @@
+"""Enumeration: every unit that matches, page by page, where recall returns the best ones.
+
+Pages are cut by key, not by number: the next one begins after the last unit of this one, so what is retained meanwhile
+shifts nothing. Units newer than the first page are left out, so an enumeration ends however fast the bank grows.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal, localcontext
+from hashlib import blake2b
+
+import numpy as np
+
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.columns import (
+    Columns,
+    in_groups,
+    memories_and_items,
+    of_types,
+    shown_at,
+    tagged,
+    with_metadata,
+)
+from hindsight_integrations.indexes.documents import DocumentItems, read_items
+from hindsight_integrations.indexes.held_opinions import as_held
+from hindsight_integrations.indexes.temporal import event_moments, overlaps
+from hindsight_integrations.language.records import unit_of
+from hindsight_integrations.language.units import converted, same_measure
+from hindsight_integrations.model.aggregates import WIDE, Aggregate, Aggregation, RecordEntry, total
+from hindsight_integrations.model.arrays import BoolArray, IntArray
+from hindsight_integrations.model.metadata import MetadataTest
+from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.requests import TagGroup, TagsMatch
+from hindsight_integrations.model.results import UnitPage
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.units import FactType, MemoryUnit
+
+
+def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool = True) -> Aggregate:
+    """One value over records, in Decimal arithmetic.
+
+    Values in several units that measure the same ("km" and "mi") are converted exactly into the one that most of them
+    have, the first in time where several do.
+
+    Args:
+        entries: the records, in order of time.
+        how: sum, count, mean, min, max or last.
+        other: records of kind OTHER enter as well.
+
+    Raises:
+        InvalidRequest: numbers that measure different things would be added or compared.
+    """
+    meant = [entry for entry in entries if other or entry.record.kind != RecordKind.OTHER]
+    value: Decimal | str | None
+    unit = ""
+    converted: tuple[str, ...] = ()
+    if how == Aggregation.COUNT:
+        entered, value = meant, Decimal(len(meant))
+    elif how == Aggregation.LAST:
+        entered = meant[-1:]
+        value = entered[0].record.value if entered else None
+        unit = unit_of(entered[0].record) if entered else ""
+    else:
+        entered = [entry for entry in meant if isinstance(entry.record.value, Decimal)]
+        with localcontext(WIDE):
+            unit, converted, values = _in_one_unit(entered)
+            value = COMPUTE[how](values)
+        meant = entered
+    used = {id(entry) for entry in meant}  # two records may be equal
+    return Aggregate(
+        value,
+        unit,
+        memories_of(entered),
+        memories_of([entry for entry in entries if id(entry) not in used]),
+        tuple(sorted({entry.record.stated or entry.record.category for entry in entered} - {""})),
+        converted,
+    )
+
+
+def memories_of(entries: Sequence[RecordEntry]) -> tuple[MemoryUnit, ...]:
+    """The memories the records stand in, each once, in order."""
+    return tuple({entry.memory.id: entry.memory for entry in entries}.values())
+
+
+def _in_one_unit(entries: Sequence[RecordEntry]) -> tuple[str, tuple[str, ...], list[Decimal]]:
+    """The unit most of the numbers have, the units that were converted into it, and the numbers in it."""
+    units = [unit_of(entry.record) for entry in entries]
+    counted = Counter(units)
+    wanted = max(counted, key=lambda unit: counted[unit], default="")
+    if len({same_measure(unit) for unit in counted}) > 1:
+        raise InvalidRequest(
+            "records",
+            f"their values are in {', '.join(sorted(unit or '(no unit)' for unit in counted))}",
+            f"Pass unit={wanted!r} or another of them, or narrow kind or category.",
+        )
+    values = [
+        converted(entry.record.value, unit, wanted)
+        for entry, unit in zip(entries, units, strict=True)
+        if isinstance(entry.record.value, Decimal)
+    ]
+    return wanted, tuple(sorted(counted.keys() - {wanted})), values
+
+
+def mean(values: Sequence[Decimal]) -> Decimal | None:
+    """The arithmetic mean; None of none."""
+    return total(values) / len(values) if values else None
+
+
+COMPUTE: Mapping[Aggregation, Callable[[Sequence[Decimal]], Decimal | None]] = {
+    Aggregation.SUM: total,
+    Aggregation.MEAN: mean,
+    Aggregation.MIN: lambda values: min(values, default=None),
+    Aggregation.MAX: lambda values: max(values, default=None),
+}
+
+
+_PLACE = struct.Struct(">qqq")
+_SEAL = 12  # bytes that tie a cursor to its bank and filters; no secret, it catches mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class UnitFilter:
+    """Which units are enumerated.
+
+    Attributes:
+        types: networks, each once, sorted.
+        entity: id of an entity they mention; None means any.
+        window: they happened in it, or were mentioned in it.
+        as_of: conversation time whose state is wanted; None means now.
+        tags: visibility tags wanted, sorted.
+        tags_match: how they select.
+        include_invalidated: also what is not valid.
+        tag_groups: further conditions on tags, all of which must hold.
+        metadata: a condition on metadata; None lets all through.
+    """
+
+    types: tuple[FactType, ...] = tuple(sorted(FactType))
+    entity: str | None = None
+    window: Interval | None = None
+    as_of: datetime | None = None
+    tags: tuple[str, ...] = ()
+    tags_match: TagsMatch = TagsMatch.ANY
+    include_invalidated: bool = False
+    tag_groups: tuple[TagGroup, ...] = ()
+    metadata: MetadataTest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page ended.
+
+    Attributes:
+        begins: when its last unit begins, microseconds.
+        row: that unit's row id.
+        newest: the highest row id when the enumeration began.
+    """
+
+    begins: int
+    row: int
+    newest: int
+
+
+def cursor_of(place: Place, bank: str, wanted: UnitFilter) -> str:
+    """The place as opaque text, sealed with the bank and the filters."""
+    packed = _PLACE.pack(place.begins, place.row, place.newest)
+    return base64.urlsafe_b64encode(packed + _seal(packed, bank, wanted)).decode()
+
+
+def place_of(cursor: object, bank: str, wanted: UnitFilter) -> Place:
+    """The place a cursor stands for.
+
+    Raises:
+        InvalidRequest: it is no cursor, or one of another bank or of other filters.
+    """
+    raw = b""
+    if isinstance(cursor, str):
+        with suppress(binascii.Error, UnicodeEncodeError):
+            raw = base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
+    packed, seal = raw[: _PLACE.size], raw[_PLACE.size :]
+    if len(packed) < _PLACE.size or seal != _seal(packed, bank, wanted):
+        raise InvalidRequest(
+            "cursor",
+            "it does not belong to this bank and these filters",
+            "Pass the cursor of the previous page with the same filters, or None to start over.",
+        )
+    return Place(*_PLACE.unpack(packed))
+
+
+def _seal(packed: bytes, bank: str, wanted: UnitFilter) -> bytes:
+    return blake2b(packed + repr((bank, wanted)).encode(), digest_size=_SEAL).digest()
+
+
+def find_page(
+    view: BankView, wanted: UnitFilter, mentioning: IntArray | None, *, after: Place | None, limit: int
+) -> UnitPage:
+    """The next units that match, in order of when they begin, then of row id. Nothing is ranked.
+
+    Args:
+        view: the bank.
+        wanted: the filters.
+        mentioning: row ids of the units that mention the entity wanted; None means any.
+        after: where the previous page ended.
+        limit: at most so many.
+    """
+    columns = view.columns
+    newest = after.newest if after else int(columns.ids[-1]) if len(columns) else 0
+    items = DocumentItems.at(columns, wanted.as_of)
+    mask = matching(columns, wanted, mentioning, items) & (columns.ids <= newest)
+    begins = event_moments(columns.starts, columns.mentioned)
+    ahead = mask
+    if after is not None:
+        later = (begins > after.begins) | ((begins == after.begins) & (columns.ids > after.row))
+        ahead = mask & later
+    at = np.flatnonzero(ahead)
+    at = at[np.lexsort((columns.ids[at], begins[at]))][: limit + 1]
+    page, ids = at[:limit], columns.ids[at[:limit]]
+    stored = view.ledger.units.get(view.bank, ids)  # without those erased since the view was made, or damaged
+    held = as_held(stored, view.ledger, view.bank, as_of=wanted.as_of)
+    units = tuple(held[row] for row in ids.tolist() if row in held)
+    damaged = view.ledger.units.damaged(view.bank, ids) if len(units) < len(ids) else ()
+    cursor = None
+    if len(at) > limit:
+        cursor = cursor_of(Place(int(begins[page[-1]]), int(ids[-1]), newest), view.bank, wanted)
+    served = {
+        held[row].id: tuple(own)
+        for row, own in read_items(items.rows_of(ids), view.ledger, view.bank).items()
+        if row in held
+    }
+    return UnitPage(units, int(mask.sum()), cursor, damaged, served)
+
+
+def matching(
+    columns: Columns, wanted: UnitFilter, mentioning: IntArray | None, items: DocumentItems
+) -> BoolArray:
+    """Which units the filters let through, as a mask over positions."""
+    mask = of_types(columns, wanted.types)
+    mask |= memories_and_items(columns, wanted.types) & items.alone(columns, wanted.as_of)
+    mask &= tagged(columns, wanted.tags, wanted.tags_match)
+    mask &= in_groups(columns, wanted.tag_groups) & with_metadata(columns, wanted.metadata)
+    if mentioning is not None:
+        mask &= np.isin(columns.ids, mentioning)
+    if wanted.window is not None:
+        mentioned = overlaps(columns.mentioned, columns.mentioned + 1, wanted.window)
+        mask &= overlaps(columns.starts, columns.ends, wanted.window) | mentioned
+    return mask & shown_at(columns, wanted.as_of, include_invalidated=wanted.include_invalidated)

@@ -1,0 +1,296 @@
+"""Packing ranked units into a token budget (paper section 4.2.5, eq. 8 and 17); a document that does not fit is shortened.
+
+The same is "Stage 4: Token Truncation" of the recall docs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.columns import Columns, valid_at
+from hindsight_integrations.indexes.documents import DocumentItems
+from hindsight_integrations.indexes.held_opinions import as_held
+from hindsight_integrations.language.language import Person, language_of
+from hindsight_integrations.language.person import persons
+from hindsight_integrations.language.stems import content_stems
+from hindsight_integrations.model.arrays import Float64Array, Hits, IntArray
+from hindsight_integrations.model.recalled import RecalledUnit, RecallReason, ServedItems
+from hindsight_integrations.model.requests import RecallQuery, ResultOrder, TextForm
+from hindsight_integrations.model.time import SECOND
+from hindsight_integrations.model.trace import Channel, ChannelHit
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.recall.context import RecallContext, RecallTools
+from hindsight_integrations.recall.documents import Document, documents_among
+from hindsight_integrations.recall.rerank import Ranking
+
+COMPARED = 20  # of the ranking, the best: what a short prompt shows (no source)
+ALIKE = 0.6  # share of words; pairs that restate a value share 0.6 to 0.8 of them (no source)
+
+_WORD = re.compile(r"\w+")
+
+
+def in_better_order(run: RecallContext, ranking: Ranking) -> Ranking:
+    """The ranking with the messages among its best in the order of this module; scores stay with the places."""
+    if run.window is not None:
+        return ranking  # the time asked about tells the statements apart
+    columns = run.view.columns
+    at = columns.positions(ranking.ids[:COMPARED])
+    places = np.flatnonzero((at >= 0) & (columns.speakers[at] > 0))
+    if len(places) < 2:
+        return ranking
+    stored = run.units(ranking.ids[places])
+    units = [stored.get(row) for row in ranking.ids[places].tolist()]
+    texts = [unit.text if unit else "" for unit in units]
+    question = run.query.text
+    own = newest_first(
+        [_words(text) for text in texts], columns.mentioned[at[places]] // SECOND, _words(question)
+    )
+    language = language_of(question, run.tools.languages)
+    spoken = persons(question, language)
+    if Person.FIRST in spoken and Person.SECOND not in spoken:
+        asked = content_stems(question, language)
+        shared = [content_stems(texts[place], language) & asked for place in own.tolist()]
+        of_agent = [
+            unit is not None and unit.fact_type is FactType.EXPERIENCE
+            for unit in (units[place] for place in own.tolist())
+        ]
+        own = own[user_first(shared, of_agent)]
+    order = np.arange(len(ranking.ids))
+    order[places] = places[own]
+    return replace(ranking.at(order), scores=ranking.scores)
+
+
+def newest_first(
+    words: Sequence[frozenset[str]], mentioned: IntArray, asked: frozenset[str] = frozenset()
+) -> IntArray:
+    """The order in which statements that are alike stand newest first, on the places that they had together.
+
+    Args:
+        words: of each statement, best first, n; a message begins with its speaker's name.
+        mentioned: when each was said, whole seconds, (n,): messages of one conversation may differ by less.
+        asked: words of the question.
+
+    Returns:
+        Positions, (n,).
+    """
+    order = np.arange(len(mentioned))
+    grouped = np.zeros(len(mentioned), bool)
+    for place, own in enumerate(words):
+        if grouped[place]:
+            continue
+        later = range(place + 1, len(words))
+        restated = [each for each in later if not grouped[each] and alike(own, words[each], asked)]
+        group = np.array([place, *restated], np.int64)
+        grouped[group] = True
+        order[group] = group[np.argsort(-mentioned[group], kind="stable")]
+    return order
+
+
+def alike(one: frozenset[str], other: frozenset[str], asked: frozenset[str]) -> bool:
+    """|one & other| / max(|one|, |other|) >= 0.6, and no word of the question tells them apart.
+
+    "Bought a kayak." and "Bought a tent." are not alike for a question about the kayak.
+    """
+    return len(one & other) >= ALIKE * max(len(one), len(other), 1) and not (one ^ other) & asked
+
+
+def user_first(shared: Sequence[frozenset[str]], of_agent: Sequence[bool]) -> IntArray:
+    """The order in which no message of the agent stands before one of a person that has all words of the question that it has.
+
+    Args:
+        shared: the question's words that each message has, best first, n.
+        of_agent: whether it is the agent's, n.
+
+    Returns:
+        Positions, (n,).
+    """
+    order: list[int] = []
+    for place in range(len(shared)):
+        if of_agent[place] and shared[place]:
+            ahead = [
+                later
+                for later in range(place + 1, len(shared))
+                if not of_agent[later] and shared[place] <= shared[later]
+            ]
+            order += [later for later in ahead if later not in order]
+        if place not in order:
+            order.append(place)
+    return np.array(order, np.int64)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The units that fit the budget.
+
+    Attributes:
+        ids: row ids of the units, best first, (n,).
+        scores: theirs, (n,).
+        tokens: what they cost together.
+        documents: those of the ranking, by row id.
+        items: by row id, the items of the documents among them.
+    """
+
+    ids: IntArray
+    scores: Float64Array
+    tokens: int
+    documents: Mapping[int, Document]
+    items: Mapping[int, ServedItems]
+
+
+def pack(
+    tokens: Sequence[int],
+    max_tokens: int,
+    k: int | None = None,
+    *,
+    shortened: Callable[[int, int], int | None] | None = None,
+) -> list[int]:
+    """Keep units in rank order while they fit, skipping what does not: sum of tokens <= max_tokens (paper eq. 8).
+
+    Eq. 17 stops at the first unit that does not fit; skipping it instead keeps small units behind a large one.
+
+    More budget never costs anything. Let a < b, and let i be the first unit on which the two results differ. Up to i
+    both used the same P tokens and the same number of units, so k decides alike, and a smaller budget takes nothing a
+    larger one refuses. Hence b has i and a does not, because P + size(i) > a. So b uses at least P + size(i) > a
+    tokens, more than a's result can; and the best-ranked unit in which they differ is one b has. (b's units need not
+    include all of a's: of sizes 6, 5 a budget of 5 keeps the second, one of 6 the first.)
+
+    Args:
+        tokens: cost of each unit, best first, each >= 0.
+        max_tokens: the budget; nothing is kept below 0.
+        k: hard limit on the number of units.
+        shortened: given the position of a unit that does not fit and what is left, what it costs in a shorter form; None if
+            it has none that fits. The argument above is about units without one.
+
+    Returns:
+        Positions kept, rising.
+    """
+    kept: list[int] = []
+    left = max_tokens
+    for position, cost in enumerate(tokens):
+        if k is not None and len(kept) >= k:
+            break
+        spent = shortened(position, left) if cost > left and shortened else cost
+        if spent is not None and spent <= left:
+            kept.append(position)
+            left -= spent
+    return kept
+
+
+def pack_units(
+    ids: IntArray,
+    scores: Float64Array,
+    view: BankView,
+    query: RecallQuery,
+    tools: RecallTools,
+    *,
+    items: DocumentItems,
+    matches: Sequence[int] = (),
+) -> Packed:
+    """The ranked units that fit the query's budget, documents with the items that hold (paper eq. 8).
+
+    A document that does not fit what is left of the budget is served with its best items, and says so. Documents alone are
+    read and tokenised, a few at most; every other unit's tokens were counted at retain.
+
+    Args:
+        ids: row ids, best first, (n,).
+        scores: falling, (n,).
+        view: the bank.
+        query: the budget.
+        tools: with what counts tokens.
+        items: which items are served with which document.
+        matches: row ids of the items that the channels found, the best first.
+    """
+    documents = documents_among(ids, items, view, tools.tokens, form=query.form, matches=matches)
+    tokens = costs(ids, documents, view.columns, query.form).tolist()
+    rows = ids.tolist()
+    served: dict[int, ServedItems] = {}
+
+    def shortened(place: int, left: int) -> int | None:
+        document = documents.get(rows[place])
+        short = document.within(left, tools.tokens) if document else None
+        if short is None:
+            return None
+        served[rows[place]] = short
+        return short.tokens
+
+    kept = pack(tokens, query.max_tokens, k=query.k, shortened=shortened if documents else None)
+    served = {row: document.served for row, document in documents.items()} | served
+    packed = {rows[place]: served[rows[place]] for place in kept if rows[place] in served}
+    spent = sum(packed[rows[place]].tokens if rows[place] in packed else tokens[place] for place in kept)
+    return Packed(ids[kept], scores[kept], spent, documents, packed)
+
+
+def fitting(ids: IntArray, budget: int, columns: Columns, form: TextForm) -> IntArray:
+    """Row ids, in their order, of what fits into a budget of tokens; a document counts without its items."""
+    return ids[pack(costs(ids, {}, columns, form).tolist(), budget)]
+
+
+def costs(ids: IntArray, documents: Mapping[int, Document], columns: Columns, form: TextForm) -> IntArray:
+    """Tokens of each unit (by row id) as it is served whole, (n,)."""
+    counted = columns.compact if form is TextForm.COMPACT else columns.tokens
+    tokens = counted[columns.positions(ids)].astype(np.int64)
+    for place in np.flatnonzero(np.isin(ids, list(documents))).tolist() if documents else ():
+        tokens[place] = documents[int(ids[place])].served.tokens
+    return tokens
+
+
+NO_REASONS: Mapping[int, RecallReason] = MappingProxyType({})
+
+
+def hydrate(
+    packed: Packed,
+    run: RecallContext,
+    lists: Mapping[Channel, Hits],
+    reasons: Mapping[int, RecallReason] = NO_REASONS,
+) -> dict[int, RecalledUnit]:
+    """The packed units by row id, best first, with entities, items of documents and each channel's rank and score.
+
+    Units erased since the view was made, and damaged ones, are left out and noted as missing.
+    """
+    ids, view = packed.ids, run.view
+    stored = as_held(run.units(ids), view.ledger, view.bank, as_of=run.query.as_of)
+    entities = view.ledger.entities.of_units(view.bank, ids)
+    run.missing.update(row for row in ids.tolist() if row not in stored)
+    valid = set(ids[view.columns.allowed(ids, valid_at(view.columns, run.query.as_of))].tolist())
+    found = {channel: channel_hits(hits, ids) for channel, hits in lists.items()}
+    return {
+        row: RecalledUnit(
+            unit=stored[row],
+            score=float(score),
+            channels={channel: hits[row] for channel, hits in found.items() if row in hits},
+            entities=tuple(entity.name for entity in entities.get(row, ())),
+            valid=row in valid,
+            document=packed.items.get(row),
+            form=run.query.form,
+            reason=reasons.get(row, RecallReason.FOUND),
+            asked_at=run.query.query_timestamp,
+        )
+        for row, score in zip(ids.tolist(), packed.scores, strict=True)
+        if row in stored
+    }
+
+
+def channel_hits(hits: Hits, wanted: IntArray) -> dict[int, ChannelHit]:
+    """Where a channel put the units wanted; most of its hits are not among them."""
+    at = np.flatnonzero(np.isin(hits.ids, wanted))
+    rows, scores = hits.ids[at].tolist(), hits.scores[at].tolist()
+    return {
+        row: ChannelHit(rank + 1, score) for rank, row, score in zip(at.tolist(), rows, scores, strict=True)
+    }
+
+
+def in_order(units: Iterable[RecalledUnit], order: ResultOrder) -> tuple[RecalledUnit, ...]:
+    """Units, best first, as they are returned: as they are, or oldest first, of two of one moment the better one first."""
+    if order is ResultOrder.RANK:
+        return tuple(units)
+    return tuple(sorted(units, key=lambda item: item.unit.began))

@@ -1,0 +1,153 @@
+"""Recall, top to bottom (paper section 4.2): plan, channels, fusion, reranking, token budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.documents import DocumentItems
+from hindsight_integrations.indexes.hybrid import Selection, reciprocal_rank_fusion
+from hindsight_integrations.model.arrays import BoolArray, Float64Array, IntArray
+from hindsight_integrations.model.requests import RecallQuery
+from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.recall.confidence import NOTHING, likely, likely_from, recall_confidence
+from hindsight_integrations.recall.context import Asked, RecallContext, RecallTools, timed
+from hindsight_integrations.recall.core_memory import answering, asks_nothing, with_core
+from hindsight_integrations.recall.includes import (
+    entity_observations,
+    source_chunks,
+    source_facts,
+    stood,
+)
+from hindsight_integrations.recall.neighbours import TurnOrder, smoothed_scores, turn_order
+from hindsight_integrations.recall.packing import hydrate, in_better_order, in_order, pack_units
+from hindsight_integrations.recall.plan import selection, why_nothing
+from hindsight_integrations.recall.record_digest import record_digests
+from hindsight_integrations.recall.rerank import Ranking, passing, rerank, threshold_notes
+from hindsight_integrations.recall.retrieval import ChannelResults, search_channels, with_evidence
+from hindsight_integrations.recall.trace import CandidateTrace, unit_traces
+
+
+async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> RecallResult:
+    """Find the memories that answer a query and fit its token budget: Recall(B, Q, k) of paper eq. 7. Changes nothing.
+
+    Args:
+        query: checked.
+        view: the bank, as of one revision.
+        tools: what recall needs of the engine.
+
+    Raises:
+        IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
+    """
+    items = DocumentItems.at(view.columns, query.as_of)
+    asked = Asked(query=query, view=view, tools=tools, items=items)
+    mask = items.as_their_documents(selection(view.columns, query), view.columns)
+    selected = Selection(mask, int(np.count_nonzero(mask)))
+    if not selected.count:
+        asked.trace.notes.append(why_nothing(view.columns, query))
+    run, channels = await search_channels(asked, selected)
+    return await tools.workers.read(_ranked_and_packed, run, channels, mask)
+
+
+def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: BoolArray) -> RecallResult:
+    """Fuse and rerank (paper sections 4.2.3 and 4.2.4); pack and hydrate within one read of the ledger.
+
+    The reranker may take a second, for which no read of the ledger is held open: it would keep a writer waiting.
+
+    Args:
+        run: the recall under way.
+        channels: what the channels found.
+        filtered: which units pass the filters, the time of the question aside, over the columns' positions.
+    """
+    ids, fused, turns = _fused(run, channels, run.selected.mask)
+    ranking = rerank(run, ids, fused, turns, channels.matches)
+    with run.view.ledger.snapshot(run.view.bank) as ledger:
+        run = replace(run, view=replace(run.view, ledger=ledger))
+        return _packed(run, channels, Candidates(ids, fused, in_better_order(run, ranking)), filtered)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What the channels found, in order.
+
+    Attributes:
+        ids: row ids, by fused score, (n,).
+        fused: their fused scores, (n,).
+        ranking: their final order.
+    """
+
+    ids: IntArray
+    fused: Float64Array
+    ranking: Ranking
+
+
+def _packed(
+    run: RecallContext, channels: ChannelResults, candidates: Candidates, filtered: BoolArray
+) -> RecallResult:
+    """What fits into the token budget (paper section 4.2.5), and what the result says of itself.
+
+    Args:
+        run: the recall under way.
+        channels: what the channels found.
+        candidates: the same, fused and reranked.
+        filtered: which units pass the filters, the time of the question aside, over the columns' positions.
+    """
+    allowed, ids, fused, ranking = run.selected.mask, candidates.ids, candidates.fused, candidates.ranking
+    query, view, tools, notes = run.query, run.view, run.tools, run.trace.notes
+    passed, dropped = passing(ranking, query.min_scores)
+    notes += threshold_notes(ranking, dropped, query.min_scores)
+    least = NOTHING if asks_nothing(run) else likely_from(run, channels, passed)
+    found, unlikely = likely(passed, least)
+    shown = with_core(run, passed, found, filtered)
+    with timed(run.trace, "pack"):
+        packed = pack_units(
+            shown.ids, shown.scores, view, query, tools, items=run.items, matches=channels.matches
+        )
+    with timed(run.trace, "hydrate"):
+        units = hydrate(packed, run, channels.lists, shown.reasons)
+    if len(shown.ids) and not len(packed.ids):
+        notes.append(f"budget: none of {len(shown.ids)} memories fits into {query.max_tokens} tokens")
+    records = () if asks_nothing(run) else record_digests(run, allowed, passed.ids)
+    result = RecallResult(
+        confidence=recall_confidence(run, answering(units, found), found, records),
+        units=in_order(units.values(), query.order),
+        tokens=packed.tokens,
+        window=run.window,
+        trace=run.trace,
+        entities=entity_observations(run, packed.ids),
+        chunks=source_chunks(run, units),
+        source_facts=source_facts(run, units),
+        records=records,
+        query=query,
+    )
+    if run.missing:
+        damaged = view.ledger.units.damaged(view.bank, np.array(sorted(run.missing), np.int64))
+        result = replace(result, damaged=damaged)
+        notes += [f"damaged: {len(damaged)} memories found are left out"] if damaged else []
+    if query.trace:
+        with timed(run.trace, "trace"):
+            traced = CandidateTrace(
+                channels, ids, fused, ranking, {**dropped, **unlikely}, least, packed, shown.reasons
+            )
+            run.trace.units += unit_traces(traced, view, query)
+    return result
+
+
+def _fused(
+    run: RecallContext, channels: ChannelResults, allowed: BoolArray
+) -> tuple[IntArray, Float64Array, TurnOrder | None]:
+    """Row ids and fused scores, best first, smoothed over neighbouring turns; and those turns' order if there are any."""
+    columns = run.view.columns
+    with timed(run.trace, "fuse"):
+        ids, fused = reciprocal_rank_fusion({channel: hits.ids for channel, hits in channels.lists.items()})
+        ids, fused = with_evidence(ids, fused, channels, run)
+        turns = turn_order(columns, allowed, ids) if run.tools.config.neighbours else None
+        if turns:
+            ids, fused = smoothed_scores(ids, fused, columns, turns)
+        if FactType.OBSERVATION in run.query.types:
+            kept = stood(run.view, ids, run.query.as_of)
+            ids, fused = ids[kept], fused[kept]
+    return ids, fused, turns

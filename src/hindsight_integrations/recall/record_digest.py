@@ -1,0 +1,645 @@
+"""The record digest beside the memories: exact figures and the complete rows of what a question touches.
+
+Ranking finds most of a list, and nobody can tell what is missing; and no model adds up reliably. So figures are computed from all
+records of the categories that the question touches, and these are listed, under a budget of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta, tzinfo
+from decimal import Decimal, localcontext
+
+import numpy as np
+
+from hindsight_integrations.errors import MemoryDamaged
+from hindsight_integrations.indexes.record_search import RecordFilter, latest_records
+from hindsight_integrations.language.dates import question_time
+from hindsight_integrations.language.language import Language
+from hindsight_integrations.language.record_questions import (
+    VALUED,
+    Best,
+    KnownThings,
+    Subject,
+    known_things,
+    open_tasks,
+    touched,
+)
+from hindsight_integrations.language.records import unit_of
+from hindsight_integrations.language.times.calendar import TimeWindow
+from hindsight_integrations.language.units import converted, currency_of, same_measure
+from hindsight_integrations.model.aggregates import WIDE, RecordEntry, exact_sum, total
+from hindsight_integrations.model.arrays import BoolArray, IntArray
+from hindsight_integrations.model.record_digest import (
+    Bound,
+    DayValue,
+    Figures,
+    PeriodValue,
+    RecordDigest,
+    RecordRow,
+    Standing,
+    Target,
+)
+from hindsight_integrations.model.records import RecordCategory, RecordKind
+from hindsight_integrations.model.time import MICROSECOND, Granule, Interval, Weekday
+from hindsight_integrations.prompts.record_digest import DigestWords, as_heading, record_line, rows_line
+from hindsight_integrations.recall.context import RecallContext, timed
+
+ONE_DAY = timedelta(days=1)
+_PERIODS = {"day": Granule.DAY, "week": Granule.WEEK, "month": Granule.MONTH}
+_MEASURED = (RecordKind.EXPENSE, RecordKind.QUANTITY)
+
+Days = tuple[date, date]
+"""First and last day."""
+
+
+# Exact figures of records, of a time and against goals, in the bank's days and weeks. Pure.
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """How days and weeks are told apart.
+
+    Attributes:
+        zone: of days.
+        week_starts: on which day weeks begin.
+    """
+
+    zone: tzinfo
+    week_starts: Weekday = Weekday.MONDAY
+
+    def day(self, moment: datetime) -> date:
+        """The day on which a moment lies."""
+        return moment.astimezone(self.zone).date()
+
+    def days_of(self, entry: RecordEntry) -> Days:
+        """The days of what a record tells of; of one without a time, the day it was mentioned."""
+        occurred = entry.memory.occurred
+        if occurred is None:
+            return (day := self.day(entry.memory.mentioned_at)), day
+        return self.day(occurred.start), self.day(occurred.end - MICROSECOND)
+
+    def around(self, day: date, period: Granule) -> Days:
+        """The day, week or month of a day."""
+        if period == Granule.MONTH:
+            first = day.replace(day=1)
+            return first, (first + 31 * ONE_DAY).replace(day=1) - ONE_DAY
+        if period == Granule.WEEK:
+            first = day - (day.weekday() - self.week_starts.number) % 7 * ONE_DAY
+            return first, first + 6 * ONE_DAY
+        return day, day
+
+    def days(self, window: Interval) -> Days | None:
+        """The days of a window; None where it is not of whole days."""
+        bounds = (window.start.astimezone(self.zone), window.end.astimezone(self.zone))
+        if any((bound.hour, bound.minute, bound.second) != (0, 0, 0) for bound in bounds):
+            return None
+        return self.day(window.start), self.day(window.end - MICROSECOND)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The records of a stretch of days, and those next to it that a reader might think are among them.
+
+    Attributes:
+        inside: in order of time.
+        partly: which lie partly in it.
+        told_inside: which were told of in it and happened outside.
+    """
+
+    inside: tuple[RecordEntry, ...]
+    partly: tuple[RecordEntry, ...] = ()
+    told_inside: tuple[RecordEntry, ...] = ()
+
+
+def within(entries: Iterable[RecordEntry], days: Days | None, calendar: Calendar) -> Counted:
+    """The records of a stretch of days; of any time where it is None."""
+    if days is None:
+        return Counted(tuple(entries))
+    inside, partly, told = [], [], []
+    for entry in entries:
+        first, last = calendar.days_of(entry)
+        if days[0] <= first and last <= days[1]:
+            inside.append(entry)
+        elif last >= days[0] and first <= days[1]:
+            partly.append(entry)
+        elif days[0] <= calendar.day(entry.memory.mentioned_at) <= days[1]:
+            told.append(entry)
+    return Counted(tuple(inside), tuple(partly), tuple(told))
+
+
+def figures_of(
+    entries: Sequence[RecordEntry], when: str, days: Days | None, calendar: Calendar, *, adds_up: bool
+) -> list[Figures]:
+    """What records come to, those of each measure apart, the most frequent first: nothing is added over currencies.
+
+    Args:
+        entries: of that time, in order of time.
+        when: the time in words.
+        days: its days; None for all time.
+        calendar: of the bank.
+        adds_up: whether their values may be added.
+    """
+    measures: dict[object, list[RecordEntry]] = {}
+    for entry in entries:
+        measures.setdefault(same_measure(unit_of(entry.record)), []).append(entry)
+    parts = sorted(measures.values(), key=len, reverse=True)
+    return [_figures(part, when, days, calendar, adds_up=adds_up) for part in parts]
+
+
+def _figures(
+    entries: Sequence[RecordEntry], when: str, days: Days | None, calendar: Calendar, *, adds_up: bool
+) -> Figures:
+    unit = _usual_unit(entries)
+    values = [_in_unit(entry, unit) for entry in entries]
+    dated = [
+        DayValue(value, calendar.days_of(entry)[0]) for value, entry in zip(values, entries, strict=True)
+    ]
+    numbers = [value for value in values if isinstance(value, Decimal)]
+    figures = Figures(when, days, unit, len(entries), None, None, None, None, dated[-1])
+    if len(numbers) < len(values):
+        return figures
+    with localcontext(WIDE):
+        whole = exact_sum(numbers)
+        mean = None if whole is None else whole / len(numbers)
+    smallest, largest = (dated[numbers.index(each)] for each in (min(numbers), max(numbers)))
+    figures = replace(figures, mean=mean, smallest=smallest, largest=largest)
+    if not adds_up or whole is None:
+        return figures
+    by_day = periods_of(entries, Granule.DAY, calendar)
+    if by_day is None:
+        return replace(figures, total=whole)
+    sums = [(first, _sum(part, unit)) for (first, _), part in by_day.items()]
+    most = max(sums, key=lambda each: each[1])
+    with localcontext(WIDE):
+        per_day = whole / len(sums)
+    return replace(figures, total=whole, per_day=per_day, most=DayValue(most[1], most[0]))
+
+
+def sums_of(
+    entries: Sequence[RecordEntry], period: Granule, days: Days | None, calendar: Calendar
+) -> tuple[PeriodValue, ...]:
+    """The sums of all days, weeks or months with records that touch a stretch of days, whole, in order of time.
+
+    Empty where a record is no number, lies in several of them, or values measure different things.
+    """
+    unit = _usual_unit(entries)
+    alike = len({same_measure(unit_of(entry.record)) for entry in entries}) == 1
+    parts = periods_of(entries, period, calendar)
+    if parts is None or not alike or not all(isinstance(entry.record.value, Decimal) for entry in entries):
+        return ()
+    return tuple(
+        PeriodValue(first, last, _sum(part, unit))
+        for (first, last), part in parts.items()
+        if days is None or (last >= days[0] and first <= days[1])
+    )
+
+
+def given_in(entry: RecordEntry, unit: str) -> RecordEntry:
+    """A record with its value in another unit, where it can be given in it."""
+    own = unit_of(entry.record)
+    if own == unit or same_measure(own) != same_measure(unit):
+        return entry
+    return replace(entry, record=replace(entry.record, value=_in_unit(entry, unit), unit=unit))
+
+
+def periods_of(
+    entries: Iterable[RecordEntry], period: Granule, calendar: Calendar
+) -> dict[Days, list[RecordEntry]] | None:
+    """The records of each day, week or month with records, in order of time; None where one lies in several."""
+    parts: dict[Days, list[RecordEntry]] = {}
+    for entry in entries:
+        first, last = calendar.days_of(entry)
+        bounds = calendar.around(first, period)
+        if last > bounds[1]:
+            return None
+        parts.setdefault(bounds, []).append(entry)
+    return dict(sorted(parts.items()))
+
+
+def standing(
+    target: Target,
+    unit_id: str,
+    entries: Sequence[RecordEntry],
+    days: Days | None,
+    today: date,
+    calendar: Calendar,
+) -> Standing | None:
+    """How records stand to a goal; None where they measure something else, or one lies in several of its periods.
+
+    Args:
+        target: the goal.
+        unit_id: the memory it stands in.
+        entries: all records it is about, in order of time.
+        days: the time asked about; None for all.
+        today: of the question.
+        calendar: of the bank.
+    """
+    unit = _usual_unit(entries)
+    if target.unit and target.unit != unit:
+        if same_measure(target.unit) != same_measure(unit):
+            return None
+        target = replace(target, value=converted(target.value, target.unit, unit))
+    numbers = all(isinstance(_in_unit(entry, unit), Decimal) for entry in entries)
+    if not numbers or len({same_measure(unit_of(entry.record)) for entry in entries}) > 1:
+        return None
+    parts = periods_of(entries, target.period, calendar)
+    if parts is None:
+        return None
+    looked_at = calendar.around(min(today, days[1]) if days else today, target.period)
+    sums = {bounds: _sum(part, unit) for bounds, part in parts.items()}
+    asked = [value for (first, last), value in sums.items() if days is None or (days[0] <= first <= days[1])]
+    met = sum(target.met_by(value) for value in asked)
+    return Standing(replace(target, unit=unit), unit_id, looked_at, sums.get(looked_at), met, len(asked))
+
+
+def target_of(
+    entry: RecordEntry, subject: Subject, known: KnownThings, languages: Sequence[Language]
+) -> Target | None:
+    """What a goal of the bank asks of a subject's records; None where it has no number or period, or is about something else.
+
+    What may be spent is a limit, what is measured is to be reached, unless the goal's own words say otherwise; where they
+    say both, or the opposite of what money means, there is none.
+    """
+    record = entry.record
+    unit, _, under = unit_of(record).partition("/")
+    period = _PERIODS.get(under) or _stated_period(record.stated, languages)
+    if not isinstance(record.value, Decimal) or period is None:
+        return None
+    if _goal_subject(record.category, unit, known) != (subject.kind, frozenset(subject.categories)):
+        return None
+    most, least = (
+        any(getattr(each.records, side).search(entry.memory.text) for each in languages)
+        for side in ("at_most", "at_least")
+    )
+    if subject.kind is RecordKind.EXPENSE:
+        bound = None if least and not most else Bound.AT_MOST
+    else:
+        bound = None if most and least else Bound.AT_MOST if most else Bound.AT_LEAST
+    return None if bound is None else Target(record.value, bound, unit, period)
+
+
+def _goal_subject(category: str, unit: str, known: KnownThings) -> tuple[RecordKind, frozenset[str]] | None:
+    """What a goal is for: its category among what the bank has records of, else what its unit counts."""
+    money = currency_of(unit) is not None
+    kinds = (RecordKind.EXPENSE,) if money else (RecordKind.QUANTITY,) if unit else _MEASURED
+    if category and (found := [each for each in known.named(category) if each.kind in kinds]):
+        return (found[0].kind, frozenset(found[0].categories)) if len(found) == 1 else None
+    if money:
+        return None if category else (RecordKind.EXPENSE, frozenset())
+    counted = known.measured_in(unit) if unit and (not category or known.unit(category) == unit) else None
+    return None if counted is None else (counted.kind, frozenset(counted.categories))
+
+
+def _stated_period(stated: str, languages: Sequence[Language]) -> Granule | None:
+    words = stated.lower().split()
+    found = {
+        each.records.periods[word] for each in languages for word in words if word in each.records.periods
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _usual_unit(entries: Sequence[RecordEntry]) -> str:
+    """The unit that most of the records have, the first in time of those as frequent."""
+    units = [unit_of(entry.record) for entry in entries]
+    return max(dict.fromkeys(units), key=units.count, default="")
+
+
+def _in_unit(entry: RecordEntry, unit: str) -> Decimal | str:
+    value = entry.record.value
+    return converted(value, unit_of(entry.record), unit) if isinstance(value, Decimal) else value
+
+
+def _sum(entries: Iterable[RecordEntry], unit: str) -> Decimal:
+    return total([value for entry in entries if isinstance(value := _in_unit(entry, unit), Decimal)])
+
+
+MOST_READ = 2_000  # memories of one digest that are read, the latest: 0.1 s on two cores
+LEAST_ROW = 4  # tokens; bounds how many rows are worth counting (no source)
+EVER: Days = (date.min, date.max)
+NEVER: Days = (date.max, date.min)
+BEST = 10  # memories whose records tell what is asked about, where no word does
+
+
+def record_digests(run: RecallContext, allowed: BoolArray, ranking: IntArray) -> tuple[RecordDigest, ...]:
+    """The digests a question asks for; none where it asks for none, or the bank has no such record.
+
+    Args:
+        run: the recall under way.
+        allowed: which memories may be returned.
+        ranking: row ids of what was found, best first.
+    """
+    budget = run.query.record_tokens
+    if not budget:
+        return ()
+    with timed(run.trace, "records") as detail:
+        found: list[RecordDigest] = []
+        asked = _Asked.of(run, ranking)
+        for place, subject in enumerate(asked.subjects):
+            share = (budget - sum(each.tokens for each in found)) // (len(asked.subjects) - place)
+            try:
+                digest = _Digesting(run, asked, subject, allowed).digest(share)
+            except MemoryDamaged as error:
+                run.trace.notes.append(f"records: no figures, {error}")
+                continue
+            found += [digest] if digest else []
+        detail["rows"] = sum(len(each.rows) for each in found)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a question asks of records.
+
+    Attributes:
+        subjects: what it is about.
+        known: what the bank has records of.
+        window: the time it names, or the caller.
+        calendar: of the bank.
+    """
+
+    subjects: tuple[Subject, ...]
+    known: KnownThings
+    window: Interval | None
+    calendar: Calendar
+
+    @classmethod
+    def of(cls, run: RecallContext, ranking: IntArray) -> _Asked:
+        """The same, read from the question's words and, where they name no category, from what it found."""
+        query, tools = run.query, run.tools
+        known = known_things(tuple(_categories(run)), tuple(tools.languages))
+        found = question_time(query.text, query.query_timestamp, tools.dates, tools.languages)
+
+        def best() -> list[Best]:
+            units = run.units(ranking[:BEST]).values()
+            return [(unit.text, {(each.kind, each.category) for each in unit.records}) for unit in units]
+
+        subjects = touched(
+            query.text,
+            known,
+            tools.languages,
+            time=found.phrase if found else "",
+            best=best,
+        )
+        window = query.window or (_of_whole_days(found) if found else None)
+        return cls(subjects, known, window, Calendar(tools.dates.zone, tools.dates.week_starts))
+
+
+def _of_whole_days(found: TimeWindow) -> Interval:
+    """A time that a question names; of "the last 10 days" today is one, where recall looks a day further back."""
+    days = (found.interval.end - found.interval.start).days
+    counted = found.granule is Granule.DAY and found.from_now and days > 2
+    if counted and str(days - 1) in re.findall(r"\d+", found.phrase):
+        return Interval(found.interval.start + timedelta(days=1), found.interval.end)
+    return found.interval
+
+
+def _categories(run: RecallContext) -> list[RecordCategory]:
+    ledger, bank = run.view.ledger, run.view.bank
+    units = ledger.records.category_units(bank, None)
+    return [
+        replace(each, units=units.get((each.kind, each.name), ()))
+        for each in ledger.records.categories(bank, None)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The records that were read.
+
+    Attributes:
+        entries: in order of time.
+        unread: how many memories with further ones were not read.
+        known: the days of which all were read.
+    """
+
+    entries: Sequence[RecordEntry]
+    unread: int
+    known: Days
+
+    def covers(self, days: Days | None) -> bool:
+        """Whether all records of these days were read; of all time where there are none."""
+        first, last = self.known
+        return self.known == EVER or (days is not None and first <= days[0] and days[1] <= last)
+
+
+def _overlap(one: Days, other: Days) -> Days:
+    return max(one[0], other[0]), min(one[1], other[1])
+
+
+class _Digesting:
+    """Makes the digest of one subject.
+
+    Args:
+        run: the recall under way.
+        asked: what its question asks of records.
+        subject: which records.
+        allowed: which memories they may stand in.
+    """
+
+    def __init__(self, run: RecallContext, asked: _Asked, subject: Subject, allowed: BoolArray) -> None:
+        self._run, self._asked, self._subject, self._allowed = run, asked, subject, allowed
+        self._calendar = asked.calendar
+        self._moment = run.query.query_timestamp
+        self._today = self._calendar.day(self._moment)
+        self._days = None if asked.window is None else self._calendar.days(asked.window)
+        self._words = DigestWords(self._today)
+        self._figures: list[Figures] = []
+        self._of_time_asked: Figures | None = None
+        self._goals: list[Standing] = []
+        self._periods: tuple[PeriodValue, ...] = ()
+
+    def digest(self, budget: int) -> RecordDigest | None:
+        """Figures, goals and rows within a budget of tokens; None where there is nothing to tell, or no room for it.
+
+        Raises:
+            MemoryDamaged: some records are not what was written, so that no figure would be right.
+        """
+        window = self._asked.window
+        if self._subject.kind in VALUED and window is not None and window.start > self._moment:
+            return None  # nothing is spent or walked yet
+        read = self._read()
+        if not read.entries:
+            return None
+        listed = self._listed(read.entries)
+        if self._subject.kind not in VALUED and not listed:
+            return None
+        lines = self._figured(read)
+        title = self._words.title(self._subject.kind, self._subject.categories)
+        if window is not None and self._days is None:
+            lines.append("figures are of whole days; the rows are those of the time asked about")
+        of = len(listed) + read.unread
+        heading, rows = self._fitting([title, *lines], [self._row(each) for each in listed], of, budget)
+        if not heading:
+            return None
+        text = "\n".join([heading, *(row.text for row in rows)])
+        entered = {entry.memory.id for entry in (read.entries if self._figures else listed)}
+        entered |= {standing.unit_id for standing in self._goals}
+        [tokens] = self._run.tools.tokens.count([text])
+        return RecordDigest(
+            kind=self._subject.kind,
+            categories=self._subject.categories,
+            window=window,
+            asked=self._of_time_asked,
+            figures=tuple(self._figures),
+            periods=self._periods,
+            goals=tuple(self._goals),
+            heading=heading,
+            rows=rows,
+            tokens=tokens,
+            of=of,
+            unit_ids=tuple(sorted(entered)),
+        )
+
+    def _read(self) -> _Read:
+        """The records of the subject: all of them, or the latest, of the time asked about where it names one."""
+        query, window = self._run.query, self._asked.window
+        entries: list[RecordEntry] = []
+        unread, known = 0, EVER
+        for category in self._subject.categories or (None,):
+            wanted = RecordFilter(self._subject.kind, category, as_of=query.as_of)
+            wanted = replace(wanted, include_invalidated=query.include_invalidated)
+            found, more = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
+            if more:
+                if window is not None:
+                    wanted = replace(wanted, window=window)
+                    found, more = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
+                known = _overlap(known, self._known(found, more))
+            # steps of a category "walking" are of both where both are asked about
+            earlier = {(entry.memory.id, entry.record) for entry in entries}
+            entries += [entry for entry in found if (entry.memory.id, entry.record) not in earlier]
+            unread += more
+        if self._subject.kind is RecordKind.TASK:
+            entries = open_tasks(entries, self._run.tools.languages)
+        entries.sort(key=lambda entry: (entry.at, entry.memory.mentioned_at))
+        return _Read(entries, unread, known)
+
+    def _known(self, found: Sequence[RecordEntry], more: int) -> Days:
+        """The days of which all records were read, where not all of the bank were; none of a part of a day."""
+        if self._asked.window is not None and self._days is None:
+            return NEVER
+        first, last = self._days or EVER
+        if more and found:
+            first = max(first, self._calendar.days_of(found[0])[0] + timedelta(days=1))
+        return first, last
+
+    def _listed(self, entries: Sequence[RecordEntry]) -> list[RecordEntry]:
+        """The records of the time asked about: whatever touches its days, or, of a part of a day, begins in it."""
+        window = self._asked.window
+        if window is None:
+            return list(entries)
+        if self._days is None:
+            return [entry for entry in entries if window.start <= entry.at < window.end]
+        first, last = self._days
+        spans = [(entry, self._calendar.days_of(entry)) for entry in entries]
+        return [entry for entry, (begins, ends) in spans if ends >= first and begins <= last]
+
+    def _figured(self, read: _Read) -> list[str]:
+        """Figures and goals, kept, and in words; nothing of kinds that are no numbers, and none over history."""
+        if self._subject.kind not in VALUED or self._run.query.include_invalidated:
+            return []
+        unit, words, period = self._subject.unit, self._words, self._subject.period
+        given = read.entries if unit is None else [given_in(entry, unit) for entry in read.entries]
+        past = [entry for entry in given if entry.at <= self._moment]
+        times = list(self._times(past, read))
+        self._figures += [figures for parts in times for figures in parts]
+        lines = []
+        if times and times[0][0].days == self._days and (self._days or self._asked.window is None):
+            self._of_time_asked = times[0][0]
+        elif not read.covers(self._days):
+            lines.append(f"too many records to add up: the latest {MOST_READ} memories were read")
+        elif self._days:
+            lines.append(words.nothing("asked", self._days))
+        lines += [words.figures(times[0])] if times else []
+        lines += [words.short(times[1:])] if times[1:] else []
+        if past and read.covers(None):
+            self._goals += self._standings(past)
+            if period and self._adds_up:
+                self._periods = sums_of(past, period, self._days, self._calendar)
+        lines += [words.goal(each) for each in self._goals]
+        if period and self._periods:
+            lines.append(words.periods(period, self._periods, self._figures[0].unit))
+        return [*lines, *self._left_out(within(past, self._days, self._calendar), given)]
+
+    @property
+    def _adds_up(self) -> bool:
+        alike = self._subject.kind is not RecordKind.QUANTITY or len(self._subject.categories) == 1
+        return alike and self._asked.known.adds_up(self._subject)
+
+    def _times(self, past: Sequence[RecordEntry], read: _Read) -> Iterator[list[Figures]]:
+        """The figures of the time asked about, else of all time, then of the present day, week and month and all time.
+
+        Left out are times that were not read whole, or have the records of one before.
+        """
+        around = {
+            "today": self._calendar.around(self._today, Granule.DAY),
+            "this week": self._calendar.around(self._today, Granule.WEEK),
+            "this month": self._calendar.around(self._today, Granule.MONTH),
+        }
+        times: list[tuple[str, Days | None]] = [*around.items(), ("all time", None)]
+        if self._days is None:
+            times.insert(0, times.pop())
+        else:
+            name = next((name for name, days in around.items() if days == self._days), "asked")
+            times.insert(0, (name, self._days))
+        seen = set[tuple[str, ...]]()
+        for name, days in dict.fromkeys(times):
+            inside = within(past, days, self._calendar).inside
+            ids = tuple(f"{entry.memory.id} {entry.record}" for entry in inside)
+            if not inside or ids in seen or not read.covers(days):
+                continue
+            seen.add(ids)
+            yield figures_of(inside, name, days, self._calendar, adds_up=self._adds_up)
+
+    def _standings(self, past: Sequence[RecordEntry]) -> list[Standing]:
+        """How the records stand to the bank's goals for them."""
+        query, tools = self._run.query, self._run.tools
+        wanted = RecordFilter(RecordKind.GOAL, as_of=query.as_of)
+        goals, _ = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
+        found = []
+        for entry in goals:
+            target = target_of(entry, self._subject, self._asked.known, tools.languages)
+            if target is None:
+                continue
+            stands = standing(target, entry.memory.id, past, self._days, self._today, self._calendar)
+            found += [stands] if stands else []
+        return found
+
+    def _left_out(self, counted: Counted, entries: Sequence[RecordEntry]) -> Iterator[str]:
+        """What stands next to the time asked about, and what is not yet so."""
+        planned = [entry for entry in entries if entry.at > self._moment]
+        if self._days is not None:
+            planned = [entry for entry in planned if self._calendar.days_of(entry)[0] <= self._days[1]]
+        for why, left in (
+            ("mentioned in this time, dated outside it", counted.told_inside),
+            ("partly in this time", counted.partly),
+            ("planned", planned),
+        ):
+            if left:
+                yield self._words.not_counted(why, [(each, self._calendar.days_of(each)) for each in left])
+
+    def _fitting(
+        self, lines: Sequence[str], rows: Sequence[RecordRow], of: int, budget: int
+    ) -> tuple[str, tuple[RecordRow, ...]]:
+        """Heading and latest rows within a budget; lines of the heading give way from its end, and without its first two it says nothing."""
+        counter = self._run.tools.tokens
+        kept = list(lines)
+        while len(kept) >= min(2, len(lines)):
+            heading = as_heading([*kept, rows_line(shown=0, of=of)])
+            [cost] = counter.count([heading])
+            if cost + LEAST_ROW <= budget:
+                break
+            kept.pop()
+        else:
+            return "", ()
+        latest = rows[-(budget // LEAST_ROW + 1) :]
+        costs = counter.count([f"\n{row.text}" for row in latest])
+        fits = int(np.searchsorted(np.cumsum(costs[::-1]), budget - cost - LEAST_ROW, side="right"))
+        shown = tuple(latest[len(latest) - fits :])
+        return as_heading([*kept, rows_line(shown=len(shown), of=of)]), shown
+
+    def _row(self, entry: RecordEntry) -> RecordRow:
+        moment, closed = self._run.query.as_of, entry.memory.closed_at
+        valid = closed is None or (moment is not None and moment < closed)
+        line = record_line(entry, valid=valid, seen_from=self._moment)
+        return RecordRow(line, entry.memory.id, entry.record, entry.at, valid)

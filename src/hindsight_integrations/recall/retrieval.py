@@ -1,0 +1,402 @@
+"""Four-way retrieval (paper section 4.2.2): the channels of one recall, each timed and each failing as configured."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
+
+import numpy as np
+
+from hindsight_integrations.config import OnChannelFailure
+from hindsight_integrations.errors import HindsightError, IndexOutOfStep, ModelError, StorageError
+from hindsight_integrations.indexes.bank_view import EXACT_LIMIT
+from hindsight_integrations.indexes.embedding import question_cosine, question_vector
+from hindsight_integrations.indexes.graph_channel import Walk, graph_channel, walk_of
+from hindsight_integrations.indexes.hybrid import RRF_K, Selection, keyword_channel, semantic_channel
+from hindsight_integrations.indexes.named_entities import Named, named_in
+from hindsight_integrations.indexes.spreading_activation import Relevance
+from hindsight_integrations.indexes.temporal import matches, temporal_channel
+from hindsight_integrations.language.dates import question_time
+from hindsight_integrations.language.language import Language
+from hindsight_integrations.language.questions import chain_steps
+from hindsight_integrations.language.stems import content_stems
+from hindsight_integrations.language.times.calendar import TimeWindow
+from hindsight_integrations.model.arrays import Float64Array, FloatArray, Hits, IntArray, Vector, no_hits
+from hindsight_integrations.model.embedder import REFERENCE
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.trace import SOURCE_TURNS, Channel
+from hindsight_integrations.recall.context import Asked, RecallContext, timed
+from hindsight_integrations.recall.rerank import channel_threshold, cut
+
+# Printed by hindsight-evals bench asked_times: of LoCoMo conv-26, 41, 43 time searched earns 0.8, 1.2, 0.4 and 0.2 points of evidence where
+# 50, 65, 80 and 90 % of the turns are of the time added to a question; where 89 % to all are, it costs 1.4.
+SAYS_NOTHING = 0.9
+"""Share of the memories that may be returned from which on a window tells none of them from the others."""
+LONG = timedelta(days=31)
+"""The longest window whose words the dates beside the memories' texts repeat: "in May 2023"."""
+
+_PARSER_FAILURES = (HindsightError, ValueError, LookupError, RuntimeError, OSError)  # see ports/time_parser
+_EDGES = " \t\r\n,;:-"
+_BEFORE_MARK = re.compile(r"\s+(?=[?!.,;:])")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTime:
+    """The time of a question, and what it leaves to be searched for.
+
+    Attributes:
+        window: the question's time, given or found in the text; None for a timeless question.
+        searched: the same where it tells some memories from others, so that time is searched.
+        words: what is searched for by words.
+        meaning: what is searched for by meaning.
+        selected: which memories may be found: those of the time alone where the question is nothing but a time.
+        alone: whether it is nothing but a time: whatever is of it answers, however little its words are like the question.
+    """
+
+    window: Interval | None
+    searched: Interval | None
+    words: str
+    meaning: str
+    selected: Selection
+    alone: bool = False
+
+
+def asked_time(asked: Asked, selected: Selection) -> AskedTime:
+    """The window of a query, else that of its words in the configured languages, in turn, else the parser's.
+
+    Once time is searched, the words of a time disturb: "this week" stands beside no purchase. They are cut out of the
+    text that is searched for (never of what the reranker reads), as far as that was measured to help:
+
+    - of a window longer than a month, and of one that tells nothing, wherever the text is searched for;
+    - of one counted from now ("yesterday") where words are searched for;
+    - of a date, never: the vectors hold the memories' dates;
+    - of a window that holds nothing, never: its words are all there is to go by.
+
+    Args:
+        asked: the question; its reference time is aware.
+        selected: which memories may be returned.
+    """
+    query, tools = asked.query, asked.tools
+    with timed(asked.trace, "time"):
+        found = None
+        if query.window is None:
+            found = question_time(query.text, query.query_timestamp, tools.dates, tools.languages)
+        window = query.window or (found.interval if found else _parsed(asked))
+        if window is None:
+            return AskedTime(None, None, query.text, query.text, selected)
+        then = _of(window, asked, selected)
+        rest = _without(query.text, found) if found and then.count else query.text
+        if found and not all(_says_more(rest, language) for language in tools.languages):
+            return AskedTime(window, window, query.text, query.text, then, alone=True)
+        searched = window if _tells(then, selected, asked.trace.notes) else None
+        everywhere = searched is None or window.end - window.start > LONG
+        words = rest if everywhere or (found and found.from_now) else query.text
+        return AskedTime(window, searched, words, rest if everywhere else query.text, selected)
+
+
+def _parsed(asked: Asked) -> Interval | None:
+    """What the caller's own parser reads; a parser that fails is noted in the trace."""
+    query, tools = asked.query, asked.tools
+    if tools.time_parser is None:
+        return None
+    try:
+        return tools.time_parser(query.text, query.query_timestamp, tools.dates.zone)
+    except _PARSER_FAILURES as error:
+        asked.trace.notes.append(f"time_parser: failed, no window ({type(error).__name__}: {error})")
+        return None
+
+
+def _of(window: Interval, asked: Asked, selected: Selection) -> Selection:
+    """Those of the memories selected that are of a window."""
+    columns = asked.view.columns
+    mask = matches(columns.starts, columns.ends, columns.mentioned, window) & selected.mask
+    return Selection(mask, int(np.count_nonzero(mask)))
+
+
+def _tells(then: Selection, selected: Selection, notes: list[str]) -> bool:
+    """Whether a time tells some of the memories selected from others; the notes say where it does not."""
+    share = then.count / max(selected.count, 1)
+    if share < SAYS_NOTHING:
+        return True
+    notes.append(f"time: {share:.0%} of the memories are of that time, so it is not searched")
+    return False
+
+
+def _without(text: str, found: TimeWindow) -> str:
+    """A question without the words of its time."""
+    start, end = found.span
+    return _BEFORE_MARK.sub("", " ".join(f"{text[:start]} {text[end:]}".split())).strip(_EDGES)
+
+
+def _says_more(rest: str, language: Language) -> bool:
+    """Whether what is left of a question asks for anything but whatever is of its time ("What happened?")."""
+    whatever = {language.stem(word) for word in language.asking.whatever}
+    return bool(content_stems(rest, language) - whatever)
+
+
+INDEX_OF: Mapping[str, str] = {
+    Channel.SEMANTIC: "scorer",
+    Channel.KEYWORD: "keyword",
+    SOURCE_TURNS: "keyword",
+    Channel.GRAPH: "graph",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelResults:
+    """What the channels found.
+
+    Attributes:
+        lists: each channel's hits, best first, down to its minimum score.
+        below: each channel's hits below its minimum score.
+        told: of the memories made from turns those that match in their words or their turns', no channel of its own.
+        matches: row ids of the items of documents that the channels found, the best first; the lists have their documents.
+    """
+
+    lists: Mapping[Channel, Hits]
+    below: Mapping[Channel, Hits]
+    told: Hits = field(default_factory=no_hits)
+    matches: tuple[int, ...] = ()
+
+    def uncut(self) -> dict[Channel, Hits]:
+        """The lists as they were before they were cut."""
+        return {
+            channel: Hits(
+                np.concatenate([hits.ids, self.below[channel].ids]),
+                np.concatenate([hits.scores, self.below[channel].scores]),
+            )
+            for channel, hits in self.lists.items()
+        }
+
+
+async def search_channels(asked: Asked, selected: Selection) -> tuple[RecallContext, ChannelResults]:
+    """What the question asks for, and what the four channels find of it.
+
+    Each step runs as soon as what it needs is there. The time is read first, since its words are not searched for. The
+    keywords need the words alone, so they are looked up while the question is embedded, which is the longest step of all.
+
+    Args:
+        asked: the question.
+        selected: which units may be found.
+
+    Raises:
+        IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
+    """
+    time = await asked.tools.workers.read(asked_time, asked, selected)
+    selected = time.selected
+    (keyword, told), (run, found) = await asyncio.gather(
+        asked.tools.workers.read(_worded, asked, time.words, selected),
+        _search_by_meaning(asked, selected, time),
+    )
+    results = {Channel.KEYWORD: keyword, **found}
+    whole = asked.items.whole
+    return run, ChannelResults(
+        lists={channel: whole(results[channel][0]) for channel in Channel},
+        below={channel: whole(results[channel][1]) for channel in Channel},
+        told=whole(told),
+        matches=_matching_items(asked, [results[channel][0] for channel in Channel]),
+    )
+
+
+def _matching_items(asked: Asked, lists: Sequence[Hits]) -> tuple[int, ...]:
+    """Row ids of the items found, by their best rank in any list."""
+    best: dict[int, int] = {}
+    for hits in lists if len(asked.items.items) else ():
+        places = np.flatnonzero(np.isin(hits.ids, asked.items.items))
+        for place in places.tolist():
+            row = int(hits.ids[place])
+            best[row] = min(best.get(row, place), place)
+    return tuple(sorted(best, key=lambda row: (best[row], row)))
+
+
+def _worded(asked: Asked, words: str, selected: Selection) -> tuple[tuple[Hits, Hits], Hits]:
+    """The keyword channel, and the memories that match in the words of the turns they were made from."""
+    search = partial(keyword_channel, asked.view, selected, words, limit=asked.limit)
+    told, _ = _searched(asked, SOURCE_TURNS, partial(search, told=True))
+    return _searched(asked, Channel.KEYWORD, search), told
+
+
+async def _search_by_meaning(
+    asked: Asked, selected: Selection, time: AskedTime
+) -> tuple[RecallContext, dict[Channel, tuple[Hits, Hits]]]:
+    """Semantic and temporal search together; then the graph, from the semantic hits and the entities named."""
+    read, view = asked.tools.workers.read, asked.view
+    vector, (named, walk) = await asyncio.gather(
+        read(_embedded, asked, time.meaning), read(_understood, asked)
+    )
+    if vector is None:
+        unasked = {INDEX_OF[Channel.SEMANTIC]: "the question could not be embedded"}
+        view = replace(view, failures={**view.failures, **unasked})
+        vector = np.zeros(asked.tools.embedder.identity.dimension, np.float32)
+    run = RecallContext(
+        query=asked.query,
+        view=view,
+        tools=asked.tools,
+        trace=asked.trace,
+        items=asked.items,
+        vector=vector,
+        window=time.window,
+        selected=selected,
+        time_alone=time.alone,
+        named=named,
+        walk=walk,
+    )
+    relevance = Relevance(view, vector)
+    searches = asyncio.gather(
+        read(_semantic_and_linked, run, selected, relevance),
+        read(
+            _searched,
+            run,
+            Channel.TEMPORAL,
+            lambda: temporal_channel(view, selected, time.searched, relevance, limit=run.limit),
+        ),
+    )
+    if walk is Walk.ALL and len(view.columns) > EXACT_LIMIT:
+        (linked, temporal), _ = await asyncio.gather(searches, read(_compare_early, relevance))
+    else:
+        linked, temporal = await searches
+    return run, {**linked, Channel.TEMPORAL: temporal}
+
+
+def _embedded(asked: Asked, meaning: str) -> Vector | None:
+    """The question's vector; None where the embedder fails, and that is not to raise: words, time and graph answer then."""
+    with timed(asked.trace, "embed query"):
+        try:
+            return question_vector(replace(asked.query, text=meaning), asked.tools.embedder)
+        except ModelError as error:
+            if asked.tools.config.on_channel_failure == OnChannelFailure.RAISE:
+                raise
+            asked.trace.notes.append(f"embed query: left out, {type(error).__name__}")
+            return None
+
+
+def _understood(asked: Asked) -> tuple[Named, Walk]:
+    """What else the question's words say (paper section 4.2.1): whom it names, how far the graph may go."""
+    text, view, languages = asked.query.text, asked.view, asked.tools.languages
+    with timed(asked.trace, "plan"):
+        named = named_in(text, view, languages)
+        return named, walk_of(text, named.rows, view.hubs, languages)
+
+
+def _compare_early(relevance: Relevance) -> None:
+    """Compare the whole bank with the question: the walk needs most of it, and semantic search takes as long.
+
+    A failure is for the channel to report that meets it again.
+    """
+    with suppress(StorageError):
+        relevance.of_all()
+
+
+def _semantic_and_linked(
+    run: RecallContext, selected: Selection, relevance: Relevance
+) -> dict[Channel, tuple[Hits, Hits]]:
+    """Both on one thread: the graph channel starts from the semantic hits."""
+    floor = run.tools.embedder.identity.thresholds.channel_floor
+    semantic = _searched(
+        run,
+        Channel.SEMANTIC,
+        lambda: semantic_channel(run.view, selected, run.vector, limit=run.limit, floor=floor),
+    )
+    seeds = run.items.whole(semantic[0])
+    linked = _searched(run, Channel.GRAPH, lambda: _connected(run, selected, seeds, relevance))
+    return {Channel.SEMANTIC: semantic, Channel.GRAPH: linked}
+
+
+def _searched(asked: Asked, channel: str, search: Callable[[], Hits]) -> tuple[Hits, Hits]:
+    """The hits of a channel, or of the source turns, and those below its minimum score, which neither count nor seed the graph.
+
+    A failure raises, or leaves the channel out, as configured.
+    """
+    with timed(asked.trace, channel) as detail:
+        try:
+            index = INDEX_OF.get(channel, "")
+            if index in asked.view.failures:
+                raise IndexOutOfStep(index, asked.view.bank, asked.view.failures[index])
+            hits = search()
+        except StorageError as error:
+            if asked.tools.config.on_channel_failure == OnChannelFailure.RAISE:
+                raise
+            asked.trace.notes.append(f"{channel}: left out, {error}")
+            hits = no_hits()
+        detail["hits"] = len(hits)
+    least = channel_threshold(channel, asked.query.min_scores)
+    if least is None:
+        return hits, no_hits()
+    kept, below = cut(hits, least)
+    asked.trace.notes.append(f"min_scores: {channel} dropped {len(below)} of {len(hits)}")
+    return kept, below
+
+
+def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: Relevance) -> Hits:
+    """The graph channel, which only runs where the question gives it something to walk from."""
+    if run.walk is Walk.NONE and not run.named.speaker:
+        run.trace.notes.append("graph: this question names nothing to walk from")
+    return graph_channel(
+        run.view,
+        selected,
+        walk=run.walk,
+        named=run.named,
+        steps=chain_steps(run.query.text, run.tools.languages),
+        seeds=seeds,
+        relevance=relevance,
+        limit=run.limit,
+    )
+
+
+# In ranks: what a cosine higher by 1 on the reference scale counts, and the best match in words. Chosen on the facts of LoCoMo
+# conv-26 and 41; half and twice as much change evidence by less than a point there.
+NEARNESS, WORDS = 6.0, 1.0
+
+
+def evidence(cosines: Float64Array, words: FloatArray) -> Float64Array:
+    """E(f) = (6 * max(0, c - 0.3) + w / max w) / 60, (n,), in [0, 0.087]: what is added to RRF(f) of paper eq. 15.
+
+    Args:
+        cosines: c, of each memory with the question, on the reference scale, where 0.3 is the channel floor, (n,).
+        words: w, BM25 of the memory with the turns it was made from, (n,), >= 0.
+    """
+    near = np.clip(cosines - REFERENCE.channel_floor, 0.0, 1.0 - REFERENCE.channel_floor)
+    most = float(words.max(initial=0.0))
+    worded = words.astype(np.float64) / most if most > 0.0 else np.zeros(len(words))
+    return (NEARNESS * near + WORDS * worded) / RRF_K
+
+
+def with_evidence(
+    ids: IntArray, fused: Float64Array, channels: ChannelResults, run: RecallContext
+) -> tuple[IntArray, Float64Array]:
+    """Row ids and scores, best first, with the evidence of each; memories that only their turns' words found join.
+
+    As they were in a bank whose memories have no turns beside themselves: turns word for word are smoothed over their
+    neighbours instead, and both together cost evidence.
+
+    Args:
+        ids: row ids, (n,).
+        fused: their scores by reciprocal rank fusion.
+        channels: what the channels found, and the turns' words.
+        run: the recall under way.
+    """
+    told = channels.told
+    if not len(told):
+        return ids, fused
+    found = np.union1d(ids, told.ids)
+    scores = np.zeros(len(found))
+    scores[np.searchsorted(found, ids)] = fused
+    cosines = run.view.scorer.similarities(run.vector, found)
+    near = question_cosine(np.nan_to_num(cosines).astype(np.float64), run.tools.embedder.identity.thresholds)
+    words = _scores_of(found, channels.lists[Channel.KEYWORD], told)
+    scores += evidence(near, words)
+    best = np.lexsort((found, -scores))
+    return found[best], scores[best]
+
+
+def _scores_of(ids: IntArray, *lists: Hits) -> FloatArray:
+    """The score of each id in the last list that has it, else 0, (n,)."""
+    scores = np.zeros(len(ids), np.float32)
+    for hits in lists:
+        scores[np.searchsorted(ids, hits.ids)] = hits.scores
+    return scores

@@ -1,0 +1,262 @@
+"""The loop of an agentic reflection: a conversation that grows by one tool call a step (reference, "Configuration Defaults")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.reflections import MemoryTiers, ReflectStep
+from hindsight_integrations.model.requests import Budget, ReflectQuery
+from hindsight_integrations.models.protocols import LanguageModel, PromptMessage
+from hindsight_integrations.prompts.answer import Asked
+from hindsight_integrations.prompts.reflect_step import (
+    ANSWER,
+    FinalAnswer,
+    LookupStep,
+    ReflectStepAnswer,
+    first_messages,
+    last_step_prompt,
+    problem_said,
+    reflect_step_prompt,
+    result_said,
+    step_said,
+    with_calls_left,
+)
+from hindsight_integrations.prompts.repair import Answered as RepairedAnswer
+from hindsight_integrations.prompts.repair import complete_with_repair
+from hindsight_integrations.reflect.agentic.tool import Numbering, ToolContext, ToolProblem
+from hindsight_integrations.reflect.agentic.toolbox import Toolbox, call_key
+from hindsight_integrations.reflect.answer import Answered, Written, conclude, unreadable
+from hindsight_integrations.reflect.citations import CitationIndex, reference_faults, references
+from hindsight_integrations.reflect.tools import ReflectTools
+
+MOST_STEPS: Mapping[Budget, int] = {Budget.LOW: 5, Budget.MID: 10, Budget.HIGH: 10}
+"""Tools that may be called (reference, "Configuration Defaults": at most 10)."""
+
+WRONG_CALLS = 2  # in a row, after which the model has to answer
+RESULT_SHARE = 0.5  # of the budget of memories, that one result may take
+CONTEXT_SHARE = 4  # results may cost together so many times what the memories of one recall may
+
+REPEATED = "this very call was made before, its result stands above."
+STEPS_TAKEN = "All steps are taken."
+TOO_MANY_WRONG = "Two calls in a row gave nothing usable."
+CONTEXT_FULL = "There is no room for further results."
+NO_STEP = "That was no step that can be read."
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a reflection has come.
+
+    Attributes:
+        messages: the conversation.
+        steps: tools called.
+        calls: how often the model was.
+        tokens_in: prompt tokens it reported.
+        tokens_out: completion tokens it reported.
+        answer: once the model gave it; None until then, and where it is to be written yet.
+        why: why the model has to answer, as it is told; empty while it need not.
+        step: the call of a tool that it asked for and that is to be made; None if there is none.
+        done: whether the answer comes next.
+        spent: tokens that results cost so far.
+    """
+
+    messages: list[PromptMessage]
+    steps: list[ReflectStep] = field(default_factory=list)
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    answer: FinalAnswer | None = None
+    why: str = ""
+    step: LookupStep | None = None
+    done: bool = False
+    spent: int = 0
+
+    @property
+    def wrong(self) -> int:
+        """How many calls in a row, up to the last one, gave nothing usable."""
+        return len(list(takewhile(lambda step: step.problem, reversed(self.steps))))
+
+    def made(self, step: LookupStep) -> bool:
+        """Whether this very call was made before."""
+        return any(
+            call_key(each.tool, each.arguments) == call_key(step.tool, step.given) for each in self.steps
+        )
+
+    def copy(self) -> Progress:
+        """A copy whose conversation can grow on its own."""
+        return replace(self, messages=[*self.messages], steps=[*self.steps])
+
+    def count(self, answered: RepairedAnswer[LookupStep] | RepairedAnswer[FinalAnswer]) -> None:
+        """Add what a prompt and its repairs cost."""
+        self.calls += answered.tries
+        self.tokens_in += answered.tokens_in
+        self.tokens_out += answered.tokens_out
+
+
+class AgenticLoop:
+    """The steps of one agentic reflection: the model asks for a tool, the tool is called, until the model answers or has to.
+
+    All that changes from step to step is in `Progress` and `index`, so that the loop can be left after each and continued.
+
+    Args:
+        query: the question.
+        model: who steps and answers.
+        tools: of the reflection.
+        index: what the model was shown so far.
+        streamed: the answer is written afterwards, not in the step that ends.
+
+    Raises:
+        InvalidRequest: a tool of the caller's cannot be used, or there is no bank to look in.
+    """
+
+    def __init__(
+        self,
+        query: ReflectQuery,
+        model: LanguageModel,
+        tools: ReflectTools,
+        *,
+        index: CitationIndex,
+        streamed: bool = False,
+    ) -> None:
+        if tools.reads is None:
+            raise InvalidRequest("strategy", "agentic reads a bank, and there is none here", 'Pass "single".')
+        most = max(1, round(query.recall.max_tokens * RESULT_SHARE))
+        self._context = ToolContext(tools.reads(query.recall), Numbering(index), most)
+        self._query, self._model, self._tools = query, model, tools
+        self._toolbox = Toolbox(query.tools)
+        self._most_steps = MOST_STEPS[query.recall.budget]
+        self._streamed = streamed
+
+    @property
+    def index(self) -> CitationIndex:
+        """All that the model was shown so far."""
+        return self._context.numbers.shown
+
+    async def begin(self, tiers: MemoryTiers) -> Progress:
+        """The conversation as it begins: with what plain recall found.
+
+        Args:
+            tiers: that.
+        """
+        query = self._query
+        asked = Asked(query.recall.text, query.recall.query_timestamp, query.context)
+        directives = await self._tools.directives(query.recall)
+        usages, profile = self._toolbox.usages, self._tools.profile
+        return Progress(first_messages(usages, profile, directives, asked, tiers, calls=self._most_steps))
+
+    async def think(self, progress: Progress) -> Progress:
+        """Ask the model for the next step: a call of a tool, or the answer.
+
+        Raises:
+            ModelError: the model failed.
+        """
+        progress = progress.copy()
+        prompt = reflect_step_prompt(progress.messages, streamed=self._streamed)
+        done = await complete_with_repair(self._model, prompt, check=self._step_problem)
+        progress.count(done)
+        step = done.output or done.last
+        progress.done = step is None or step.tool == ANSWER
+        if step is None:
+            progress.why = NO_STEP
+        elif step.tool == ANSWER and isinstance(step, ReflectStepAnswer):
+            progress.answer = step.answer
+        else:
+            progress.messages.append(step_said(step))
+            progress.step = None if progress.done else step
+        return progress
+
+    async def call_tool(self, progress: Progress) -> Progress:
+        """Call the tool of the last step, if it asked for one, and add what came of it to the conversation."""
+        if (step := progress.step) is None:
+            return progress
+        progress = progress.copy()
+        taken, told = await self._call(step, progress)
+        progress.step = None
+        progress.steps.append(taken)
+        progress.why = progress.why or self._why(progress)
+        progress.done = bool(progress.why)
+        left = self._most_steps - len(progress.steps)
+        progress.messages.append(told if progress.done else with_calls_left(told, left))
+        return progress
+
+    async def answer(self, progress: Progress, tiers: MemoryTiers) -> Answered:
+        """The answer that the steps led to, or that the model has to give now, without tools.
+
+        Args:
+            progress: the steps taken.
+            tiers: what plain recall found.
+
+        Raises:
+            MalformedOutput: the model gave no answer, or none in the caller's schema.
+            ModelError: it failed.
+        """
+        progress, answer = progress.copy(), progress.answer
+        if answer is None:
+            prompt = last_step_prompt(progress.messages, progress.why)
+            done = await complete_with_repair(self._model, prompt, check=self._answer_problem)
+            progress.count(done)
+            if (answer := done.output or done.last) is None:
+                raise unreadable(self._model, done)
+        return await self.conclude(Written(answer.text, answer.based_on, answer.sufficient), progress, tiers)
+
+    async def conclude(self, written: Written, progress: Progress, tiers: MemoryTiers) -> Answered:
+        """What a written answer makes, with the steps on the way to it.
+
+        Args:
+            written: the answer.
+            progress: the steps taken.
+            tiers: what plain recall found.
+
+        Raises:
+            MalformedOutput: the model cannot put the answer into the caller's schema.
+            ModelError: it failed at that.
+        """
+        callers = self._toolbox.callers
+        written.steps = progress.steps
+        written.grounded = any(step.tool in callers and not step.problem for step in progress.steps)
+        written.count(progress.calls, progress.tokens_in, progress.tokens_out)
+        return await conclude(written, self.index, tiers, query=self._query, tools=self._tools)
+
+    async def _call(self, step: LookupStep, progress: Progress) -> tuple[ReflectStep, PromptMessage]:
+        """Call the tool; what came of it, and how the model is told."""
+        try:
+            if progress.made(step):
+                progress.why = f"{step.tool}: {REPEATED}"
+                raise ToolProblem(REPEATED)
+            result = await self._toolbox.called(step, self._context)
+        except ToolProblem as problem:
+            taken = ReflectStep(step.tool, step.given, step.thought, problem=str(problem))
+            return taken, problem_said(step.tool, str(problem))
+        taken = ReflectStep(step.tool, step.given, step.thought, found=result.found)
+        message = result_said(step.tool, result.lines, result.note)
+        progress.spent += self._tools.tokens.count([message.text])[0]
+        return taken, message
+
+    def _why(self, progress: Progress) -> str:
+        """Why the model has to answer now; empty if it need not."""
+        if len(progress.steps) >= self._most_steps:
+            return STEPS_TAKEN
+        if progress.wrong >= WRONG_CALLS:
+            return TOO_MANY_WRONG
+        return CONTEXT_FULL if progress.spent >= CONTEXT_SHARE * self._context.max_tokens else ""
+
+    def _step_problem(self, step: LookupStep) -> str:
+        """What makes the model write a step again; a wrong call does not, since its tool says what is wrong."""
+        if step.tool != ANSWER or not isinstance(step, ReflectStepAnswer):
+            return ""
+        if step.answer is None:
+            return f"`tool` is {ANSWER!r}, and `answer` is missing: write the answer there"
+        return self._answer_problem(step.answer)
+
+    def _answer_problem(self, answer: FinalAnswer) -> str:
+        return "; ".join(self._answer_problems(answer))
+
+    def _answer_problems(self, answer: FinalAnswer) -> Iterator[str]:
+        index = self.index
+        yield from reference_faults(references(answer.based_on, index), index)
+        (size,) = self._tools.tokens.count([answer.text])
+        if size > self._query.max_answer_tokens:
+            yield f"its text has {size} tokens, over {self._query.max_answer_tokens}; say it shorter"

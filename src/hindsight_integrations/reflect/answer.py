@@ -1,0 +1,301 @@
+"""Write the answer in one call, check it, and turn a written answer into a reflection (paper sections 6.1 and A.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from hindsight_integrations.errors import MalformedOutput, ModelError
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.reflections import MemoryTiers, OpinionChange, Reflection, ReflectStep
+from hindsight_integrations.model.requests import ReflectQuery
+from hindsight_integrations.models.protocols import LanguageModel, TokenCounter
+from hindsight_integrations.prompts.answer import Answer, Asked, answer_prompt
+from hindsight_integrations.prompts.answered_opinions import AnsweredOpinion
+from hindsight_integrations.prompts.form_opinions import form_opinions_prompt
+from hindsight_integrations.prompts.repair import Answered as RepairedAnswer
+from hindsight_integrations.prompts.repair import complete_with_repair
+from hindsight_integrations.prompts.typed_answer import OUTPUT, typed_answer_prompt
+from hindsight_integrations.reflect.citations import (
+    CitationIndex,
+    References,
+    citations,
+    reference_faults,
+    references,
+)
+from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion, opinion_problems, read_opinions
+from hindsight_integrations.reflect.tools import ReflectTools
+from hindsight_integrations.reflect.without_model import nothing_known
+
+_END = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]*(?=\s)|\n")
+
+
+def shortened(text: str, most: int, tokens: TokenCounter) -> tuple[str, tuple[str, ...]]:
+    """The text, cut at the last end of a sentence within a budget where it is over it; and a note of that, if it was.
+
+    Where not even the first sentence fits it is cut between two words.
+
+    Args:
+        text: an answer.
+        most: tokens it may have.
+        tokens: counts them.
+    """
+    (size,) = tokens.count([text])
+    if size <= most:
+        return text, ()
+    ends = [match.end() for match in _END.finditer(text)] or []
+    kept = _longest(text, ends, most, tokens) or _longest(
+        text, [match.start() for match in re.finditer(r"\s", text)], most, tokens
+    )
+    note = f"the answer had {size} tokens, over max_answer_tokens={most}: it ends where it was cut"
+    return kept, (note,)
+
+
+def _longest(text: str, ends: list[int], most: int, tokens: TokenCounter) -> str:
+    """The longest beginning up to one of these places that fits; "" if none does."""
+    low, high = 0, len(ends)
+    while low < high:
+        middle = (low + high) // 2
+        (size,) = tokens.count([text[: ends[middle]].rstrip()])
+        low, high = (middle + 1, high) if size <= most else (low, middle)
+    return text[: ends[low - 1]].rstrip() if low else ""
+
+
+@dataclass(slots=True)
+class Written:
+    """An answer as a model wrote it, and what that took.
+
+    Attributes:
+        text: the answer.
+        based_on: numbers it cites.
+        sufficient: whether it says that memory had what was asked for.
+        steps: tools called for it.
+        calls: how often the model was.
+        tokens_in: prompt tokens it reported.
+        tokens_out: completion tokens it reported.
+        notes: what a reader should know.
+        grounded: whether it may rest on a result of the caller's own tools, which is not a memory.
+    """
+
+    text: str
+    based_on: Sequence[str]
+    sufficient: bool
+    steps: Sequence[ReflectStep] = ()
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    notes: tuple[str, ...] = ()
+    grounded: bool = False
+
+    def count(self, calls: int, tokens_in: int, tokens_out: int) -> None:
+        """Add what a further prompt took."""
+        self.calls += calls
+        self.tokens_in += tokens_in
+        self.tokens_out += tokens_out
+
+    def shorten(self, query: ReflectQuery, tools: ReflectTools) -> None:
+        """Cut a text over the reflection's limit, and note that."""
+        self.text, notes = shortened(self.text, query.max_answer_tokens, tools.tokens)
+        self.notes = (*self.notes, *notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer whose opinions are not formed yet.
+
+    Attributes:
+        reflection: the answer.
+        opinions: those it proposes, in order: each as it may be kept, or why it is refused.
+    """
+
+    reflection: Reflection
+    opinions: tuple[ProposedOpinion | OpinionChange, ...] = ()
+
+    @property
+    def proposed(self) -> list[ProposedOpinion]:
+        """The opinions that may be kept."""
+        return [each for each in self.opinions if isinstance(each, ProposedOpinion)]
+
+
+async def answer_in_one_call(
+    tiers: MemoryTiers, query: ReflectQuery, model: LanguageModel, tools: ReflectTools
+) -> Answered:
+    """Answer a question from what recall found: one call gives the text, its typed form and the opinions it proposes.
+
+    An unsound answer is asked for again; what is sound of the last one is kept.
+
+    Args:
+        tiers: what was recalled; with nothing in it the answer says so.
+        query: the question.
+        model: who answers.
+        tools: of the reflection.
+
+    Raises:
+        MalformedOutput: nothing the model wrote can be read as an answer, repairs included.
+        ModelUnavailable: it could not be reached.
+    """
+    if not tiers_hold_anything(tiers):
+        return Answered(nothing_known(tiers.recalled))
+    index = CitationIndex.of(tiers)
+    prompt = answer_prompt(
+        Asked(query.recall.text, query.recall.query_timestamp, query.context),
+        tiers,
+        tools.profile,
+        await tools.directives(query.recall),
+        max_answer_tokens=query.max_answer_tokens,
+        output=query.response_schema,
+    )
+    done = await complete_with_repair(
+        model, prompt, check=lambda answer: "; ".join(_answer_problems(answer, index, query, tools))
+    )
+    if (answer := done.last) is None:
+        raise unreadable(model, done)
+    written = Written(answer.text, answer.based_on, answer.sufficient)
+    written.count(done.tries, done.tokens_in, done.tokens_out)
+    written.shorten(query, tools)
+    structured = getattr(answer, OUTPUT, None)
+    return await _answered(written, structured, answer.opinions, index, tiers, query=query, tools=tools)
+
+
+def tiers_hold_anything(tiers: MemoryTiers) -> bool:
+    """Whether there is anything to answer from."""
+    tiered = tiers.observations or tiers.facts or tiers.mental_models or tiers.beliefs
+    return bool(tiered or tiers.recalled.records)
+
+
+def unreadable(model: LanguageModel, done: RepairedAnswer[Any]) -> MalformedOutput:
+    """The error of a prompt that no try of the model answered."""
+    return MalformedOutput(model.name, "", done.problem, tokens_in=done.tokens_in, tokens_out=done.tokens_out)
+
+
+def _answer_problems(
+    answer: Answer, index: CitationIndex, query: ReflectQuery, tools: ReflectTools
+) -> Iterator[str]:
+    """What is wrong with an answer, in words for the model."""
+    found = references(answer.based_on, index)
+    yield from reference_faults(found, index)
+    if answer.sufficient and found.none and (index.memories or index.models):
+        yield "it names no memory it stands on; name them in based_on, or set sufficient to false"
+    (size,) = tools.tokens.count([answer.text])
+    if size > query.max_answer_tokens:
+        yield f"its text has {size} tokens, and at most {query.max_answer_tokens} are allowed; say it shorter"
+    if query.form_opinions:
+        yield from _opinion_problems(answer.opinions, index, query, tools)
+
+
+def _opinion_problems(
+    opinions: Sequence[AnsweredOpinion], index: CitationIndex, query: ReflectQuery, tools: ReflectTools
+) -> Iterator[str]:
+    for number, opinion in enumerate(opinions, 1):
+        for fault in opinion_problems(opinion, index, query, tools.languages):
+            yield f"opinion {number}: {fault}"
+
+
+async def conclude(
+    written: Written, index: CitationIndex, tiers: MemoryTiers, *, query: ReflectQuery, tools: ReflectTools
+) -> Answered:
+    """The answer that a written text makes; its typed form and its opinions take a call each.
+
+    Args:
+        written: the text.
+        index: what its writer was shown.
+        tiers: what plain recall found.
+        query: the question.
+        tools: of the reflection.
+
+    Raises:
+        MalformedOutput: the model cannot put the answer into the caller's schema.
+        ModelError: it failed at that.
+    """
+    written.shorten(query, tools)
+    cited = _cited(references(written.based_on, index), index)
+    structured = await _typed(written, cited, query, tools.model)
+    opinions = await _proposed(written, cited, index, query=query, tools=tools)
+    return await _answered(written, structured, opinions, index, tiers, query=query, tools=tools)
+
+
+async def _answered(
+    written: Written,
+    structured: BaseModel | None,
+    opinions: Sequence[AnsweredOpinion],
+    index: CitationIndex,
+    tiers: MemoryTiers,
+    *,
+    query: ReflectQuery,
+    tools: ReflectTools,
+) -> Answered:
+    found, records = references(written.based_on, index), tiers.recalled.records
+    reflection = Reflection(
+        text=written.text,
+        units=found.units,
+        extractive=False,
+        recalled=tiers.recalled,
+        based_on=await citations(found, tools),
+        structured=structured,
+        sufficient=written.sufficient and not (found.none and not records and not written.grounded),
+        steps=tuple(written.steps),
+        mental_models=tuple(each.id for each in index.models.values()),
+        calls=written.calls,
+        tokens_in=written.tokens_in,
+        tokens_out=written.tokens_out,
+        notes=written.notes,
+    )
+    return Answered(reflection, read_opinions(opinions, index, query, tools))
+
+
+def _cited(found: References, index: CitationIndex) -> list[tuple[str, RecalledUnit]]:
+    """The memories an answer stands on, by the number under which they were shown."""
+    ids = {item.unit.id for item in found.units}
+    return [(number, item) for number, item in index.memories.items() if item.unit.id in ids]
+
+
+async def _typed(
+    written: Written,
+    memories: Sequence[tuple[str, RecalledUnit]],
+    query: ReflectQuery,
+    model: LanguageModel | None,
+) -> BaseModel | None:
+    """The answer in the caller's schema, if there is one."""
+    if query.response_schema is None or model is None:
+        return None
+    prompt = typed_answer_prompt(query.recall.text, written.text, memories, query.response_schema)
+    done = await complete_with_repair(model, prompt)
+    written.count(done.tries, done.tokens_in, done.tokens_out)
+    if done.output is None:
+        raise unreadable(model, done)
+    return done.output
+
+
+async def _proposed(
+    written: Written,
+    cited: Sequence[tuple[str, RecalledUnit]],
+    index: CitationIndex,
+    *,
+    query: ReflectQuery,
+    tools: ReflectTools,
+) -> Sequence[AnsweredOpinion]:
+    """The opinions that a call of its own finds in an answer; none where none may be formed, or it stands on nothing.
+
+    The answer is whole by now: where the model fails at this, a note says so, and no opinion is formed.
+    """
+    if tools.model is None or tools.opinions is None or not query.form_opinions or not cited:
+        return ()
+    prompt = form_opinions_prompt(query.recall.text, written.text, cited)
+    try:
+        done = await complete_with_repair(
+            tools.model,
+            prompt,
+            check=lambda answer: "; ".join(_opinion_problems(answer.opinions, index, query, tools)),
+        )
+    except ModelError as error:
+        written.notes = (*written.notes, f"no opinions were looked for: {type(error).__name__}")
+        return ()
+    written.count(done.tries, done.tokens_in, done.tokens_out)
+    if done.last is None:
+        written.notes = (*written.notes, "no opinions were formed: what the model wrote cannot be read")
+        return ()
+    return done.last.opinions

@@ -1,0 +1,494 @@
+"""Merge a snippet into a bank's background: read, merge, and commit with the task's end (paper section 5.6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+
+from hindsight_integrations.concurrency.workers import Runner
+from hindsight_integrations.errors import (
+    BackgroundRefused,
+    MalformedOutput,
+    ModelUnavailable,
+    RevisionConflict,
+)
+from hindsight_integrations.indexes.bank_view import Projector
+from hindsight_integrations.language.language import Language, Person, in_another_language, written_in
+from hindsight_integrations.language.names import titles
+from hindsight_integrations.language.packs import LANGUAGES
+from hindsight_integrations.language.person import first_person, persons
+from hindsight_integrations.language.specifics import figures
+from hindsight_integrations.language.stems import content_stems
+from hindsight_integrations.model.profile import BankProfile, ProfileChange
+from hindsight_integrations.model.results import Settled
+from hindsight_integrations.model.tasks import Task, TaskClaim
+from hindsight_integrations.model.text import clean_text, normalised_text, stored_snippet
+from hindsight_integrations.model.writes import ProfileWrite, WriteSet
+from hindsight_integrations.models.protocols import LanguageModel
+from hindsight_integrations.prompts.merge_background import MergedBackground, merge_background_prompt
+from hindsight_integrations.prompts.repair import complete_with_repair
+
+MAX_CHARACTERS = 500  # a merged background is shorter [earlier paper 10.2]
+
+_SENTENCE = re.compile(r"(?<=[.!?])[\"'\u201d\u2019)]*\s+|\n+")
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Sra|Inc|Ltd|Co|Nr|ca|bzw|usw|z|B|e|g|i|vs|No)|\b[A-Z]|\b(?:wurde|bin|geboren) am \d{1,2})\.$"
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two sentences that give an attribute two values.
+
+    Attributes:
+        attribute: its name, "birthplace".
+        old: the earlier sentence.
+        new: the later one.
+        value: the value in the earlier one.
+    """
+
+    attribute: str
+    old: str
+    new: str
+    value: str
+
+
+def append_new(current: Sequence[str], snippet: Sequence[str], languages: Sequence[Language]) -> str:
+    """The background with the sentences of a snippet that are not there yet.
+
+    Args:
+        current: sentences of the background, in the first person.
+        snippet: sentences of the snippet, in the first person.
+        languages: of the bank.
+
+    Raises:
+        BackgroundRefused: they give one attribute two values, or the result has 500 characters or more.
+    """
+    for conflict in conflicts([*current, *snippet], snippet, languages):
+        raise BackgroundRefused(
+            f"it gives two values for {conflict.attribute}: the background has {conflict.old!r}, the snippet {conflict.new!r}",
+            "Set the whole background with bank.profile.set, or open the engine with a model, which can merge the two.",
+            undecided=True,
+        )
+    return checked_length(joined([*current, *new_sentences(current, snippet)]))
+
+
+def new_sentences(current: Sequence[str], snippet: Sequence[str]) -> list[str]:
+    """The sentences of a snippet that are not in the background, each once."""
+    known = {same_sentence(sentence) for sentence in current}
+    fresh = {key: sentence for sentence in snippet if (key := same_sentence(sentence)) not in known}
+    return list(fresh.values())
+
+
+def conflicts(old: Sequence[str], new: Sequence[str], languages: Sequence[Language]) -> Iterator[Conflict]:
+    """Attributes with one value per person, to which two groups of sentences give different values."""
+    for language in languages:
+        for attribute, pattern in language.person.unique.items():
+            for earlier in old:
+                value = pattern.search(earlier)
+                for later in new if value else ():
+                    other = _value(attribute, later, languages)
+                    if value and other and normalised_text(other) != normalised_text(value[1]):
+                        yield Conflict(attribute, earlier, later, value[1])
+
+
+def _value(attribute: str, sentence: str, languages: Sequence[Language]) -> str:
+    patterns = (language.person.unique.get(attribute) for language in languages)
+    found = (pattern.search(sentence) for pattern in patterns if pattern)
+    return next((match[1] for match in found if match), "")
+
+
+def background_sentences(text: str, languages: Sequence[Language]) -> list[str]:
+    """The sentences of a background; where it does not speak in the first person yet, it is put into it."""
+    if Person.FIRST in persons(text, spoken_language(text, languages)):
+        return _sentences(text)  # "I help you remember" stays
+    return own_sentences(text, languages)
+
+
+def own_sentences(text: str, languages: Sequence[Language]) -> list[str]:
+    """The sentences of a text about the agent, in the first person (earlier paper 10.3)."""
+    told = first_person(text.strip(), spoken_language(text, languages))
+    return [sentence[:1].upper() + sentence[1:] for sentence in _sentences(told)]
+
+
+def spoken_language(text: str, languages: Sequence[Language]) -> Language:
+    """The language of a text about a person: its pronouns count as much as its stop words."""
+    if len(languages) == 1:
+        return languages[0]
+    words = _LETTERS.findall(text.casefold())
+
+    def score(language: Language) -> int:
+        spoken = sum(len(pattern.findall(text)) for pattern in language.person.words.values())
+        return sum(word in language.stop_words for word in words) + spoken
+
+    return max(languages, key=score)
+
+
+def same_sentence(sentence: str) -> str:
+    """A sentence as it is compared: without its full stop and its case."""
+    return normalised_text(sentence).rstrip(".!")
+
+
+def joined(sentences: Sequence[str]) -> str:
+    """Sentences as one text; each ends with a full stop where there are several."""
+    if len(sentences) < 2:
+        return "".join(sentences)
+    return " ".join(text if text[-1:] in ".!?\u201d\"'\u00bb" else f"{text}." for text in sentences)
+
+
+def checked_length(background: str) -> str:
+    """The background, if it is short enough to stand in every prompt.
+
+    Raises:
+        BackgroundRefused: it has 500 characters or more; nothing is cut silently.
+    """
+    if len(background) < MAX_CHARACTERS:
+        return background
+    raise BackgroundRefused(
+        f"merged it would have {len(background)} characters, and it must stay under {MAX_CHARACTERS}",
+        "Shorten it with bank.profile.set, then merge the rest with bank.profile.merge_background.",
+    )
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text, each with its full stop if it has one."""
+    found: list[str] = []
+    for piece in _SENTENCE.split(text):
+        if found and _ABBREVIATED.search(found[-1]):
+            found[-1] = f"{found[-1]} {piece.strip()}"
+        elif piece.strip():
+            found.append(piece.strip())
+    return found
+
+
+_QUOTES = {('"', '"'), ("\u201c", "\u201d"), ("\u201e", "\u201c"), ("\u00ab", "\u00bb")}
+_CAPITALISED = re.compile(r"(?<=[\w,;:)(\"\u201e\u00ab] )[A-Z\u00c0-\u00de][\w\u2019'-]+")
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A merged background.
+
+    Attributes:
+        background: whole, in the first person, under 500 characters.
+        tokens_in: prompt tokens the model reported; 0 where none was asked.
+        tokens_out: completion tokens it reported.
+    """
+
+    background: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+async def merge(
+    current: str,
+    snippet: str,
+    languages: Sequence[Language],
+    *,
+    name: str = "",
+    model: LanguageModel | None = None,
+    newer: Set[str] = frozenset(),
+) -> Merged:
+    """The background with a snippet merged in.
+
+    A model is asked where both say something. Its answer is used if nothing is wrong with it, at the third try at the latest.
+
+    Args:
+        current: the background; may be empty.
+        snippet: what is said about the agent, in the first or second person.
+        languages: of the bank, the likeliest first.
+        name: the agent's; may be empty.
+        model: None where there is none; then the snippet is appended.
+        newer: sentences of the background, as `same_sentence` has them, that were said after the snippet.
+
+    Raises:
+        BackgroundRefused: the model's answers cannot be used; without a model, the two conflict, or have 500 characters.
+        MalformedOutput: none of the model's answers could be read.
+        ModelUnavailable: the model could not be reached.
+        ModelRefused: its service refuses the key.
+    """
+    old, new = background_sentences(current, languages), own_sentences(snippet, languages)
+    if not new_sentences(old, new):
+        return Merged(current)
+    if model is None:
+        return Merged(append_new(old, new, languages))
+    if not old and len(joined(new)) < MAX_CHARACTERS and not any(conflicts(new, new, languages)):
+        return Merged(joined(new))
+    later = [sentence for sentence in old if same_sentence(sentence) in newer]
+    if later:  # in the order in which all was said
+        old, new = [*(sentence for sentence in old if sentence not in later), *new], later
+    check = MergeCheck(old, new, languages, name)
+    answered = await complete_with_repair(model, merge_background_prompt(old, new), check=check.problem)
+    if answered.output is None and answered.last is None:
+        raise MalformedOutput(
+            model.name, "", answered.problem, tokens_in=answered.tokens_in, tokens_out=answered.tokens_out
+        )
+    if answered.output is None:
+        raise BackgroundRefused(
+            f"the model's merge cannot be used after {answered.tries} tries: {answered.problem}",
+            "Set the whole background with bank.profile.set, or merge a shorter snippet.",
+        )
+    return Merged(plain(answered.output.background), answered.tokens_in, answered.tokens_out)
+
+
+@dataclass(frozen=True)
+class MergeCheck:
+    """Checks what a model made of two groups of sentences; what it may leave out of the earlier one, it names itself.
+
+    Attributes:
+        old: sentences in the first person, the earlier ones.
+        new: the later ones, which win.
+        languages: of the bank, the likeliest first.
+        name: the agent's; may be empty.
+    """
+
+    old: Sequence[str]
+    new: Sequence[str]
+    languages: Sequence[Language]
+    name: str = ""
+
+    def problem(self, answer: MergedBackground) -> str:
+        """What is wrong with an answer, in words for the model; "" if nothing is."""
+        return next(self._faults(plain(answer.background), answer.removed), "")
+
+    @cached_property
+    def _said(self) -> str:
+        return " ".join((*self.old, *self.new))
+
+    def _faults(self, text: str, removed: Sequence[str]) -> Iterator[str]:
+        if not text:
+            yield "the background is empty"
+        if len(text) >= MAX_CHARACTERS:
+            yield f"it has {len(text)} characters, and must have fewer than {MAX_CHARACTERS}; be more concise"
+        if in_another_language(text, self._said, tuple(LANGUAGES.values())):
+            yield "it is in another language than what was merged"
+        yield from self._faults_of_person(text)
+        sentences = background_sentences(text, self.languages)
+        own = {
+            each.attribute for part in (self.old, self.new) for each in conflicts(part, part, self.languages)
+        }
+        for conflict in conflicts(sentences, sentences, self.languages):
+            if conflict.attribute in own:  # "My name is Max. I am called Maxi."
+                continue
+            yield f"it gives two values for {conflict.attribute}"
+        language = spoken_language(text, self.languages)
+        if figures(text, language) - figures(self._said, language):
+            yield "it has a number that is in none of the sentences"
+        if language.names.nouns is None and not set(_names(text)) <= set(
+            _WORD.findall(self._said + self.name)
+        ):
+            yield "it has a name that is in none of the sentences"
+        yield from self._faults_of_omission(text, removed, language)
+
+    def _faults_of_person(self, text: str) -> Iterator[str]:
+        language = written_in(text, self.languages)
+        if language is None:
+            return
+        spoken = persons(text, language)
+        addressed = Person.SECOND in spoken - persons(self._said, language)
+        if addressed or Person.FIRST not in spoken:
+            yield 'it must speak in the first person; write "I" and "my", not "you", "he" or a name'
+        if self.name and any(
+            sentence.startswith(f"{self.name} ") and sentence not in (*self.old, *self.new)
+            for sentence in background_sentences(text, self.languages)
+        ):
+            yield 'it speaks of the agent by its name; write "I"'
+
+    def _faults_of_omission(self, text: str, removed: Sequence[str], language: Language) -> Iterator[str]:
+        known = _exact(text, language)
+        for number, sentence in enumerate((*self.old, *self.new), 1):
+            gone = {conflict.value for conflict in conflicts([sentence], self.new, self.languages)}
+            if number <= len(self.old):
+                gone |= set(removed)
+            known_or_gone = known | _exact(" ".join(gone), language)
+            needed = {language.stem(word.casefold()) for word in _names(sentence)} | figures(
+                sentence, language
+            )
+            words = content_stems(sentence, language)
+            if not needed <= known_or_gone or (words and words.isdisjoint(known_or_gone)):
+                yield f"it leaves out something of sentence [{number}] that is not in removed"
+
+
+def plain(text: str) -> str:
+    """An answer on one line, without what cannot be stored and without quotes around the whole of it."""
+    told = " ".join(clean_text(text).split())
+    whole = len(told) > 1 and (told[0], told[-1]) in _QUOTES and not set(told[1:-1]) & {told[0], told[-1]}
+    return told[1:-1].strip() if whole else told
+
+
+def _names(text: str) -> list[str]:
+    """The words that have a capital inside a sentence, and those in quotes."""
+    spans = (*_CAPITALISED.findall(text), *titles(text))
+    words = (word for span in spans if not span.startswith(("I'", "I\u2019")) for word in _WORD.findall(span))
+    return [word for word in words if len(word) > 1]
+
+
+def _exact(text: str, language: Language) -> frozenset[str]:
+    """Stems of all words of a text, and its numbers."""
+    stems = frozenset(language.stem(word.casefold()) for word in _WORD.findall(text))
+    return stems | content_stems(text, language) | figures(text, language)
+
+
+ATTEMPTS = 8  # merges made again because the profile changed meanwhile
+_MERGED = "merged what was said "
+_SAID = re.compile(re.escape(_MERGED) + r"(\S+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundTools:
+    """What the merging of backgrounds needs of the engine.
+
+    Attributes:
+        languages: of the bank's texts, the likeliest first.
+    """
+
+    projector: Projector
+    model: LanguageModel | None
+    workers: Runner
+    languages: Sequence[Language]
+
+
+async def merge_waiting(task: Task, tools: BackgroundTools) -> Settled:
+    """Merge the snippet a task keeps, and write the background and the task's end in one commit.
+
+    Raises:
+        BackgroundRefused: it cannot be merged; the background is as it was.
+        InvalidRequest: the payload is damaged.
+        MalformedOutput: none of the model's answers could be read.
+        ModelUnavailable: the model could not be reached, or only one could tell what to do and there is none.
+        ModelRefused: its service refuses the key.
+        TaskClosed: somebody else finished the task meanwhile; nothing was written.
+    """
+    snippet = stored_snippet(task.payload, task.id)
+    try:
+        _, made = await merge_snippet(snippet.text, snippet.said_at, tools, completing=(task.claim,))
+    except BackgroundRefused as refused:
+        if refused.undecided and tools.model is None:
+            # a task's reason has no text of memories
+            raise ModelUnavailable(
+                "for the background", f"the snippet contradicts it; {refused.remedy}"
+            ) from refused
+        raise
+    return Settled(merged=1, tokens_in=made.tokens_in, tokens_out=made.tokens_out)
+
+
+async def merge_snippet(
+    text: str, said_at: datetime, tools: BackgroundTools, *, completing: tuple[TaskClaim, ...] = ()
+) -> tuple[BankProfile, Merged]:
+    """Merge what was said about the agent at a moment; what was said after it is not changed by it.
+
+    If the profile changes meanwhile, the merge is done again, so that two concurrent merges both count.
+
+    Args:
+        text: the snippet.
+        said_at: when it was said (aware UTC).
+        tools: the engine's.
+        completing: leases of the tasks whose outcome this is.
+
+    Returns:
+        The profile as it is now, and what the merge cost.
+
+    Raises:
+        BackgroundRefused: it cannot be merged; the background is as it was.
+        MalformedOutput: none of the model's answers could be read.
+        ModelUnavailable: the model could not be reached.
+        ModelRefused: its service refuses the key.
+        RevisionConflict: the profile changed at every try.
+        TaskClosed: a task was finished by somebody else meanwhile; nothing was written.
+    """
+    spent = Merged("")
+    for attempt in range(ATTEMPTS):
+        ledger, bank = tools.projector.ledger, tools.projector.name
+        changes = await tools.workers.read(ledger.profiles.changes, bank)
+        made = await _merge_into(changes, text, said_at, tools)
+        spent = Merged(made.background, spent.tokens_in + made.tokens_in, spent.tokens_out + made.tokens_out)
+        try:
+            profile = await tools.workers.write(
+                _commit, made.background, changes[-1:], said_at, completing, tools.projector
+            )
+        except RevisionConflict:
+            if attempt == ATTEMPTS - 1:
+                raise
+            continue
+        return profile, spent
+    raise AssertionError("unreachable: the loop returns or raises")
+
+
+async def _merge_into(
+    changes: Sequence[ProfileChange], text: str, said_at: datetime, tools: BackgroundTools
+) -> Merged:
+    """The background of the newest change with a snippet merged in."""
+    profile = changes[-1].profile if changes else BankProfile()
+    newer = said_after(said_at, changes, tools.languages)
+    return await merge(
+        profile.background, text, tools.languages, name=profile.name, model=tools.model, newer=newer
+    )
+
+
+def merge_reason(said_at: datetime) -> str:
+    """The reason of a change of profile that a merge makes: it tells later merges when the snippet was said."""
+    return f"{_MERGED}{said_at.isoformat()}"
+
+
+def merged_at(change: ProfileChange) -> datetime | None:
+    """When the snippet that a change merged was said; None for other changes."""
+    match = _SAID.fullmatch(change.reason)
+    try:
+        return datetime.fromisoformat(match[1]) if match else None
+    except ValueError:
+        return None
+
+
+def said_after(
+    moment: datetime, changes: Sequence[ProfileChange], languages: Sequence[Language]
+) -> frozenset[str]:
+    """The sentences of the present background that were said after a moment, as `same_sentence` has them.
+
+    A sentence that a merge left as it was is as old as before; a profile that is set or restored is as old as that.
+
+    Args:
+        moment: aware UTC.
+        changes: all of the bank's, oldest first.
+        languages: of the bank, the likeliest first.
+    """
+    known: dict[str, datetime] = {}
+    for change in changes:
+        snippet_at, before = merged_at(change), known
+        since = snippet_at or change.effective_at
+        sentences = map(same_sentence, background_sentences(change.profile.background, languages))
+        known = {each: before.get(each, since) if snippet_at else since for each in sentences}
+    return frozenset(sentence for sentence, since in known.items() if since > moment)
+
+
+def _commit(
+    background: str,
+    newest: Sequence[ProfileChange],
+    said_at: datetime,
+    completing: tuple[TaskClaim, ...],
+    projector: Projector,
+) -> BankProfile:
+    """Write the background, if it is another one, and the end of the tasks; the profile there is then.
+
+    Raises:
+        RevisionConflict: the profile changed since it was read; nothing was written.
+        TaskClosed: a task was finished by somebody else meanwhile; nothing was written.
+    """
+    before = newest[0] if newest else None
+    profile = before.profile if before else BankProfile()
+    write = None
+    if background != profile.background:
+        profile = replace(profile, background=background)
+        write = ProfileWrite(profile, said_at, merge_reason(said_at), before.number if before else 0)
+    if write is None and not completing:
+        return profile
+    with projector.ledger.transaction(projector.name) as transaction:
+        revision = transaction.feed.revision
+        transaction.commit(WriteSet(projector.name, revision, profile=write, completed_tasks=completing))
+    if completing:
+        projector.catch_up()
+    return profile

@@ -1,0 +1,216 @@
+"""Citations: the numbers under which memory is shown, what an answer cites by them, and the grounds of a text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hindsight_integrations.language.language import Language, language_of
+from hindsight_integrations.language.names import NameSpotter
+from hindsight_integrations.language.stems import content_stems, numbers
+from hindsight_integrations.ledger.ledger import LedgerReader
+from hindsight_integrations.model.mental_models import MentalModel
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.reflections import Citation, MemoryTiers
+from hindsight_integrations.model.turns import SourceTurn
+from hindsight_integrations.prompts.memories import believed, citable, modelled
+from hindsight_integrations.reflect.tools import ReflectTools
+
+RARE = 2  # of the texts shown: a word in more of them is anybody's
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A text that the writer was shown, and the memories it stands for.
+
+    Attributes:
+        text: as it was shown.
+        unit_ids: ids of the memories; an observation stands for the facts it was made from. None for other texts, as
+            the question is.
+    """
+
+    text: str
+    unit_ids: tuple[str, ...] = ()
+
+
+def completed_grounds(
+    text: str, cited: Sequence[Ground], shown: Sequence[Ground], languages: Sequence[Language]
+) -> tuple[str, ...]:
+    """Ids of the memories a text stands on: of those cited, and of those shown that have what none of the cited has.
+
+    Names, numbers and words that few of the texts shown have are looked at: a text that has one of them and cites nothing
+    that does took it from one that was shown.
+
+    Args:
+        text: as it was written.
+        cited: what it says it stands on; what it may have its words from besides, the question, among them.
+        shown: all that it may have taken something from.
+        languages: all may be in.
+    """
+    terms = [_terms(ground.text, languages) for ground in shown]
+    spread = Counter(term for found in terms for term in found)
+    told = _terms(text, languages) - _union(_terms(ground.text, languages) for ground in cited)
+    names = _name_words(text, languages)
+    taken = {term for term in told if spread[term] <= RARE or term in names or term.isdigit()}
+    drawn = [ground for ground, found in zip(shown, terms, strict=True) if found & taken]
+    return tuple(dict.fromkeys(each for ground in (*cited, *drawn) for each in ground.unit_ids))
+
+
+def _terms(text: str, languages: Sequence[Language]) -> frozenset[str]:
+    """Stems of the words of a text that say something, and its numbers."""
+    language = language_of(text, languages)
+    return content_stems(text, language) | numbers(text, language)
+
+
+def _name_words(text: str, languages: Sequence[Language]) -> frozenset[str]:
+    language = language_of(text, languages)
+    spotter = NameSpotter([text], people=(), aliases=(), languages=languages)
+    words = (word for name in spotter.names_in(text) for word in _WORD.findall(name.text.casefold()))
+    return frozenset(language.stem(word) for word in words)
+
+
+def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*sets)
+
+
+_MARKS = re.compile(r"[\[\]()#\s]+|^(?:memory|fact|observation)\b", re.IGNORECASE)
+_SEVERAL = re.compile(r"[,;]")
+
+
+@dataclass(frozen=True, slots=True)
+class CitationIndex:
+    """What the model was shown, by number.
+
+    Attributes:
+        memories: facts and observations: "1", "2", ...
+        models: "M1", "M2", ...
+        beliefs: the agent's opinions: "B1", "B2", ...
+        turns: turns without a valid memory, numbered as memories are.
+        quoted: words of turns and passages that were shown, with the ids of the memories made from them.
+    """
+
+    memories: Mapping[str, RecalledUnit]
+    models: Mapping[str, MentalModel]
+    beliefs: Mapping[str, RecalledUnit]
+    turns: Mapping[str, SourceTurn] = field(default_factory=dict)
+    quoted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tiers: MemoryTiers) -> CitationIndex:
+        """What a prompt shows of these tiers."""
+        return cls(citable(tiers), modelled(tiers), believed(tiers))
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """What the references of an answer, or of one of its opinions, name.
+
+    Attributes:
+        units: memories, each once, in the order cited.
+        models: mental models likewise.
+        beliefs: references to beliefs, which are not evidence.
+        unknown: references to nothing that was shown.
+        turns: turns without a valid memory.
+    """
+
+    units: tuple[RecalledUnit, ...]
+    models: tuple[MentalModel, ...]
+    beliefs: tuple[str, ...]
+    unknown: tuple[str, ...]
+    turns: tuple[SourceTurn, ...] = ()
+
+    @property
+    def none(self) -> bool:
+        """Whether they name nothing to stand on."""
+        return not (self.units or self.models or self.turns)
+
+
+def references(given: Iterable[str], shown: CitationIndex) -> References:
+    """What references name: "3", "[3]", "M1", or the full id of a memory or mental model."""
+    by_id = {item.unit.id: item for item in shown.memories.values()}
+    models_by_id = {model.id: model for model in shown.models.values()}
+    held = {item.unit.id for item in shown.beliefs.values()}
+    units: dict[str, RecalledUnit] = {}
+    models: dict[str, MentalModel] = {}
+    beliefs: list[str] = []
+    unknown: list[str] = []
+    turns: list[SourceTurn] = []
+    for reference in _single(given):
+        number = reference.upper()
+        if item := shown.memories.get(number) or by_id.get(reference):
+            units.setdefault(item.unit.id, item)
+        elif model := shown.models.get(number) or models_by_id.get(reference):
+            models.setdefault(model.id, model)
+        elif turn := shown.turns.get(number):
+            turns.append(turn)
+        elif number in shown.beliefs or reference in held:
+            beliefs.append(reference)
+        else:
+            unknown.append(reference)
+    return References(
+        tuple(units.values()),
+        tuple(models.values()),
+        tuple(beliefs),
+        tuple(unknown),
+        tuple(dict.fromkeys(turns)),
+    )
+
+
+def reference_faults(found: References, shown: CitationIndex) -> Iterator[str]:
+    """What is wrong with references, as the model is told."""
+    if found.unknown:
+        named = ", ".join(each[:40] for each in found.unknown[:5])
+        yield f"based_on names {named}, and there are {_range(shown)}"
+    if found.beliefs:
+        yield f"based_on names {', '.join(found.beliefs[:5])}: beliefs are no evidence, name the memories"
+
+
+def _single(given: Iterable[str]) -> Iterator[str]:
+    for reference in given:
+        for part in _SEVERAL.split(reference):
+            if plain := _MARKS.sub("", part.strip()):
+                yield plain
+
+
+def _range(shown: CitationIndex) -> str:
+    parts = [f"{first} to {last}" for first, last in (_ends(shown.memories), _ends(shown.models)) if first]
+    return "memories " + " and ".join(parts) if parts else "no memories"
+
+
+def _ends(numbered: Mapping[str, object]) -> tuple[str, str]:
+    numbers = list(numbered)
+    return (numbers[0], numbers[-1]) if numbers else ("", "")
+
+
+async def citations(found: References, tools: ReflectTools) -> tuple[Citation, ...]:
+    """What an answer rests on: each memory with the turns it was made from, an observation with those of its facts."""
+    ids = [item.unit.id for item in found.units]
+    turns = await tools.workers.read(source_turns, tools.projector.ledger, tools.projector.name, ids)
+    units = (Citation(item, turns.get(item.unit.id, ())) for item in found.units)
+    models = (Citation(mental_model=model.id) for model in found.models)
+    return (*units, *(Citation(turns=(turn,)) for turn in found.turns), *models)
+
+
+def source_turns(
+    ledger: LedgerReader, bank: str, unit_ids: Sequence[str]
+) -> dict[str, tuple[SourceTurn, ...]]:
+    """The turns that each of these memories was made from, oldest first; memories without any are left out."""
+    rows = ledger.units.row_ids(bank, unit_ids)
+    grounds = ledger.observations.grounds_of(bank, np.array(sorted(rows.values()), np.int64))
+    facts = ledger.units.row_ids(bank, [fact for made in grounds.values() for fact in made])
+    turns = ledger.turns.of_units(bank, np.array(sorted({*rows.values(), *facts.values()}), np.int64))
+    found = {}
+    for unit_id, row in rows.items():
+        made_from = [facts[fact] for fact in grounds.get(row, ()) if fact in facts]
+        said = {
+            (turn.thread, turn.message_id): turn for each in (row, *made_from) for turn in turns.get(each, ())
+        }
+        if said:
+            found[unit_id] = tuple(sorted(said.values(), key=lambda turn: (turn.said_at, turn.message_id)))
+    return found

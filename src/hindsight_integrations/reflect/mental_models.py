@@ -1,0 +1,306 @@
+"""Mental models: when one is stale, and how its question is answered again, on request or as a task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from hindsight_integrations.concurrency.workers import Runner
+from hindsight_integrations.errors import RevisionConflict
+from hindsight_integrations.indexes.bank_view import BankView, Projector
+from hindsight_integrations.indexes.columns import in_groups
+from hindsight_integrations.indexes.embedding import RememberedVectors
+from hindsight_integrations.indexes.named_entities import named_in
+from hindsight_integrations.language.language import Language
+from hindsight_integrations.model.arrays import IntArray, Vector
+from hindsight_integrations.model.clock import Clock
+from hindsight_integrations.model.entities import Entity, EntityType
+from hindsight_integrations.model.mental_models import MentalModel, ModelAnswer, ModelState, RefreshWrite
+from hindsight_integrations.model.reflections import Reflection
+from hindsight_integrations.model.requests import RecallQuery, ReflectQuery, TagLeaf, TagOr, TagsMatch
+from hindsight_integrations.model.results import RecallResult, Settled
+from hindsight_integrations.model.tasks import Task, TaskClaim
+from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
+from hindsight_integrations.model.writes import WriteSet
+from hindsight_integrations.models.protocols import Embedder
+from hindsight_integrations.reflect.answer import shortened
+from hindsight_integrations.reflect.citations import Ground, completed_grounds
+from hindsight_integrations.reflect.pipeline import reflect
+from hindsight_integrations.reflect.tools import RECORD_TOKENS, Recall, ReflectTools, no_mental_models
+
+MOST_LOOKED_AT = 2_000  # changed facts; where there are more since, a text counts as out of date (no source)
+
+
+def scope(tags: Sequence[str]) -> TagOr:
+    """The memories that a mental model is answered from: those with the same tags as itself, and those without any."""
+    return TagOr((TagLeaf(tuple(tags), TagsMatch.EXACT), TagLeaf((), TagsMatch.EXACT)))
+
+
+def changed_in_scope(
+    model: MentalModel,
+    about: Sequence[Vector],
+    view: BankView,
+    languages: Sequence[Language],
+    *,
+    floor: float,
+) -> bool:
+    """Whether facts came or changed since, with the model's tags or none, that bear on its question.
+
+    They do if they are near the question or the text, or mention a name that the question, or a fact under the text, mentions.
+
+    Args:
+        model: that was looked at up to `checked_to`.
+        about: vectors (dimension,), unit norm, of its question and, where it has one, its text.
+        view: the bank.
+        languages: of its texts, the likeliest first.
+        floor: the least cosine that is near: the semantic channel's, as the embedder has it.
+    """
+    changed = view.ledger.mental_models.changed_facts(view.bank, model.checked_to, MOST_LOOKED_AT + 1)
+    if len(changed) > MOST_LOOKED_AT:
+        return True
+    changed = changed[view.columns.allowed(changed, in_groups(view.columns, [scope(model.tags)]))]
+    if not len(changed):
+        return False
+    # A fact without a vector has the cosine NaN, which is not near.
+    near = any((view.scorer.similarities(vector, changed) >= floor).any() for vector in about)
+    return near or _share_a_name(model, changed, view, languages)
+
+
+def _share_a_name(
+    model: MentalModel, changed: IntArray, view: BankView, languages: Sequence[Language]
+) -> bool:
+    """Whether one of the facts shares an entity with the question or with a fact under the text; hubs do not count."""
+    grounds = np.array(list(view.ledger.units.row_ids(view.bank, model.based_on).values()), np.int64)
+    own = np.union1d(named_in(model.question, view, languages).rows, _mentioned(grounds, view))
+    return bool(np.intersect1d(np.setdiff1d(own, view.hubs), _mentioned(changed, view)).size)
+
+
+def _mentioned(ids: IntArray, view: BankView) -> IntArray:
+    """Row ids of the entities that these units mention; topics are words, not names."""
+    found: dict[str, Entity] = {
+        entity.id: entity
+        for entities in view.ledger.entities.of_units(view.bank, ids).values()
+        for entity in entities
+        if entity.type != EntityType.CONCEPT
+    }
+    rows = view.ledger.entities.row_ids(view.bank, list(found))
+    return np.fromiter(rows.values(), np.int64, len(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class MentalModelTools:
+    """What the refreshing of mental models needs of the engine.
+
+    Attributes:
+        vectors: of their questions and texts.
+        reflecting: with which a standing question is answered.
+    """
+
+    projector: Projector
+    embedder: Embedder
+    vectors: RememberedVectors
+    workers: Runner
+    clock: Clock
+    reflecting: ReflectTools
+
+
+READ_TOKENS = 4_096  # what the memories an answer is written from may cost, as of `reflect` by default
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshedAnswer:
+    """An answer to a standing question.
+
+    Attributes:
+        answer: to be kept.
+        read: ids of all facts that its writer was shown.
+        tokens_in: prompt tokens of the model.
+        tokens_out: completion tokens likewise.
+    """
+
+    answer: ModelAnswer
+    read: tuple[str, ...]
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+async def answer_question(model: MentalModel, now: datetime, tools: ReflectTools) -> RefreshedAnswer:
+    """Answer a mental model's question from facts with its tags, or none; no opinion is formed, no model is shown.
+
+    Records answer exactly where the question is one for them. Without a language model the text is theirs, else the best facts. Where memory has no answer the text is empty.
+
+    Args:
+        model: whose question it is.
+        now: the moment it is asked.
+        tools: of reflect.
+
+    Raises:
+        ModelError: the model failed.
+    """
+    query = ReflectQuery(
+        recall=RecallQuery(
+            text=model.question,
+            query_timestamp=now,
+            max_tokens=READ_TOKENS if tools.model else model.max_tokens,
+            types=OBSERVED_NETWORKS,
+            tags=model.tags,
+            tag_groups=(scope(model.tags),),
+            record_tokens=RECORD_TOKENS,
+        ),
+        max_answer_tokens=model.max_tokens,
+        form_opinions=False,
+    )
+    own = replace(
+        tools,
+        recall=_facts_alone(tools.recall),
+        mental_models=no_mental_models,
+    )
+    reflection = await reflect(query, own)
+    entered = [each for digest in reflection.records for each in digest.unit_ids]
+    read = tuple(dict.fromkeys((*(item.unit.id for item in reflection.recalled.units), *entered)))
+    known = (reflection.sufficient or reflection.extractive) and bool(reflection.units or entered)
+    quoted = [each.text for each in reflection.records] or [item.text for item in reflection.units]
+    text = "\n".join(quoted) if reflection.extractive else reflection.text
+    text, _ = shortened(text, model.max_tokens, tools.tokens)
+    answer = ModelAnswer(
+        text=text if known else "",
+        extractive=known and reflection.extractive,
+        based_on=_grounds(model.question, reflection, tools.languages) if known else (),
+        refreshed_at=now,
+    )
+    return RefreshedAnswer(answer, read, reflection.tokens_in, reflection.tokens_out)
+
+
+def _grounds(question: str, reflection: Reflection, languages: Sequence[Language]) -> tuple[str, ...]:
+    """Ids of the facts that the answer stands on, those it took something from without naming them included."""
+    cited = [Ground(item.text, (item.unit.id,)) for item in reflection.units]
+    shown = [Ground(item.text, (item.unit.id,)) for item in reflection.recalled.units]
+    cited += [Ground(digest.text, digest.unit_ids) for digest in reflection.records]
+    return completed_grounds(reflection.text, [*cited, Ground(question)], shown, languages)
+
+
+def _facts_alone(recall: Recall) -> Recall:
+    """Recall of world and experience memories: no opinion, no observation, no turn that waits."""
+
+    async def facts(query: RecallQuery) -> RecallResult:
+        """As `recall`, of facts."""
+        types = tuple(kind for kind in OBSERVED_NETWORKS if kind in query.types)
+        if not types:
+            return RecallResult((), 0, query=query)
+        found = await recall(replace(query, types=types, entity_tokens=0))
+        return replace(found, units=tuple(item for item in found.units if item.unit.kind is UnitKind.MEMORY))
+
+    return facts
+
+
+ATTEMPTS = 3  # answers of one run, where facts change meanwhile
+
+
+async def refresh_waiting(task: Task, tools: MentalModelTools) -> Settled:
+    """Refresh the mental model a task names, if anything in its scope changed; the answer and the task's end are one commit.
+
+    Raises:
+        ModelError: the model or the embedder is unavailable; nothing was written.
+        RevisionConflict: facts it was answered from changed at every try.
+        TaskClosed: somebody else finished the task meanwhile, or the model was deleted; nothing was written.
+    """
+    async with tools.projector.viewing() as view:
+        looked_at = await tools.workers.read(_looked_at, task.key, view, tools)
+    if looked_at is not None:
+        await tools.workers.write(_commit, looked_at, (task.claim,), tools.projector)
+        return Settled()
+    return await refresh(task.key, tools, completing=(task.claim,))
+
+
+async def refresh(
+    model_id: str, tools: MentalModelTools, *, completing: tuple[TaskClaim, ...] = ()
+) -> Settled:
+    """Answer a mental model's question again and keep the answer, whatever it is.
+
+    Args:
+        model_id: of the model; of one that is there no more nothing is kept.
+        tools: the engine's.
+        completing: leases of the tasks whose outcome this is.
+
+    Raises:
+        ModelError: the model or the embedder is unavailable; nothing was written.
+        RevisionConflict: facts it was answered from changed at every try.
+        TaskClosed: a task was finished by somebody else meanwhile; nothing was written.
+    """
+    spent = Settled()
+    for attempt in range(ATTEMPTS):
+        # Of what searches find, not of the ledger, which may be ahead of them: else a fact could be missed for good.
+        async with tools.projector.viewing() as view:
+            revision = view.revision
+        model = await tools.workers.read(_known, model_id, tools.projector)
+        if model is None:
+            gone = RefreshWrite(model_id, revision)
+            await tools.workers.write(_commit, gone, completing, tools.projector)
+            return spent
+        made = await answer_question(model, as_utc(tools.clock.now()), tools.reflecting)
+        spent = replace(
+            spent,
+            tokens_in=spent.tokens_in + made.tokens_in,
+            tokens_out=spent.tokens_out + made.tokens_out,
+        )
+        write = RefreshWrite(model_id, revision, made.answer, made.read)
+        try:
+            kept = await tools.workers.write(_commit, write, completing, tools.projector)
+        except RevisionConflict:
+            if attempt == ATTEMPTS - 1:
+                raise
+            continue
+        return replace(spent, refreshed=int(kept))
+    raise AssertionError("unreachable: the loop returns or raises")
+
+
+def with_staleness(model: MentalModel, view: BankView, tools: MentalModelTools) -> MentalModel:
+    """The model, marked where memories in its scope changed since it was answered; embeds its question and its text."""
+    if model.refreshed_at is None or model.withdrawn:
+        return model
+    question = tools.vectors.of_questions([model.question], tools.embedder)
+    text = tools.vectors.of_texts([model.text] if model.text else [], tools.embedder)
+    languages, floor = tools.reflecting.languages, tools.embedder.identity.thresholds.channel_floor
+    return replace(model, stale=changed_in_scope(model, [*question, *text], view, languages, floor=floor))
+
+
+def _looked_at(model_id: str, view: BankView, tools: MentalModelTools) -> RefreshWrite | None:
+    """How far a model was looked at, if there is nothing to refresh; None if there is, or no such model."""
+    model = _known(model_id, tools.projector)
+    if model is None or with_staleness(model, view, tools).state not in _UP_TO_DATE:
+        return None
+    return RefreshWrite(model_id, view.revision)
+
+
+_UP_TO_DATE = frozenset({ModelState.CURRENT, ModelState.NOTHING_KNOWN})
+
+
+def _known(model_id: str, projector: Projector) -> MentalModel | None:
+    models = projector.ledger.mental_models.all(projector.name)
+    return next((model for model in models if model.id == model_id), None)
+
+
+def _commit(write: RefreshWrite, completing: tuple[TaskClaim, ...], projector: Projector) -> bool:
+    """Keep what became of looking at a model, with the end of the tasks; False if the model was deleted meanwhile.
+
+    Raises:
+        RevisionConflict: a fact that was read changed since; nothing was written.
+        TaskClosed: a task was finished by somebody else meanwhile; nothing was written.
+    """
+    bank = projector.name
+    with projector.ledger.transaction(bank) as transaction:
+        there = any(model.id == write.model_id for model in transaction.mental_models.all(bank))
+        writes = WriteSet(
+            bank,
+            transaction.feed.revision,
+            refreshed=write if there else None,
+            completed_tasks=completing,
+        )
+        transaction.commit(writes)
+    if completing:
+        projector.catch_up()
+    return there

@@ -1,0 +1,691 @@
+"""Summarise an entity's facts as observations (paper section 4.1.5): by a model, or by choosing facts; as a task."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from hindsight_integrations.concurrency.workers import Runner
+from hindsight_integrations.config import FEWEST_OBSERVATIONS, ObservationConfig, ObservationMode
+from hindsight_integrations.errors import MalformedOutput, RevisionConflict
+from hindsight_integrations.indexes.bank_view import Projector
+from hindsight_integrations.indexes.documents import as_they_stand
+from hindsight_integrations.indexes.embedding import embed_units, passage_cosines
+from hindsight_integrations.language.language import (
+    Language,
+    Person,
+    in_another_language,
+    language_of,
+    written_in,
+)
+from hindsight_integrations.language.packs import LANGUAGES
+from hindsight_integrations.language.person import persons
+from hindsight_integrations.language.specifics import unknown_numbers
+from hindsight_integrations.language.stems import content_stems
+from hindsight_integrations.ledger.ledger import LedgerReader
+from hindsight_integrations.model.arrays import Float64Array, IntArray, Matrix
+from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.model.metadata import shared_metadata
+from hindsight_integrations.model.results import Settled
+from hindsight_integrations.model.tasks import Task
+from hindsight_integrations.model.text import clean_text, normalised_text
+from hindsight_integrations.model.time import readable_time
+from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit
+from hindsight_integrations.model.writes import MentionWrite, ObservedWrite, UnitWrite, WriteSet
+from hindsight_integrations.models.protocols import Embedder, LanguageModel, TokenCounter
+from hindsight_integrations.prompts.observe import (
+    AnsweredObservation,
+    AnsweredObservations,
+    fact_line,
+    observe_prompt,
+)
+from hindsight_integrations.prompts.rendering import template
+from hindsight_integrations.prompts.repair import complete_with_repair
+
+LONGEST_RETOLD = (
+    600  # characters: two or three narrative sentences; of a longer fact only some sentences are told
+)
+GAP = "\u2026"
+SUBJECT_WORDS = 6  # of a text, among which its subject is named
+MENTIONED = 0.25  # weight of a fact that begins with somebody else: of a talk of two every fact mentions both, and is about one
+AGENT = "assistant"
+_LETTERS = re.compile(r"[^\W_]+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+
+def retell(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]) -> str:
+    """The fact in the third person. Nothing is reworded: what speaks of itself is quoted, with who said it and when.
+
+    Args:
+        fact: as it stands.
+        names: of the entity it is told of.
+        languages: the fact may be in.
+    """
+    language = language_of(fact.text, languages)
+    words = fact.text.removeprefix(f"{fact.speaker}: ") if fact.speaker else fact.text
+    words = shorten(" ".join(words.split()), names, language)
+    who = fact.speaker or (AGENT if fact.fact_type is FactType.EXPERIENCE else "")
+    if fact.speaker or persons(words, language) & {Person.FIRST, Person.SECOND}:
+        when = readable_time(None, fact.mentioned_at)
+        words = f'{who} ({when}): "{words}"' if who else f'"{words}" ({when})'
+    return words
+
+
+def weight(text: str, names: Sequence[str]) -> float:
+    """How far a fact should stand for what is known of an entity, in (0, 1].
+
+    Wholly if it begins with its name, a quarter if it only mentions it.
+
+    Args:
+        text: the fact, as it stands.
+        names: of the entity.
+    """
+    begins = f" {' '.join(_LETTERS.findall(normalised_text(text))[:SUBJECT_WORDS])} "
+    spoken = (" ".join(_LETTERS.findall(normalised_text(name))) for name in names)
+    return 1.0 if any(f" {name} " in begins for name in spoken if name) else MENTIONED
+
+
+def shorten(text: str, names: Sequence[str], language: Language) -> str:
+    """A text of bounded length: whole sentences, those that name the entity first, with a mark for what is left out.
+
+    Args:
+        text: on one line.
+        names: of the entity.
+        language: of the text.
+    """
+    if len(text) <= LONGEST_RETOLD:
+        return text
+    sentences = _SENTENCE.split(text)
+    named = content_stems(" ".join(names), language)
+    order = sorted(range(len(sentences)), key=lambda at: not named & content_stems(sentences[at], language))
+    kept: set[int] = set()
+    for place in order:
+        if sum(len(sentences[at]) + len(GAP) + 2 for at in {*kept, place}) <= LONGEST_RETOLD:
+            kept.add(place)
+    if not kept:
+        return f"{sentences[order[0]][: LONGEST_RETOLD - 2].rsplit(' ', 1)[0]} {GAP}"
+    pieces = []
+    for place in range(len(sentences)):
+        if place in kept:
+            pieces.append(sentences[place])
+        elif not pieces or pieces[-1] != GAP:
+            pieces.append(GAP)
+    return " ".join(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class FactGroup:
+    """Facts of one entity that anybody who may see one of them may see: their tags are the same.
+
+    Attributes:
+        units: documents with the items that hold, the oldest first.
+        vectors: theirs (n, dimension); zeros for one whose vector cannot be read.
+    """
+
+    units: tuple[MemoryUnit, ...]
+    vectors: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFacts:
+    """What an entity's observations are made from.
+
+    Attributes:
+        entity: it.
+        groups: its facts by tags; those first that were added to last.
+        revision: the bank's, when they were read; what changed since may or may not be in them.
+    """
+
+    entity: Entity
+    groups: tuple[FactGroup, ...]
+    revision: int
+
+    @property
+    def units(self) -> tuple[MemoryUnit, ...]:
+        """All facts."""
+        return tuple(unit for group in self.groups for unit in group.units)
+
+
+def entity_facts(ledger: LedgerReader, bank: str, entity_id: str, *, revision: int) -> EntityFacts | None:
+    """The valid facts of an entity, grouped by tags; None if there is no such entity (any more).
+
+    Args:
+        ledger: the bank's.
+        bank: its name.
+        entity_id: the entity.
+        revision: of the bank, read before.
+    """
+    entity = next((one for one in ledger.entities.find(bank, entity_id) if one.id == entity_id), None)
+    if entity is None:
+        return None
+    rows = ledger.observations.entity_facts(bank, entity_id)
+    stored = as_they_stand(ledger.units.get(bank, rows), ledger, bank)
+    order = sorted(stored, key=lambda row: (stored[row].mentioned_at, row))
+    by_tags: dict[tuple[str, ...], list[int]] = {}
+    for row in order:
+        by_tags.setdefault(stored[row].tags, []).append(row)
+    groups = sorted(
+        by_tags.values(), key=lambda group: (stored[group[-1]].mentioned_at, group[-1]), reverse=True
+    )
+    return EntityFacts(entity, tuple(_group_facts(group, stored, ledger, bank) for group in groups), revision)
+
+
+def unchanged(facts: Collection[MemoryUnit], ledger: LedgerReader, bank: str, entity_id: str) -> bool:
+    """Whether these facts of an entity are still valid, still its own, and still say what they said."""
+    if not facts:
+        return True
+    places = ledger.units.row_ids(bank, [fact.id for fact in facts])
+    rows = np.array(sorted(places.values()), np.int64)
+    if len(rows) < len(facts) or not np.isin(rows, ledger.observations.entity_facts(bank, entity_id)).all():
+        return False
+    standing = as_they_stand(ledger.units.get(bank, rows), ledger, bank)
+    now = {unit.id: unit for unit in standing.values()}
+    return all(now.get(fact.id) == fact for fact in facts)
+
+
+def _group_facts(
+    rows: Sequence[int], units: dict[int, MemoryUnit], ledger: LedgerReader, bank: str
+) -> FactGroup:
+    ids: IntArray = np.array(rows, np.int64)
+    stored = ledger.units.vectors(bank, ids)
+    dimension = len(next(iter(stored.values()))) if stored else 1
+    vectors = np.zeros((len(rows), dimension), np.float32)
+    for place, row in enumerate(rows):
+        if row in stored:
+            vectors[place] = stored[row]
+    return FactGroup(tuple(units[row] for row in rows), vectors)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationTools:
+    """What the making of observations needs of the engine.
+
+    Attributes:
+        languages: of the bank's texts, the likeliest first.
+    """
+
+    projector: Projector
+    embedder: Embedder
+    tokens: TokenCounter
+    model: LanguageModel | None
+    workers: Runner
+    config: ObservationConfig
+    languages: Sequence[Language]
+
+    @property
+    def summarising(self) -> LanguageModel | None:
+        """The model that sums up; None where facts are chosen instead."""
+        return self.model if self.config.mode is ObservationMode.AUTO else None
+
+
+CANDIDATES = 512  # facts that may represent the others; of more, the newest half of so many and an even choice of the rest
+TIE = 0.02  # of the best gain: of facts that say as much of the rest the newest is taken
+
+
+def choose_representatives(
+    vectors: Matrix, weights: Sequence[float], thresholds: Thresholds, *, most: int
+) -> dict[int, list[int]]:
+    """Facts that represent the others: position to the positions of those it stands for, itself first.
+
+    Chosen greedily, so that each next one adds most to how near all facts are to a chosen one (facility location), until
+    every fact is near one or there are enough. Every other fact stands under the chosen one it is nearest to, if it is as
+    near as facts that are linked; else under none.
+
+    Args:
+        vectors: of the facts, the oldest first (n, dimension).
+        weights: of each fact, above 0: one that weighs more counts more, and rather stands for others.
+        thresholds: of their embedder.
+        most: facts to choose.
+    """
+    places = candidates(len(vectors))
+    cosines = vectors @ vectors[places].T
+    likeness = passage_cosines(cosines, thresholds)
+    likeness[places, np.arange(len(places))] = 1.0
+    weight = np.asarray(weights, np.float64)
+    chosen: list[int] = []
+    covered = np.zeros(len(vectors))
+    while len(chosen) < min(most, len(places)):
+        gains = weight[places] * (weight @ np.maximum(likeness - covered[:, None], 0.0))
+        gains[chosen] = -1.0
+        chosen.append(_newest_of_the_best(gains))
+        np.maximum(covered, likeness[:, chosen[-1]], out=covered)
+        near = cosines[:, chosen].max(axis=1) >= thresholds.semantic_link
+        near[places[chosen]] = True
+        if len(chosen) >= FEWEST_OBSERVATIONS and near.all():
+            break
+    return _standing_under(cosines[:, chosen], places[chosen], thresholds.semantic_link)
+
+
+def candidates(count: int) -> IntArray:
+    """Positions of the facts that may represent others, ascending: all of them up to a number, beyond it the newest and some."""
+    if count <= CANDIDATES:
+        return np.arange(count, dtype=np.int64)
+    newest = CANDIDATES // 2
+    spread = np.linspace(0, count - newest - 1, CANDIDATES - newest).round().astype(np.int64)
+    return np.concatenate([spread, np.arange(count - newest, count, dtype=np.int64)])
+
+
+def _newest_of_the_best(gains: Float64Array) -> int:
+    best = float(gains.max())
+    return int(np.flatnonzero(gains >= best - TIE * abs(best))[-1])
+
+
+def _standing_under(cosines: Matrix, chosen: IntArray, floor: float) -> dict[int, list[int]]:
+    """Each chosen fact with the others that are nearest to it and near enough; in the order they were chosen."""
+    under = {place: [place] for place in chosen.tolist()}
+    nearest = cosines.argmax(axis=1)
+    for place in np.flatnonzero(cosines.max(axis=1) >= floor).tolist():
+        if place not in under:
+            under[int(chosen[nearest[place]])].append(place)
+    return under
+
+
+NEWEST_SHARE = (
+    0.5  # of the budget that goes to the newest facts; the rest to those most unlike what is shown already
+)
+
+
+def choose_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplicate: float) -> list[int]:
+    """Positions of the facts to show, ascending: all if they fit, else the newest, then the most distinct.
+
+    Near duplicates of newer facts are passed over while there are others. The same facts give the same choice.
+
+    Args:
+        costs: tokens of each fact, the oldest first.
+        vectors: of the facts (n, dimension).
+        budget: tokens of all that are shown.
+        duplicate: the embedder's cosine from which on two texts say the same.
+    """
+    cost = np.asarray(costs, np.int64)
+    if int(cost.sum()) <= budget:
+        return list(range(len(cost)))
+    nearest = np.full(len(cost), -1.0)  # cosine with the nearest fact that is shown
+    free = np.ones(len(cost), np.bool_)
+    left = budget
+
+    def show(place: int) -> None:
+        nonlocal left
+        left -= int(cost[place])
+        free[place] = False
+        np.maximum(nearest, vectors @ vectors[place], out=nearest)
+
+    kept = budget - int(budget * NEWEST_SHARE)
+    for place in range(len(cost) - 1, -1, -1):
+        if left <= kept:
+            break
+        if cost[place] <= left - kept and nearest[place] < duplicate:
+            show(place)
+    while (fitting := free & (cost <= left)).any():
+        unlike = np.where(fitting, nearest.round(6), np.inf)
+        show(int(np.flatnonzero(unlike == unlike.min())[-1]))
+    return np.flatnonzero(~free).tolist()
+
+
+LONGEST = 400  # characters of an observation; the prompt asks for 300
+ECHO_WORDS = 6  # words in a row of the instructions; shorter runs are anybody's
+COPIED_WORDS = 3  # in a row, taken from a fact as they are
+FACTS_EACH = 3  # facts that may be joined into one observation without its being too few
+
+
+@dataclass(frozen=True)
+class Checker:
+    """Checks the observations of one request.
+
+    Attributes:
+        names: what the entity is called.
+        facts: as they were shown; their numbers count from 1.
+        most: observations that are allowed.
+        languages: that are known.
+    """
+
+    names: Sequence[str]
+    facts: Sequence[MemoryUnit]
+    most: int
+    languages: Sequence[Language]
+
+    @property
+    def fewest(self) -> int:
+        """How many observations are expected."""
+        return min(FEWEST_OBSERVATIONS, self.most, -(-len(self.facts) // FACTS_EACH))
+
+    def problems(self, answer: AnsweredObservations) -> str:
+        """What is wrong with an answer, in words for the model; "" if nothing is."""
+        found = [
+            f"observation {number}: {problem}"
+            for number, observation in enumerate(answer.observations, 1)
+            if (problem := self.problem(observation))
+        ]
+        count = len(self._distinct(answer))
+        if count > self.most:
+            found.append(f"there are {count} observations, and at most {self.most} are allowed")
+        if count < self.fewest:
+            found.append(
+                f"there are {count} different observations, and the facts give {self.fewest} at least"
+            )
+        return "; ".join(found)
+
+    def sound(self, answer: AnsweredObservations) -> list[AnsweredObservation]:
+        """The observations that nothing is wrong with, each once, as many as are allowed."""
+        return [one for one in self._distinct(answer) if not self.problem(one)][: self.most]
+
+    def problem(self, observation: AnsweredObservation) -> str:
+        """What is wrong with one observation; "" if nothing is."""
+        return next(filter(None, self._faults(observation)), "")
+
+    def _faults(self, observation: AnsweredObservation) -> Iterator[str]:
+        """What is wrong with it, "" where something is right; each is of use only where nothing was wrong before."""
+        text, count = plain(observation.text), len(self.facts)
+        yield "" if text else "it says nothing"
+        yield (
+            f"it has {len(text)} characters, and at most {LONGEST} are allowed" if len(text) > LONGEST else ""
+        )
+        yield "" if observation.facts else "it names no fact it stands on"
+        unknown = [number for number in observation.facts if not 1 <= number <= count]
+        yield f"it names fact {unknown[0]}, and there are facts 1 to {count}" if unknown else ""
+        cited = [(number, self.facts[number - 1]) for number in sorted(set(observation.facts))]
+        yield from self._faults_of_text(text, cited)
+
+    def _faults_of_text(self, text: str, cited: Sequence[tuple[int, MemoryUnit]]) -> Iterator[str]:
+        told, language = [fact.text for _, fact in cited], self._language
+        shown = [fact_line(number, fact).partition("] ")[2] for number, fact in cited]
+        if in_another_language(text, self._sample, self.languages):
+            yield "it is in another language than the facts"
+        yield "it repeats the instructions" if _echoes(text, told) else ""
+        if language is not None:  # of an unknown language only what needs no vocabulary is checked
+            narrated = [fact.text for _, fact in cited if not fact.speaker]
+            spoken = persons(_own_words(text, narrated), language) & {Person.FIRST, Person.SECOND}
+            yield f"it is in the {min(spoken)} person, not in the third" if spoken else ""
+        for number in unknown_numbers(text, shown, language or self.languages[0]):
+            yield f"the number {number} is in none of the facts it names"
+        if not self._has_a_word_of(shown, text, language or self.languages[0]):
+            yield "the facts it names do not say that"
+
+    def _has_a_word_of(self, shown: Sequence[str], text: str, language: Language) -> bool:
+        """Whether a text has a word of the facts, the entity's names apart; a text without other words has."""
+        words = content_stems(text, language) - content_stems(" ".join(self.names), language)
+        return not words or not words.isdisjoint(content_stems(" ".join(shown), language))
+
+    @cached_property
+    def _sample(self) -> str:
+        return " ".join(fact.text for fact in self.facts)
+
+    @cached_property
+    def _language(self) -> Language | None:
+        return written_in(self._sample, self.languages)
+
+    @staticmethod
+    def _distinct(answer: AnsweredObservations) -> list[AnsweredObservation]:
+        found: dict[str, AnsweredObservation] = {}
+        for one in answer.observations:
+            found.setdefault(normalised_text(plain(one.text)), one)
+        return list(found.values())
+
+
+def plain(text: str) -> str:
+    """An observation as it is stored: on one line, without characters that cannot be."""
+    return " ".join(clean_text(text).split())
+
+
+def _own_words(text: str, narrated: Sequence[str]) -> str:
+    """Replace runs of words copied from narrative facts by marks: "being yourself" in an account of somebody does not address anybody.
+
+    The first word stays: of a fact in the first person it tells the subject.
+    """
+    words = text.split()
+    folded, facts = _bare(words), f" {' '.join(_bare(' '.join(narrated).split()))} "
+    copied = {
+        place
+        for start in range(1, len(words) - COPIED_WORDS + 1)
+        if f" {' '.join(folded[start : start + COPIED_WORDS])} " in facts
+        for place in range(start, start + COPIED_WORDS)
+    }
+    return " ".join("\u2026" if place in copied else word for place, word in enumerate(words))
+
+
+def _bare(words: Sequence[str]) -> list[str]:
+    return [normalised_text(word).strip(".,;:!?\"'()[]") for word in words]
+
+
+def _echoes(text: str, told: Sequence[str]) -> bool:
+    """Whether a run of words is of the instructions and of no fact."""
+    words = normalised_text(text).split()
+    instructions, facts = normalised_text(template("observe")), normalised_text(" ".join(told))
+    runs = (" ".join(words[at : at + ECHO_WORDS]) for at in range(len(words) - ECHO_WORDS + 1))
+    return any(run in instructions and run not in facts for run in runs)
+
+
+LINE_TOKENS = 40  # of a fact's line in the prompt beside its text: number and dates
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One observation to be: its text and the facts it stands on."""
+
+    text: str
+    facts: tuple[MemoryUnit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What was made of some facts.
+
+    Attributes:
+        observations: the most telling first.
+        read: the facts it was made from; those that did not fit were not looked at.
+        tokens_in: prompt tokens of the model, repairs included.
+        tokens_out: completion tokens likewise.
+        problem: what was wrong with the model's last answer, where nothing of it was sound.
+    """
+
+    observations: tuple[Observation, ...]
+    read: tuple[MemoryUnit, ...]
+    tokens_in: int = 0
+    tokens_out: int = 0
+    problem: str = ""
+
+
+async def summarise(entity: Entity, facts: FactGroup, tools: ObservationTools) -> Summary:
+    """Observations of an entity from facts of the same tags.
+
+    By the model, if there is one, the settings want it and there are facts enough; else by choice of facts.
+
+    Raises:
+        ModelUnavailable: the model could not be reached.
+        ModelRefused: its service refuses the key.
+    """
+    model = tools.summarising
+    if model is None or len(facts.units) < tools.config.fewest_facts:
+        return summarise_by_choice(entity, facts, tools)
+    places = choose_within(
+        [unit.tokens + LINE_TOKENS for unit in facts.units],
+        facts.vectors,
+        budget=tools.config.prompt_tokens,
+        duplicate=tools.embedder.identity.thresholds.duplicate,
+    )
+    if not places:
+        return summarise_by_choice(entity, facts, tools)
+    return await summarise_with_model(entity, [facts.units[place] for place in places], model, tools)
+
+
+async def summarise_with_model(
+    entity: Entity, facts: Sequence[MemoryUnit], model: LanguageModel, tools: ObservationTools
+) -> Summary:
+    """Observations that a model writes from the facts it is shown, without those that stay unsound after repairs."""
+    checker = Checker(
+        names=(entity.name, *entity.names),
+        facts=facts,
+        most=tools.config.most,
+        languages=tuple(dict.fromkeys((*tools.languages, *LANGUAGES.values()))),
+    )
+    prompt = observe_prompt(
+        entity.name, facts, fewest=checker.fewest, most=min(tools.config.most, len(facts))
+    )
+    answered = await complete_with_repair(model, prompt, check=checker.problems)
+    sound = checker.sound(answered.last) if answered.last else []
+    observations = tuple(
+        Observation(plain(one.text), tuple(facts[number - 1] for number in sorted(set(one.facts))))
+        for one in sound
+    )
+    problem = "" if observations else answered.problem
+    return Summary(observations, tuple(facts), answered.tokens_in, answered.tokens_out, problem)
+
+
+def summarise_by_choice(entity: Entity, facts: FactGroup, tools: ObservationTools) -> Summary:
+    """The facts that say most of the rest, told in the third person; every other one stands under the one it is near."""
+    thresholds = tools.embedder.identity.thresholds
+    names = (entity.name, *entity.names)
+    weights = [weight(unit.text, names) for unit in facts.units]
+    under = choose_representatives(facts.vectors, weights, thresholds, most=tools.config.most)
+    observations = tuple(
+        Observation(
+            retell(facts.units[place], names, tools.languages), tuple(facts.units[other] for other in others)
+        )
+        for place, others in under.items()
+    )
+    return Summary(observations, facts.units)
+
+
+MOST_GROUPS = (
+    16  # sets of tags of one entity that are summed up, those added to last; the facts of others are left out
+)
+ATTEMPTS = 3  # summaries of one run, where facts change meanwhile; then the task waits
+TRIES_OF_MODEL = 3  # of a task, after which facts are chosen where the model wrote nothing sound
+COMMITS = 8  # tries after another process wrote in between, which alone makes no summary wrong
+
+
+async def observe(task: Task, tools: ObservationTools) -> Settled:
+    """Make the observations of the entity a task names, and write them and the task's end in one commit.
+
+    Observations from the same facts in the same words are the same rows. Those made before and not again are removed; those
+    a caller retained stay.
+
+    Where the model writes nothing sound in three tries, the observations are chosen among the facts.
+
+    Raises:
+        MalformedOutput: nothing the model wrote is sound, repairs included, and it has tries left; nothing was written.
+        ModelError: the model or the embedder is unavailable; nothing was written.
+        RevisionConflict: facts of the entity changed at every try.
+        TaskClosed: somebody else finished the task meanwhile; nothing was written.
+    """
+    spent, revision = Settled(), 0
+    for _ in range(ATTEMPTS):
+        known = await tools.workers.read(_facts, task.key, tools)
+        if known is None:
+            await tools.workers.write(_commit, WriteSet(tools.projector.name, 0), task, (), tools)
+            return spent
+        revision = known.revision
+        made = [await summarise(known.entity, group, tools) for group in known.groups[:MOST_GROUPS]]
+        spent = replace(
+            spent,
+            tokens_in=spent.tokens_in + sum(summary.tokens_in for summary in made),
+            tokens_out=spent.tokens_out + sum(summary.tokens_out for summary in made),
+        )
+        if task.attempts < TRIES_OF_MODEL:
+            _check_sound(made, spent, tools)
+        made = [
+            summarise_by_choice(known.entity, group, tools) if summary.problem else summary
+            for group, summary in zip(known.groups, made, strict=False)
+        ]
+        writes = await tools.workers.read(write_set, known, made, tools)
+        read = tuple(fact for summary in made for fact in summary.read)
+        created = await tools.workers.write(_commit, writes, task, read, tools)
+        if created is not None:
+            return replace(spent, created=created, observed=1)
+    bank = tools.projector.name
+    now = await tools.workers.read(tools.projector.ledger.revision, bank)
+    raise RevisionConflict(bank, revision, now)
+
+
+def write_set(known: EntityFacts, made: Sequence[Summary], tools: ObservationTools) -> WriteSet:
+    """What the summaries of an entity's facts change, but for the revision it is decided on; embeds the observations."""
+    bank, entity = tools.projector.name, known.entity
+    found = [one for summary in made for one in summary.observations]
+    tokens = tools.tokens.count([one.text for one in found])
+    units = {
+        (unit := observation_unit(one, entity, bank, tokens=count)).id: (unit, one)
+        for one, count in zip(found, tokens, strict=True)
+    }
+    vectors = embed_units([unit for unit, _ in units.values()], tools.embedder) if units else ()
+    grounds = {fact.id for one in found for fact in one.facts}
+    return WriteSet(
+        bank=bank,
+        expected_revision=known.revision,
+        units=tuple(
+            UnitWrite(unit, vector.astype("<f4").tobytes())
+            for (unit, _), vector in zip(units.values(), vectors, strict=True)
+        ),
+        mentions=tuple(MentionWrite(name, entity.id, entity.name) for name in units),
+        observed=ObservedWrite(
+            entity_id=entity.id,
+            facts={name: tuple(fact.id for fact in one.facts) for name, (_, one) in units.items()},
+            left_out=tuple(fact.id for fact in known.units if fact.id not in grounds),
+            at_revision=known.revision,
+        ),
+    )
+
+
+def observation_unit(made: Observation, entity: Entity, bank: str, *, tokens: int) -> MemoryUnit:
+    """The unit of an observation: tagged like its facts, with the metadata that they share, as new as the newest of them, without a time of its own.
+
+    Args:
+        made: text and facts.
+        entity: what it is about.
+        bank: its bank.
+        tokens: what its text costs.
+    """
+    facts = sorted(fact.id for fact in made.facts)
+    seed = "\x1e".join(("observation", bank, entity.id, *facts, normalised_text(made.text)))
+    return MemoryUnit(
+        id=str(uuid.uuid5(NAMESPACE, seed)),
+        bank=bank,
+        text=made.text,
+        fact_type=FactType.OBSERVATION,
+        mentioned_at=max(fact.mentioned_at for fact in made.facts),
+        metadata=shared_metadata([fact.metadata for fact in made.facts]),
+        tags=made.facts[0].tags,
+        tokens=tokens,
+    )
+
+
+def _facts(entity_id: str, tools: ObservationTools) -> EntityFacts | None:
+    bank, ledger = tools.projector.name, tools.projector.ledger
+    revision = ledger.revision(bank)
+    with ledger.snapshot(bank) as reader:
+        return entity_facts(reader, bank, entity_id, revision=revision)
+
+
+def _check_sound(made: Sequence[Summary], spent: Settled, tools: ObservationTools) -> None:
+    """Raise if none of the summaries has anything sound; if some have, the model is not asked again for the others."""
+    problems = [summary.problem for summary in made if summary.problem]
+    if problems and not any(summary.observations for summary in made):
+        name = tools.model.name if tools.model else ""
+        raise MalformedOutput(name, "", problems[0], tokens_in=spent.tokens_in, tokens_out=spent.tokens_out)
+
+
+def _commit(writes: WriteSet, task: Task, read: Sequence[MemoryUnit], tools: ObservationTools) -> int | None:
+    """Commit if the facts read still say the same, with the task's end; None, and nothing is written, if they do not.
+
+    Returns:
+        How many observations are new.
+    """
+    projector = tools.projector
+    for attempt in range(COMMITS):
+        try:
+            with projector.transaction() as (view, transaction):
+                if not unchanged(read, transaction, view.bank, task.key):
+                    return None
+                decided = replace(writes, expected_revision=view.revision, completed_tasks=(task.claim,))
+                receipt = transaction.commit(decided)
+        except RevisionConflict:
+            if attempt == COMMITS - 1:
+                raise
+            continue
+        projector.catch_up()
+        return len(receipt.created)
+    raise AssertionError("unreachable: the loop returns or raises")

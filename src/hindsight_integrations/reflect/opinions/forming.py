@@ -1,0 +1,583 @@
+"""Forming opinions: those that are new are kept, those that are not become evidence (paper section 5.4.2).
+
+Read, compare, decide, commit once. What changes meanwhile is read again, and only new pairs are compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from hindsight_integrations.errors import ModelError, RevisionConflict
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.language.language import language_of
+from hindsight_integrations.language.specifics import specifics, told_apart
+from hindsight_integrations.model.opinions import (
+    Assessment,
+    Evidence,
+    EvidenceStrength,
+    EvidenceWrite,
+    FormationWrite,
+    OpinionLog,
+    OpinionOrigin,
+    OpinionsWrite,
+    RewordingWrite,
+    UpdateRule,
+    ValidityChange,
+    confidence_of,
+)
+from hindsight_integrations.model.reflections import (
+    OpinionChange,
+    OpinionMove,
+    OpinionMovement,
+    OpinionOutcome,
+)
+from hindsight_integrations.model.text import normalised_text
+from hindsight_integrations.model.time import next_instant
+from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
+from hindsight_integrations.model.writes import MentionWrite, UnitWrite, WriteSet
+from hindsight_integrations.models.protocols import LanguageModel
+from hindsight_integrations.prompts.relate_opinions import (
+    AnsweredRelation,
+    AnsweredRelations,
+    NewOpinion,
+    Relation,
+    relate_opinions_prompt,
+)
+from hindsight_integrations.prompts.repair import complete_with_repair
+from hindsight_integrations.reflect.opinions.candidates import HeldOpinion
+from hindsight_integrations.reflect.opinions.evidence import (
+    AssessedFact,
+    Fact,
+    evidence_rows,
+    held_wording,
+    step_of,
+)
+from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
+from hindsight_integrations.reflect.opinions.situation import (
+    Draft,
+    Occasion,
+    Situation,
+    read_situation,
+    unchanged,
+)
+from hindsight_integrations.reflect.tools import OpinionTools
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """A new opinion and those it is compared with."""
+
+    text: str
+    held: tuple[HeldOpinion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PairRelation:
+    """How one new opinion relates to one that is held.
+
+    Attributes:
+        relation: how.
+        strength: how much the new one says for or against it.
+        reason: in words, for people.
+    """
+
+    relation: Relation
+    strength: EvidenceStrength
+    reason: str
+
+
+@dataclass(slots=True)
+class Relations:
+    """What a model said of pairs, and what that cost.
+
+    Attributes:
+        found: by the new text and the unit id of the held wording; pairs without a usable answer are missing.
+        asked: the pairs that were compared, answered or not; no pair is compared twice for one answer.
+        calls: how often it was called.
+        tokens_in: prompt tokens it reported.
+        tokens_out: completion tokens it reported.
+    """
+
+    found: dict[tuple[str, str], PairRelation] = field(default_factory=dict)
+    asked: set[tuple[str, str]] = field(default_factory=set)
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+async def relate(compared: Sequence[Comparison], model: LanguageModel, known: Relations) -> None:
+    """Have a model compare all new pairs in one call, and add what is usable of its answer.
+
+    Raises:
+        ModelError: the model failed.
+    """
+    asked = [
+        Comparison(each.text, missing)
+        for each in compared
+        if (missing := tuple(one for one in each.held if (each.text, one.wording.unit_id) not in known.asked))
+    ]
+    if not asked:
+        return
+    known.asked.update((each.text, one.wording.unit_id) for each in asked for one in each.held)
+    held = list({one.wording.unit_id: one for each in asked for one in each.held}.values())
+    numbers = {one.wording.unit_id: number for number, one in enumerate(held, 1)}
+    new = [NewOpinion(each.text, tuple(numbers[one.wording.unit_id] for one in each.held)) for each in asked]
+    prompt = relate_opinions_prompt(new, [one.wording.text for one in held])
+    done = await complete_with_repair(model, prompt, check=lambda answer: relation_problems(answer, new))
+    known.calls += done.tries
+    known.tokens_in += done.tokens_in
+    known.tokens_out += done.tokens_out
+    for one in usable(done.last, new):
+        known.found[new[one.new - 1].text, held[one.held - 1].wording.unit_id] = PairRelation(
+            one.relation, one.strength, " ".join(one.reason.split())
+        )
+
+
+def relation_problems(answer: AnsweredRelations, new: Sequence[NewOpinion]) -> str:
+    """What is wrong with an answer, in words for the model; "" if nothing is."""
+    asked = {(number, held) for number, each in enumerate(new, 1) for held in each.held}
+    given = Counter((one.new, one.held) for one in answer.relations)
+    faults = (
+        ("pairs nobody asked for", sorted(given.keys() - asked)),
+        ("pairs without an answer", sorted(asked - given.keys())),
+        ("pairs with several answers", sorted(pair for pair, count in given.items() if count > 1)),
+    )
+    return "; ".join(
+        f"{what}: {', '.join(f'new {one} with held {other}' for one, other in pairs)}"
+        for what, pairs in faults
+        if pairs
+    )
+
+
+def usable(answer: AnsweredRelations | None, new: Sequence[NewOpinion]) -> list[AnsweredRelation]:
+    """What an answer says of pairs that were asked for and that it speaks of once."""
+    if answer is None:
+        return []
+    asked = {(number, held) for number, each in enumerate(new, 1) for held in each.held}
+    given = Counter((one.new, one.held) for one in answer.relations)
+    return [one for one in answer.relations if (one.new, one.held) in asked and given[one.new, one.held] == 1]
+
+
+REWORDED = "reworded"
+NOT_COMPARED = "it could not be compared with an opinion that is held"
+SAID_TWICE = "the answer says it twice"
+ALREADY_WEIGHED = "what it stands on was weighed already"
+REACHED_AGAIN = "the same judgement, reached again from this fact"
+
+_ORDER = (Relation.SAME, Relation.REFINES, Relation.OPPOSES)
+"""Which relation says what becomes of an opinion that has several."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpinionDecision:
+    """What becomes of one opinion put forward.
+
+    Attributes:
+        change: what is told of it.
+        assessment: what it is to the opinion that is held; None where it becomes one itself, or nothing.
+        evidence: rows by which it moves opinions that are held.
+    """
+
+    change: OpinionChange
+    assessment: Assessment | None = None
+    evidence: tuple[EvidenceWrite, ...] = ()
+
+
+@dataclass(slots=True)
+class Decision:
+    """What is to be written, and what becomes of each opinion."""
+
+    decided: tuple[OpinionDecision, ...] = ()
+    units: tuple[UnitWrite, ...] = ()
+    mentions: tuple[MentionWrite, ...] = ()
+    events: tuple[ValidityEvent, ...] = ()
+    formed: tuple[FormationWrite, ...] = ()
+    reworded: tuple[RewordingWrite, ...] = ()
+    evidence: tuple[EvidenceWrite, ...] = ()
+
+    @property
+    def changes(self) -> tuple[OpinionChange, ...]:
+        """What is told of each opinion, in the order they were put forward."""
+        return tuple(each.change for each in self.decided)
+
+    @property
+    def writes_anything(self) -> bool:
+        """Whether there is anything to be written of opinions."""
+        return bool(self.formed or self.reworded or self.evidence)
+
+    def add(self, draft: Draft, unit: MemoryUnit) -> None:
+        """Let a draft's unit be written."""
+        self.units += (UnitWrite(unit, draft.vector.astype("<f4").tobytes()),)
+        self.mentions += tuple(MentionWrite(unit.id, each.id, each.name) for each in draft.entities)
+
+
+def decide(
+    found: Situation,
+    relations: Mapping[tuple[str, str], PairRelation],
+    occasion: Occasion,
+    tools: OpinionTools,
+) -> Decision:
+    """What becomes of the drafts, each in turn.
+
+    Args:
+        found: the drafts and what they meet with.
+        relations: by text and unit id of the wording compared with.
+        occasion: the reflection.
+        tools: settings and thresholds.
+    """
+    deciding = _Decider(found, occasion, tools)
+    deciding.decision.decided = tuple(deciding.decided(draft, relations) for draft in found.drafts)
+    return deciding.decision
+
+
+@dataclass(frozen=True, slots=True)
+class _Decider:
+    """The decision of one answer's opinions under way."""
+
+    found: Situation
+    occasion: Occasion
+    tools: OpinionTools
+    decision: Decision = field(default_factory=Decision)
+    kept: list[Draft] = field(default_factory=list)
+
+    def decided(self, draft: Draft, relations: Mapping[tuple[str, str], PairRelation]) -> OpinionDecision:
+        if draft.fault:
+            return _change(draft, OpinionOutcome.REFUSED, None, draft.fault)
+        if twin := self._said_before(draft):
+            return _change(draft, OpinionOutcome.KNOWN, twin.unit.id, SAID_TWICE)
+        if draft.same is not None:
+            again = PairRelation(Relation.SAME, EvidenceStrength.MILD, REACHED_AGAIN)
+            return self._of_held(draft, [(draft.same, again)])
+        compared = [(held, relations.get((draft.given.text, held.wording.unit_id))) for held in draft.near]
+        if any(related is None for _, related in compared):
+            return _change(draft, OpinionOutcome.REFUSED, None, NOT_COMPARED)
+        bearing = [
+            (held, related)
+            for held, related in compared
+            if related is not None and related.relation is not Relation.DIFFERENT
+        ]
+        return self._of_held(draft, bearing) if bearing else self._form(draft)
+
+    def _said_before(self, draft: Draft) -> Draft | None:
+        """Another one of the same answer that says the same thing."""
+        return next((each for each in self.kept if self._says_the_same(draft, each)), None)
+
+    def _says_the_same(self, one: Draft, other: Draft) -> bool:
+        if one.unit.tags != other.unit.tags:
+            return False
+        texts = (one.unit.text, other.unit.text)
+        if normalised_text(texts[0]) == normalised_text(texts[1]):
+            return True
+        language = language_of(texts[0], self.tools.languages)
+        denied, denied_too = (language.negation.search(text) is not None for text in texts)
+        said, said_too = (specifics(text, language) for text in texts)
+        alike = float(one.vector @ other.vector) >= self.tools.embedder.identity.thresholds.duplicate
+        return alike and denied == denied_too and not told_apart(said, said_too)
+
+    def _form(self, draft: Draft) -> OpinionDecision:
+        self.kept.append(draft)
+        self.decision.add(draft, draft.unit)
+        self.decision.formed += (
+            FormationWrite(
+                unit_id=draft.unit.id,
+                confidence=draft.given.confidence,
+                formed_at=self.occasion.at,
+                origin=OpinionOrigin.REFLECT,
+                operation=self.occasion.operation,
+                profile=self.found.profile_number,
+                reasoning=draft.given.reasoning,
+                based_on=draft.given.grounds,
+                assessed_to=self.occasion.revision,
+            ),
+        )
+        return _change(draft, OpinionOutcome.FORMED, draft.unit.id, "")
+
+    def _of_held(self, draft: Draft, bearing: Sequence[tuple[HeldOpinion, PairRelation]]) -> OpinionDecision:
+        """What an opinion does that bears on some that are held: nothing but through the facts it cites."""
+        rows = {held.log.id: self._evidence(draft, held, related) for held, related in bearing}
+        evidence = tuple(row for found in rows.values() for row in found)
+        self.decision.evidence += evidence
+        held, related = min(bearing, key=lambda one: _ORDER.index(one[1].relation))
+        if not any(rows.values()):
+            return _change(draft, OpinionOutcome.KNOWN, held.log.id, ALREADY_WEIGHED)
+        reworded = rows[held.log.id] and _rewords(related) and self._reword(draft, held, related)
+        outcome = OpinionOutcome.REWORDED if reworded else OpinionOutcome.EVIDENCE
+        decided = _change(draft, outcome, held.log.id, related.reason)
+        return replace(decided, assessment=_assessment(related), evidence=evidence)
+
+    def _evidence(self, draft: Draft, held: HeldOpinion, related: PairRelation) -> tuple[EvidenceWrite, ...]:
+        written = {(row.opinion_id, row.unit_id) for row in self.decision.evidence}
+        assessment = _assessment(related)
+        assessed = [
+            AssessedFact(self.found.facts[unit_id], assessment, related.strength, related.reason)
+            for unit_id in draft.given.cited
+            if unit_id in self.found.facts and (held.log.id, unit_id) not in written
+        ]
+        return evidence_rows(
+            held.log,
+            assessed,
+            self.found.facts,
+            thresholds=self.tools.embedder.identity.thresholds,
+            rule=UpdateRule(self.tools.config.rule),
+            step=step_of(self.found.profile, self.tools.config),
+        )
+
+    def _reword(self, draft: Draft, held: HeldOpinion, related: PairRelation) -> bool:
+        """Let an opinion have the draft's words, once an answer."""
+        if held.log.id in {each.opinion_id for each in self.decision.reworded}:
+            return False
+        since = max(next_instant(held.wording.since), self.occasion.at)
+        unit = replace(draft.unit, mentioned_at=since, confidence=held.log.confidence)
+        self.decision.add(draft, unit)
+        self.decision.events += (
+            ValidityEvent(held.wording.unit_id, ValidityKind.CLOSED, since, unit.id, REWORDED),
+        )
+        based_on = tuple(dict.fromkeys((*held.wording.based_on, *draft.given.grounds)))
+        self.decision.reworded += (RewordingWrite(held.log.id, unit.id, related.reason, based_on),)
+        return True
+
+
+def _rewords(related: PairRelation) -> bool:
+    """Whether the new words take the place of the old: a refinement, or strong contradiction (paper section 5.5)."""
+    if related.relation is Relation.OPPOSES:
+        return related.strength is EvidenceStrength.STRONG
+    return related.relation is Relation.REFINES
+
+
+def _assessment(related: PairRelation) -> Assessment:
+    """What the facts of an opinion are to the one that is held."""
+    if related.relation is not Relation.OPPOSES:
+        return Assessment.REINFORCE
+    return Assessment.CONTRADICT if related.strength is EvidenceStrength.STRONG else Assessment.WEAKEN
+
+
+def _change(draft: Draft, outcome: OpinionOutcome, opinion_id: str | None, reason: str) -> OpinionDecision:
+    return OpinionDecision(
+        OpinionChange(outcome, draft.given.text, draft.given.confidence, opinion_id, reason)
+    )
+
+
+def moves(found: Situation, decision: Decision, at: datetime) -> tuple[OpinionMove, ...]:
+    """What a decision does to the confidence of the opinions it is about, in the order they were put forward.
+
+    Args:
+        found: what was read, whose logs the decision's rows join.
+        decision: taken on it.
+        at: when the rows would be written (aware UTC).
+    """
+    logs = {log.id: log for log in found.logs}
+    made = []
+    for decided in decision.decided:
+        before = dict(logs)
+        for row in decided.evidence:
+            logs[row.opinion_id] = _joined(logs[row.opinion_id], row, found, at)
+        made.append(_move(decided, before, logs))
+    return tuple(made)
+
+
+def _move(
+    decided: OpinionDecision, before: Mapping[str, OpinionLog], after: Mapping[str, OpinionLog]
+) -> OpinionMove:
+    change, opinion_id = decided.change, decided.change.opinion_id or ""
+    if change.outcome is OpinionOutcome.FORMED:
+        return OpinionMove(change, OpinionMovement.FORM, after=change.confidence)
+    held = before.get(opinion_id)
+    if held is None:  # refused, or said twice by the same answer
+        return OpinionMove(change, OpinionMovement.NEUTRAL)
+    wording = held_wording(held) or held.versions[-1]
+    return OpinionMove(
+        change,
+        OpinionMovement(decided.assessment or OpinionMovement.NEUTRAL),
+        before=confidence_of(held),
+        after=confidence_of(after[opinion_id]),
+        held=wording.text,
+        evidence=tuple(row.unit_id for row in decided.evidence if row.opinion_id == opinion_id),
+    )
+
+
+def _joined(log: OpinionLog, row: EvidenceWrite, found: Situation, at: datetime) -> OpinionLog:
+    """The log with a row more, as the ledger will give it back."""
+    written = Evidence(
+        unit_id=row.unit_id,
+        sources=row.sources,
+        assessment=row.assessment,
+        strength=row.strength,
+        rule=row.rule,
+        step=row.step,
+        reason=row.reason,
+        version=row.version,
+        effective_at=row.effective_at,
+        recorded_at=at,
+        revision=found.revision + 1,
+        restates=row.restates,
+        validity=_validity(found.facts[row.unit_id]),
+    )
+    evidence: Sequence[Evidence] = (*log.evidence, written)
+    ordered = sorted(evidence, key=lambda each: (each.effective_at, each.unit_id))
+    return replace(log, evidence=tuple(ordered))
+
+
+def _validity(fact: Fact) -> tuple[ValidityChange, ...]:
+    closed = fact.unit.closed_at
+    return () if closed is None else (ValidityChange(ValidityKind.CLOSED, closed, 0),)
+
+
+ATTEMPTS = 8  # decisions and commits, where opinions or memories change meanwhile
+NOT_EMBEDDED = "it could not be embedded"
+BUSY = "the bank changed at every try to keep it"
+
+
+@dataclass(frozen=True, slots=True)
+class FormedOpinions:
+    """What became of the opinions of an answer, or would become of them.
+
+    Attributes:
+        changes: of each, in the order given; of a repeated operation, those formed by it the first time.
+        moves: the same with what it does to the confidence of what is held; none of a repeated operation.
+        repeated: the operation was recorded before.
+        calls: how often the model was called.
+        tokens_in: prompt tokens it reported.
+        tokens_out: completion tokens it reported.
+    """
+
+    changes: tuple[OpinionChange, ...]
+    moves: tuple[OpinionMove, ...] = ()
+    repeated: bool = False
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AssessedOpinions:
+    """The opinions of an answer, compared with those held; nothing is written yet.
+
+    Attributes:
+        proposed: the opinions.
+        occasion: the reflection.
+        relations: of the pairs that were compared, and what that cost.
+        formed: what would become of them.
+        decision: what is to be written, and on which situation; None where nothing is left to decide.
+    """
+
+    proposed: Sequence[ProposedOpinion]
+    occasion: Occasion
+    relations: Relations
+    formed: FormedOpinions
+    decision: tuple[Situation, Decision] | None = None
+
+
+async def assess_opinions(
+    proposed: Sequence[ProposedOpinion],
+    occasion: Occasion,
+    tools: OpinionTools,
+    relations: Relations | None = None,
+) -> AssessedOpinions:
+    """Read, compare, decide: what would become of the opinions of an answer, as the bank is now.
+
+    An opinion that cannot be compared with one that is held, or that stands on what is gone, is refused.
+
+    Args:
+        proposed: opinions that may be kept.
+        occasion: the reflection.
+        tools: of the engine.
+        relations: of pairs that were compared already, and what that cost; the model is not asked about these again.
+    """
+    relations = relations or Relations()
+    try:
+        situation = await tools.workers.read(read_situation, proposed, occasion, tools)
+    except ModelError:  # of the embedder; the answer is there all the same
+        refused = _refused(proposed, NOT_EMBEDDED, relations)
+        return AssessedOpinions(proposed, occasion, relations, refused)
+    if situation.before is not None:
+        repeated = FormedOpinions(situation.before, repeated=True)
+        return AssessedOpinions(proposed, occasion, relations, repeated)
+    await _compare(situation, relations, tools)
+    decision = await tools.workers.read(decide, situation, relations.found, occasion, tools)
+    formed = _formed(decision.changes, relations, moves(situation, decision, occasion.at))
+    return AssessedOpinions(proposed, occasion, relations, formed, (situation, decision))
+
+
+async def commit_opinions(assessed: AssessedOpinions, tools: OpinionTools) -> FormedOpinions:
+    """Keep the new opinions of an answer, and record what the others stand on as evidence of those held, in one commit.
+
+    Where the bank changed meanwhile, they are assessed again first.
+
+    Args:
+        assessed: the opinions.
+        tools: of the engine.
+    """
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            assessed = await assess_opinions(assessed.proposed, assessed.occasion, tools, assessed.relations)
+        if assessed.decision is None:
+            return assessed.formed
+        situation, decision = assessed.decision
+        if await tools.workers.write(_commit, decision, situation, assessed.occasion, tools):
+            return assessed.formed
+    return _refused(assessed.proposed, BUSY, assessed.relations)
+
+
+async def _compare(found: Situation, relations: Relations, tools: OpinionTools) -> None:
+    """Have the new opinions compared with those near them; where the model fails, those are not kept."""
+    compared = [Comparison(draft.given.text, draft.near) for draft in found.drafts if draft.near]
+    try:
+        await relate(compared, tools.model, relations)
+    except ModelError:
+        return  # the answer is there all the same; `decide` says what was not compared
+
+
+def _formed(
+    changes: tuple[OpinionChange, ...], relations: Relations, moved: tuple[OpinionMove, ...]
+) -> FormedOpinions:
+    return FormedOpinions(
+        changes,
+        moved,
+        calls=relations.calls,
+        tokens_in=relations.tokens_in,
+        tokens_out=relations.tokens_out,
+    )
+
+
+def _refused(given: Sequence[ProposedOpinion], reason: str, relations: Relations) -> FormedOpinions:
+    changes = tuple(
+        OpinionChange(OpinionOutcome.REFUSED, each.text, each.confidence, reason=reason) for each in given
+    )
+    moved = tuple(OpinionMove(change, OpinionMovement.NEUTRAL) for change in changes)
+    return _formed(changes, relations, moved)
+
+
+def _commit(decision: Decision, found: Situation, occasion: Occasion, tools: OpinionTools) -> bool:
+    """Commit if opinions and grounds are what they were when they were read; False, and nothing is written, if not."""
+    if not decision.writes_anything and not occasion.operation:
+        return True
+    projector = tools.projector
+    try:
+        with projector.transaction() as (view, transaction):
+            if view.revision != found.revision and not unchanged(found, occasion, transaction, tools):
+                return False
+            transaction.commit(write_set(decision, occasion, view))
+    except RevisionConflict:
+        return False
+    projector.catch_up()
+    return True
+
+
+def write_set(decision: Decision, occasion: Occasion, view: BankView) -> WriteSet:
+    """What a decision changes. The assessment of facts that came while the answer was made the ledger enqueues itself."""
+    return WriteSet(
+        bank=view.bank,
+        expected_revision=view.revision,
+        units=decision.units,
+        mentions=decision.mentions,
+        events=decision.events,
+        opinions=OpinionsWrite(
+            formed=decision.formed,
+            reworded=decision.reworded,
+            evidence=decision.evidence,
+            operation=occasion.operation,
+        ),
+    )

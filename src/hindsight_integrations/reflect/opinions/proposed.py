@@ -1,0 +1,202 @@
+"""Opinions that an answer proposes: their wording, what they stand on, and which may be kept (paper sections 5.4.2 and A.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hindsight_integrations.language.language import Language, Person, language_of, written_in
+from hindsight_integrations.language.person import persons, unquoted
+from hindsight_integrations.language.stems import content_stems
+from hindsight_integrations.model.reflections import OpinionChange, OpinionOutcome
+from hindsight_integrations.model.requests import ReflectQuery
+from hindsight_integrations.model.text import clean_text
+from hindsight_integrations.model.units import UnitKind
+from hindsight_integrations.prompts.answered_opinions import MOST_OPINIONS, AnsweredOpinion
+from hindsight_integrations.reflect.citations import (
+    CitationIndex,
+    Ground,
+    References,
+    completed_grounds,
+    reference_faults,
+    references,
+)
+from hindsight_integrations.reflect.tools import ReflectTools
+
+LONGEST_OPINION = 500  # characters; the prompts ask for 300
+FEWEST_WORDS = 4  # of a statement with a reason
+
+
+def fault(text: str, languages: Sequence[Language]) -> str:
+    """Why a text cannot be kept as an opinion; "" if it can.
+
+    Whether it is reasoned and known well enough is the model's to judge; the prompts ask for it. In a language without words
+    for its persons the first person is not asked for.
+
+    Args:
+        text: the opinion as it would be kept.
+        languages: it may be in.
+    """
+    return next(filter(None, _faults(plain(text), languages)), "")
+
+
+def plain(text: str) -> str:
+    """An opinion as it is stored: on one line, without characters that cannot be, and without quotes around the whole."""
+    found = " ".join(clean_text(text).split())
+    return found[1:-1].strip() if len(found) > 1 and found[0] + found[-1] in _AROUND else found
+
+
+_AROUND = frozenset(['""', "\u201c\u201d", "\u201e\u201c", "\u00ab\u00bb"])
+
+
+def _faults(text: str, languages: Sequence[Language]) -> Iterator[str]:
+    yield "" if text else "it says nothing"
+    if len(text) > LONGEST_OPINION:
+        yield f"it has {len(text)} characters, and at most {LONGEST_OPINION} are allowed"
+    yield "it is a question" if text.rstrip("\"'\u201d\u201c\u00bb ").endswith("?") else ""
+    yield "it is too short to say why" if len(text.split()) < FEWEST_WORDS else ""
+    yield "it only quotes somebody" if not any(map(str.isalpha, unquoted(text))) else ""
+    language = written_in(text, languages)
+    if language is not None and Person.FIRST not in persons(text, language):
+        yield "it does not say in the first person that you think so (I think ...)"
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedOpinion:
+    """An opinion that may become one of the bank's.
+
+    Attributes:
+        text: as it would be kept.
+        confidence: in [0, 1].
+        reasoning: why it is held.
+        grounds: ids of the memories it stands on, those included that it took something from without citing them.
+        cited: ids of those that it cites, which are the ones that count as evidence of a belief held already.
+        entities: names of whom and what it is about.
+    """
+
+    text: str
+    confidence: float
+    reasoning: str
+    grounds: tuple[str, ...]
+    cited: tuple[str, ...]
+    entities: tuple[str, ...]
+
+
+def opinion_faults(
+    opinion: AnsweredOpinion, told: Sequence[str], languages: Sequence[Language]
+) -> Iterator[str]:
+    """Why an opinion cannot be kept, as the model is told; empty if it can.
+
+    Args:
+        opinion: as the model wrote it.
+        told: the texts of the memories it names, and the question; only the question, where it names none that exist.
+        languages: it may be in.
+    """
+    text = plain(opinion.opinion)
+    if found := fault(text, languages):
+        yield found
+    confidence = opinion.confidence
+    if confidence is None:
+        yield "it has no confidence; give a number from 0 to 1"
+    elif not 0.0 <= confidence <= 1.0:
+        yield f"its confidence is {confidence:g}; give a number from 0 to 1"
+    if not plain(opinion.reasoning):
+        yield "its reasoning is empty"
+    if text and not _about(text, told, languages):
+        yield "it is about nothing that its memories or the question speak of"
+
+
+def refused(opinion: AnsweredOpinion, reason: str) -> OpinionChange:
+    """What became of an opinion that is not kept."""
+    return OpinionChange(OpinionOutcome.REFUSED, plain(opinion.opinion), opinion.confidence, reason=reason)
+
+
+def _about(text: str, told: Sequence[str], languages: Sequence[Language]) -> bool:
+    language = language_of(text, languages)
+    said = content_stems(text, language)
+    return any(said & content_stems(each, language_of(each, languages)) for each in told)
+
+
+NO_GROUNDS = "it names no memory it stands on"
+TOO_MANY = f"an answer puts forward {MOST_OPINIONS} opinions at most"
+ONLY_SAID = "it has something from words of which no memory holds"
+UNREMEMBERED = ""  # stands for the memory of a turn that has none
+NOT_EXTRACTED = "it stands on a message whose facts are not there yet"
+
+
+def opinion_problems(
+    opinion: AnsweredOpinion, shown: CitationIndex, query: ReflectQuery, languages: Sequence[Language]
+) -> Iterator[str]:
+    """What is wrong with an opinion, as the model is told; empty if nothing is."""
+    found = references(opinion.based_on, shown)
+    yield from reference_faults(found, shown)
+    if found.none and not found.unknown:
+        yield NO_GROUNDS
+    yield from opinion_faults(opinion, _told(found, query), languages)
+
+
+def read_opinion(
+    opinion: AnsweredOpinion, shown: CitationIndex, query: ReflectQuery, languages: Sequence[Language]
+) -> ProposedOpinion | OpinionChange:
+    """The opinion as it would be kept, standing on what exists of what it names; else why it is refused."""
+    found = references(opinion.based_on, shown)
+    if found.none:
+        return refused(opinion, NO_GROUNDS)
+    if fault := next(opinion_faults(opinion, _told(found, query), languages), ""):
+        return refused(opinion, fault)
+    text = plain(opinion.opinion)
+    cited = _grounds(found)
+    asked = Ground(f"{query.recall.text} {query.context}")
+    grounds = completed_grounds(text, [*cited, asked], _all_grounds(shown), languages)
+    waiting = {item.unit.id for item in shown.memories.values() if item.unit.kind is not UnitKind.MEMORY}
+    if not waiting.isdisjoint(grounds):
+        return refused(opinion, NOT_EXTRACTED)
+    if UNREMEMBERED in grounds:
+        return refused(opinion, ONLY_SAID)
+    return ProposedOpinion(
+        text=text,
+        confidence=opinion.confidence or 0.0,
+        reasoning=plain(opinion.reasoning),
+        grounds=grounds,
+        cited=tuple(dict.fromkeys(each for ground in cited for each in ground.unit_ids)),
+        entities=tuple(filter(None, map(plain, opinion.entities))),
+    )
+
+
+def _told(found: References, query: ReflectQuery) -> list[str]:
+    texts = (ground.text for ground in _grounds(found))
+    return [*texts, query.recall.text, *filter(None, [query.context])]
+
+
+def _grounds(found: References) -> list[Ground]:
+    return [
+        *(Ground(item.text, (item.unit.id,)) for item in found.units),
+        *(Ground(model.text, model.based_on) for model in found.models),
+    ]
+
+
+def _all_grounds(shown: CitationIndex) -> list[Ground]:
+    """All that an opinion may have something from; what it has from a belief stands on that one's grounds."""
+    return [
+        *(Ground(item.text, (item.unit.id,)) for item in shown.memories.values()),
+        *(Ground(model.text, model.based_on) for model in shown.models.values()),
+        *(Ground(item.text, (item.unit.id,)) for item in shown.beliefs.values()),
+        *(Ground(text, ids or (UNREMEMBERED,)) for text, ids in shown.quoted.items()),
+    ]
+
+
+def read_opinions(
+    given: Sequence[AnsweredOpinion], shown: CitationIndex, query: ReflectQuery, tools: ReflectTools
+) -> tuple[ProposedOpinion | OpinionChange, ...]:
+    """The opinions of an answer, each as it may be kept, or why it is refused; none where none may be formed.
+
+    Args:
+        given: as the model wrote them; those beyond the first five are refused.
+        shown: what it was shown.
+        query: the question.
+        tools: of the reflection.
+    """
+    if not query.form_opinions or tools.opinions is None:
+        return ()
+    read = [read_opinion(each, shown, query, tools.languages) for each in given[:MOST_OPINIONS]]
+    return (*read, *(refused(each, TOO_MANY) for each in given[MOST_OPINIONS:]))

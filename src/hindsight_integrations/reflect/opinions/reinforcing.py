@@ -1,0 +1,671 @@
+"""Update opinions by facts that came since (paper section 5.5): read, assess in batches, reword, and commit with the task's end."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from hindsight_integrations.errors import MalformedOutput, PromptTooLong, RevisionConflict
+from hindsight_integrations.indexes.documents import as_they_stand
+from hindsight_integrations.indexes.embedding import embed_units
+from hindsight_integrations.language.language import Language, language_of
+from hindsight_integrations.language.specifics import unknown_numbers
+from hindsight_integrations.ledger.ledger import LedgerReader, Transaction
+from hindsight_integrations.model.names import names_any
+from hindsight_integrations.model.opinions import (
+    Assessment,
+    EvidenceStrength,
+    EvidenceWrite,
+    OpinionLog,
+    OpinionsWrite,
+    OpinionVersion,
+    RewordingWrite,
+    UpdateRule,
+    confidence_of,
+    conviction,
+)
+from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.results import Dropped, Settled
+from hindsight_integrations.model.tasks import Task
+from hindsight_integrations.model.text import normalised_text
+from hindsight_integrations.model.time import next_instant
+from hindsight_integrations.model.units import (
+    NAMESPACE,
+    FactType,
+    MemoryUnit,
+    ValidityEvent,
+    ValidityKind,
+)
+from hindsight_integrations.model.writes import MentionWrite, UnitWrite, WriteSet
+from hindsight_integrations.models.protocols import LanguageModel, Prompt
+from hindsight_integrations.prompts.assess_evidence import (
+    MOST_PAIRS,
+    AnsweredAssessment,
+    AnsweredAssessments,
+    AskedOpinion,
+    assess_evidence_prompt,
+)
+from hindsight_integrations.prompts.repair import complete_with_repair
+from hindsight_integrations.reflect.citations import Ground, completed_grounds
+from hindsight_integrations.reflect.opinions.candidates import About, about, may_bear_on
+from hindsight_integrations.reflect.opinions.evidence import (
+    AssessedFact,
+    Fact,
+    evidence_rows,
+    held_wording,
+    is_evidence,
+    read_facts,
+    step_of,
+    unsaid,
+    weighed,
+)
+from hindsight_integrations.reflect.opinions.proposed import fault, plain
+from hindsight_integrations.reflect.tools import OpinionTools
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpinionEvidence:
+    """One opinion with what may be evidence of it.
+
+    Attributes:
+        log: the opinion.
+        wording: as it is worded now.
+        known: facts weighed already, by unit id.
+        asked: new facts to be assessed, in order of mention.
+        repeating: new facts in which a source repeats itself.
+    """
+
+    log: OpinionLog
+    wording: OpinionVersion
+    known: dict[str, Fact] = field(default_factory=dict)
+    asked: tuple[Fact, ...] = ()
+    repeating: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PendingAssessment:
+    """What is to be decided of a bank's opinions.
+
+    Attributes:
+        revision: the bank's, when it was read.
+        profile: who the agent is.
+        opinions: those held, in the order they were formed.
+    """
+
+    revision: int
+    profile: BankProfile
+    opinions: tuple[OpinionEvidence, ...]
+
+
+def read_pending(tools: OpinionTools) -> PendingAssessment:
+    """Read a bank's opinions, and for each the facts since its last assessment that may be evidence of it."""
+    ledger, bank = tools.projector.ledger, tools.projector.name
+    profile, revision = ledger.bank(bank).profile, ledger.revision(bank)
+    with ledger.snapshot(bank) as reader:
+        held = [(log, wording) for log in reader.opinions.get(bank) if (wording := held_wording(log))]
+        fresh = _fresh(held, reader, bank)
+        ids = {unit_id for found in fresh.values() for unit_id in found}
+        facts = read_facts(reader, bank, sorted(ids), tools.languages)
+        wordings = read_facts(reader, bank, [wording.unit_id for _, wording in held], tools.languages)
+        topics = _topics({**facts, **wordings}, reader, bank)
+
+        def near(log: OpinionLog, wording: OpinionVersion) -> list[Fact]:
+            own, thresholds = topics[wording.unit_id], tools.embedder.identity.thresholds
+            found = (facts[unit_id] for unit_id in fresh[log.assessed_to] if unit_id in facts)
+            return [
+                fact
+                for fact in found
+                if is_evidence(fact, log) and may_bear_on(own, topics[fact.unit.id], thresholds)
+            ]
+
+        opinions = tuple(
+            _opinion_evidence(log, wording, near(log, wording), reader, tools)
+            for log, wording in held
+            if wording.unit_id in wordings
+        )
+    return PendingAssessment(revision, profile, opinions)
+
+
+def _opinion_evidence(
+    log: OpinionLog,
+    wording: OpinionVersion,
+    near: Sequence[Fact],
+    reader: LedgerReader,
+    tools: OpinionTools,
+) -> OpinionEvidence:
+    """An opinion with its new facts, divided into those to assess and those that repeat others."""
+    before = frozenset(weighed(log))
+    new = [fact for fact in near if fact.unit.id not in before]
+    if not new:
+        return OpinionEvidence(log, wording)
+    known = read_facts(reader, tools.projector.name, weighed(log), tools.languages)
+    asked = unsaid(log, new, known, thresholds=tools.embedder.identity.thresholds)
+    ids = {fact.unit.id for fact in asked}
+    repeating = tuple(fact for fact in new if fact.unit.id not in ids)
+    return OpinionEvidence(log, wording, known, tuple(asked), repeating)
+
+
+def _fresh(
+    held: Sequence[tuple[OpinionLog, OpinionVersion]], reader: LedgerReader, bank: str
+) -> dict[int, tuple[str, ...]]:
+    """Unit ids of the facts that came after each revision up to which an opinion was looked at."""
+    return {
+        revision: tuple(reader.units.unit_ids(bank, reader.opinions.facts_since(bank, revision)).values())
+        for revision in {log.assessed_to for log, _ in held}
+    }
+
+
+def _topics(facts: Mapping[str, Fact], reader: LedgerReader, bank: str) -> dict[str, About]:
+    """What each of these memories is about."""
+    places = reader.units.row_ids(bank, list(facts))
+    found = reader.entities.of_units(bank, np.array(sorted(places.values()), np.int64))
+    memories = reader.units.count(bank)
+    return {
+        unit_id: about(found.get(places[unit_id], ()), fact.vector, memories)
+        for unit_id, fact in facts.items()
+    }
+
+
+BATCH_TOKENS = 4_000  # of opinions and facts in one prompt, as of facts in that of observations
+LINE_TOKENS = 40  # of a line in the prompt beside its text: number, dates, and its place among the pairs
+MOST_EARLIER = 3  # earlier facts of the same source that are shown with a new one, the nearest
+
+PairKey: TypeAlias = tuple[str, str, str, str]
+"""Opinion id, unit id of its wording, fact id and text: what an assessment is of."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """A fact to be assessed as evidence of an opinion.
+
+    Attributes:
+        opinion: the opinion.
+        fact: the fact.
+        earlier: facts that the fact's source said before, weighed already or to be, and that are like it.
+    """
+
+    opinion: OpinionEvidence
+    fact: Fact
+    earlier: tuple[Fact, ...] = ()
+
+    @property
+    def key(self) -> PairKey:
+        """Identifies the assessment: another wording or text needs another one."""
+        return pair_key(self.opinion, self.fact)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """What an assessor said of a pair.
+
+    Attributes:
+        assessed: how the fact bears on the opinion.
+        rewording: the new wording as the model wrote it; empty if the wording stays.
+        grounds: ids of the facts the rewording takes something from, the assessed one first.
+    """
+
+    assessed: AssessedFact
+    rewording: str = ""
+    grounds: tuple[str, ...] = ()
+
+
+def pair_key(opinion: OpinionEvidence, fact: Fact) -> PairKey:
+    """Identifies the assessment of a fact for an opinion."""
+    return opinion.log.id, opinion.wording.unit_id, fact.unit.id, fact.unit.text
+
+
+def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[Pair]:
+    """The next pairs to assess, as many as one prompt holds; empty if all were tried.
+
+    Only opinions with the same tags share a prompt, so that no reason quotes what others may not see.
+    """
+    batch: list[Pair] = []
+    seen: set[str] = set()
+    left = BATCH_TOKENS
+    for pair in _pairs(found, tried):
+        if batch and (len(batch) == MOST_PAIRS or pair.opinion.log.tags != batch[0].opinion.log.tags):
+            break
+        shown = [pair.fact, *pair.earlier]
+        cost = sum(LINE_TOKENS + one.unit.tokens for one in shown if one.unit.id not in seen)
+        if pair.opinion.log.id not in seen:
+            cost += LINE_TOKENS + len(pair.opinion.wording.text) // 3
+        if batch and cost > left:
+            break
+        left -= cost
+        seen |= {pair.opinion.log.id, *(one.unit.id for one in shown)}
+        batch.append(pair)
+    return batch
+
+
+def _pairs(found: PendingAssessment, tried: Collection[PairKey]) -> Iterator[Pair]:
+    """The pairs not yet tried: by the tags of their opinions, then by opinion, then in order of mention."""
+    for opinion in sorted(found.opinions, key=lambda each: each.log.tags):
+        for fact in opinion.asked:
+            if pair_key(opinion, fact) not in tried:
+                yield Pair(opinion, fact, _earlier(opinion, fact))
+
+
+def _earlier(opinion: OpinionEvidence, fact: Fact) -> tuple[Fact, ...]:
+    """What the fact's sources said before, weighed already or to be, the nearest first."""
+    before = opinion.asked[: opinion.asked.index(fact)]
+    same = (
+        one for one in (*opinion.known.values(), *before) if not set(fact.sources).isdisjoint(one.sources)
+    )
+    near = sorted(same, key=lambda one: (-round(float(fact.vector @ one.vector), 6), one.unit.id))
+    return tuple(near[:MOST_EARLIER])
+
+
+REWORDED = "reworded"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewording:
+    """A new wording of an opinion, and what it changes.
+
+    Attributes:
+        unit: the new wording, without its tokens.
+        write: the rewording.
+        closing: ends the wording before it.
+        fact: id of the fact that made it.
+    """
+
+    unit: MemoryUnit
+    write: RewordingWrite
+    closing: ValidityEvent
+    fact: str
+
+
+def rewording_fault(text: str, pair: Pair, languages: Sequence[Language]) -> str:
+    """What is wrong with a text as another wording of a pair's opinion; "" if nothing is.
+
+    It must be an opinion like any other, and have no number that neither the old wording nor the fact has.
+    """
+    text = plain(text)
+    if found := fault(text, languages):
+        return found
+    grounds = [pair.opinion.wording.text, pair.fact.unit.text]
+    language = language_of(text, languages)
+    unknown = unknown_numbers(text, grounds, language)
+    return f"neither the opinion nor the fact says {', '.join(unknown)}" if unknown else ""
+
+
+def may_reword(assessment: Assessment, strength: EvidenceStrength) -> bool:
+    """Whether an assessment may change the wording: it makes the opinion more exact, or contradicts it strongly."""
+    if assessment is Assessment.CONTRADICT:
+        return strength is EvidenceStrength.STRONG
+    return assessment is not Assessment.NEUTRAL
+
+
+def rewording(opinion: OpinionEvidence, verdicts: Sequence[Verdict], bank: str) -> Rewording | None:
+    """The new wording of an opinion by the newest fact that calls for one; None if it stays.
+
+    Args:
+        opinion: as it stands.
+        verdicts: of the facts that join its log in their own right, in order of mention; their rewordings are sound.
+        bank: its bank.
+    """
+    worded = [
+        each
+        for each in verdicts
+        if each.rewording and may_reword(each.assessed.assessment, each.assessed.strength)
+    ]
+    if not worded:
+        return None
+    text, fact = plain(worded[-1].rewording), worded[-1].assessed.fact
+    if normalised_text(text) == normalised_text(opinion.wording.text):
+        return None
+    since = max(next_instant(opinion.wording.since), fact.unit.mentioned_at)
+    unit = MemoryUnit(
+        id=wording_id(opinion, text, bank),
+        bank=bank,
+        text=text,
+        fact_type=FactType.OPINION,
+        mentioned_at=since,
+        confidence=opinion.log.confidence,
+        tags=opinion.log.tags,
+    )
+    write = RewordingWrite(
+        opinion_id=opinion.log.id,
+        unit_id=unit.id,
+        reason=" ".join(worded[-1].assessed.reason.split()),
+        based_on=tuple(dict.fromkeys((*opinion.wording.based_on, *worded[-1].grounds))),
+    )
+    closing = ValidityEvent(opinion.wording.unit_id, ValidityKind.CLOSED, since, unit.id, REWORDED)
+    return Rewording(unit, write, closing, fact.unit.id)
+
+
+def wording_id(opinion: OpinionEvidence, text: str, bank: str) -> str:
+    """The id of a wording: the same text in the same place of the same opinion is the same row."""
+    place = str(len(opinion.log.versions))
+    return str(
+        uuid.uuid5(NAMESPACE, "\x1e".join(("opinion", bank, opinion.log.id, place, normalised_text(text))))
+    )
+
+
+@dataclass(slots=True)
+class Assessments:
+    """What came of a batch.
+
+    Attributes:
+        verdicts: by pair; those the model left out, or answered unusably, are missing.
+        tokens_in: prompt tokens, repairs included.
+        tokens_out: completion tokens likewise.
+    """
+
+    verdicts: dict[PairKey, Verdict] = field(default_factory=dict)
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+async def assess(
+    batch: Sequence[Pair], profile: BankProfile, model: LanguageModel, languages: Sequence[Language]
+) -> Assessments:
+    """Have a model assess pairs; a prompt that does not fit its context is split in two.
+
+    Args:
+        batch: of opinions with the same tags.
+        profile: in whose character they are assessed.
+        model: who assesses.
+        languages: opinions may be in.
+
+    Raises:
+        ModelUnavailable: the model could not be reached.
+        ModelRefused: its service refuses the key.
+    """
+    asked = AssessmentPrompt(batch, languages)
+    try:
+        answered = await complete_with_repair(model, asked.prompt(profile), check=asked.problems)
+    except PromptTooLong:
+        if len(batch) == 1:
+            return Assessments()
+        half = len(batch) // 2
+        one = await assess(batch[:half], profile, model, languages)
+        other = await assess(batch[half:], profile, model, languages)
+        return Assessments(
+            {**one.verdicts, **other.verdicts},
+            one.tokens_in + other.tokens_in,
+            one.tokens_out + other.tokens_out,
+        )
+    verdicts = asked.verdicts(answered.last) if answered.last else {}
+    return Assessments(verdicts, answered.tokens_in, answered.tokens_out)
+
+
+class AssessmentPrompt:
+    """The pairs of one prompt and their numbers in it.
+
+    Args:
+        pairs: of opinions with the same tags.
+        languages: opinions may be in.
+    """
+
+    def __init__(self, pairs: Sequence[Pair], languages: Sequence[Language]) -> None:
+        self._languages = languages
+        self._opinions = list({pair.opinion.log.id: pair.opinion for pair in pairs}.values())
+        facts = {one.unit.id: one for pair in pairs for one in (pair.fact, *pair.earlier)}
+        self._facts = sorted(facts.values(), key=lambda fact: (fact.unit.mentioned_at, fact.unit.id))
+        opinions = {opinion.log.id: number for number, opinion in enumerate(self._opinions, 1)}
+        self._numbers = {fact.unit.id: number for number, fact in enumerate(self._facts, 1)}
+        self._pairs = {
+            (opinions[pair.opinion.log.id], self._numbers[pair.fact.unit.id]): pair for pair in pairs
+        }
+
+    def prompt(self, profile: BankProfile) -> Prompt[AnsweredAssessments]:
+        """The prompt that asks of them."""
+        opinions = [
+            AskedOpinion(
+                text=opinion.wording.text,
+                conviction=conviction(confidence_of(opinion.log)),
+                since=opinion.wording.since,
+                pairs=tuple(
+                    (fact, tuple(self._numbers[one.unit.id] for one in pair.earlier))
+                    for (number_of, fact), pair in self._pairs.items()
+                    if number_of == number
+                ),
+            )
+            for number, opinion in enumerate(self._opinions, 1)
+        ]
+        return assess_evidence_prompt(opinions, [fact.unit for fact in self._facts], profile)
+
+    def problems(self, answer: AnsweredAssessments) -> str:
+        """What is wrong with an answer, in words for the model; "" if nothing is."""
+        given = [(one.opinion, one.fact) for one in answer.assessments]
+        found = [
+            f"opinion {opinion}, fact {fact}: {what}"
+            for what, pairs in (
+                ("this pair was not asked for", [pair for pair in given if pair not in self._pairs]),
+                ("assess it once", sorted({pair for pair in given if given.count(pair) > 1})),
+                ("its assessment is missing", [pair for pair in self._pairs if pair not in given]),
+            )
+            for opinion, fact in pairs
+        ]
+        found += (
+            f"opinion {one.opinion}, fact {one.fact}: the rewording cannot be kept: {fault}"
+            for one in answer.assessments
+            if (pair := self._pairs.get((one.opinion, one.fact))) and (fault := self._fault(one, pair))
+        )
+        return "; ".join(found[:MOST_PAIRS])
+
+    def verdicts(self, answer: AnsweredAssessments) -> dict[PairKey, Verdict]:
+        """What of an answer counts: the pairs asked for, each as it was assessed first."""
+        found: dict[PairKey, Verdict] = {}
+        for one in answer.assessments:
+            if pair := self._pairs.get((one.opinion, one.fact)):
+                found.setdefault(pair.key, self._verdict(one, pair))
+        return found
+
+    def _verdict(self, one: AnsweredAssessment, pair: Pair) -> Verdict:
+        earlier = {self._numbers[fact.unit.id]: fact.unit.id for fact in pair.earlier}
+        again = tuple(earlier[number] for number in dict.fromkeys(one.restates) if number in earlier)
+        assessed = AssessedFact(pair.fact, one.assessment, one.strength, one.reason, again)
+        text = one.rewording.strip()
+        if not text or self._fault(one, pair):
+            return Verdict(assessed)
+        return Verdict(assessed, text, self._grounds(text, pair))
+
+    def _grounds(self, text: str, pair: Pair) -> tuple[str, ...]:
+        """What a rewording stands on: its fact, and whatever else it was shown and took something from."""
+        own = [Ground(pair.fact.unit.text, (pair.fact.unit.id,)), Ground(pair.opinion.wording.text)]
+        facts = [Ground(fact.unit.text, (fact.unit.id,)) for fact in self._facts]
+        opinions = [Ground(each.wording.text, each.wording.based_on) for each in self._opinions]
+        return completed_grounds(text, own, [*facts, *opinions], self._languages)
+
+    def _fault(self, one: AnsweredAssessment, pair: Pair) -> str:
+        """What is wrong with a rewording that would be used; "" if nothing is."""
+        if not one.rewording.strip() or not may_reword(one.assessment, one.strength):
+            return ""
+        return rewording_fault(one.rewording, pair, self._languages)
+
+
+CONFLICTS = 8  # commits that may fail because opinions or facts changed meanwhile; then the task waits
+TRIES_OF_MODEL = 3  # of a task, after which pairs without a usable answer are passed over
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EvidenceDecision:
+    """What is to be written of some opinions, and what is left.
+
+    Attributes:
+        evidence: rows for their logs.
+        reworded: new wordings.
+        assessed: opinion id to revision, of the opinions without facts left to assess.
+        passed_over: pairs without a usable assessment, as (opinion id, fact id).
+    """
+
+    evidence: tuple[EvidenceWrite, ...]
+    reworded: tuple[Rewording, ...]
+    assessed: Mapping[str, int]
+    passed_over: tuple[tuple[str, str], ...]
+
+
+async def reinforce(task: Task, tools: OpinionTools) -> Settled:
+    """Assess what came since a bank's opinions were last looked at, and write the outcome and the task's end in one commit.
+
+    Where one prompt does not hold all pairs, each batch but the last is committed by itself, so that nothing is asked
+    twice. What changes meanwhile is read again, and only new pairs are asked.
+
+    Pairs without a usable assessment are tried again with the task, and passed over at its third attempt.
+
+    Raises:
+        MalformedOutput: the model left pairs out, repairs included, and it has tries left; what it answered is written.
+        ModelUnavailable: the model could not be reached; what it had answered before is written.
+        ModelRefused: its service refuses the key.
+        RevisionConflict: opinions or facts changed at every try.
+        TaskClosed: somebody else finished the task meanwhile; nothing was written.
+    """
+    verdicts: dict[PairKey, Verdict] = {}
+    tried: set[PairKey] = set()
+    spent, conflicts = Settled(), 0
+    while True:
+        found = await tools.workers.read(read_pending, tools)
+        if batch := next_batch(found, tried):
+            made = await assess(batch, found.profile, tools.model, tools.languages)
+            verdicts.update(made.verdicts)
+            tried.update(pair.key for pair in batch)
+            spent = replace(
+                spent,
+                tokens_in=spent.tokens_in + made.tokens_in,
+                tokens_out=spent.tokens_out + made.tokens_out,
+            )
+        last = not next_batch(found, tried)
+        giving_up = last and task.attempts >= TRIES_OF_MODEL
+        decision = await tools.workers.read(decide, found, verdicts, tools, giving_up=giving_up)
+        ends = giving_up or (last and not decision.passed_over)
+        writes = await tools.workers.read(write_set, decision, found, tools)
+        if ends:
+            writes = replace(writes, completed_tasks=(task.claim,))
+        if not await tools.workers.write(_commit, writes, found, tools):
+            conflicts += 1
+            if conflicts == CONFLICTS:
+                bank = tools.projector.name
+                now = await tools.workers.read(tools.projector.ledger.revision, bank)
+                raise RevisionConflict(bank, found.revision, now)
+            continue
+        spent = replace(spent, assessed=spent.assessed + len(decision.evidence))
+        if ends:
+            return replace(spent, dropped=_dropped(decision))
+        if last:
+            left = f"pairs of opinion and fact without an assessment: {len(decision.passed_over)}"
+            raise MalformedOutput(
+                tools.model.name, "", left, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out
+            )
+
+
+def decide(
+    found: PendingAssessment, verdicts: Mapping[PairKey, Verdict], tools: OpinionTools, *, giving_up: bool
+) -> EvidenceDecision:
+    """What verdicts do to opinions as they stand.
+
+    Args:
+        found: the opinions and what may be evidence of them.
+        verdicts: of pairs; of those that are missing nothing is written.
+        tools: settings and thresholds.
+        giving_up: an opinion with pairs without a verdict is done all the same.
+    """
+    evidence: list[EvidenceWrite] = []
+    reworded: list[Rewording] = []
+    assessed: dict[str, int] = {}
+    passed_over: list[tuple[str, str]] = []
+    for opinion in found.opinions:
+        given = [verdicts.get(pair_key(opinion, fact)) for fact in opinion.asked]
+        left = [fact.unit.id for fact, each in zip(opinion.asked, given, strict=True) if each is None]
+        passed_over += ((opinion.log.id, unit_id) for unit_id in left)
+        judged = [each for each in given if each is not None]
+        rows = evidence_rows(
+            opinion.log,
+            [each.assessed for each in judged],
+            opinion.known,
+            thresholds=tools.embedder.identity.thresholds,
+            rule=UpdateRule(tools.config.rule),
+            step=step_of(found.profile, tools.config),
+            repeating=opinion.repeating,
+        )
+        evidence += rows
+        own = {row.unit_id for row in rows if not row.restates}
+        told = [each for each in judged if each.assessed.fact.unit.id in own]
+        if new := rewording(opinion, told, tools.projector.name):
+            reworded.append(new)
+        if (giving_up or not left) and opinion.log.assessed_to < found.revision:
+            assessed[opinion.log.id] = found.revision
+    return EvidenceDecision(tuple(evidence), tuple(reworded), assessed, tuple(passed_over))
+
+
+def write_set(decision: EvidenceDecision, found: PendingAssessment, tools: OpinionTools) -> WriteSet:
+    """What a decision changes, but for the task's end; embeds new wordings and lets them mention what the old ones do."""
+    bank, ledger = tools.projector.name, tools.projector.ledger
+    counts = tools.tokens.count([each.unit.text for each in decision.reworded])
+    units = [replace(each.unit, tokens=count) for each, count in zip(decision.reworded, counts, strict=True)]
+    vectors = embed_units(units, tools.embedder) if units else ()
+    return WriteSet(
+        bank=bank,
+        expected_revision=found.revision,
+        units=tuple(
+            UnitWrite(unit, vector.astype("<f4").tobytes())
+            for unit, vector in zip(units, vectors, strict=True)
+        ),
+        mentions=tuple(mention for each in decision.reworded for mention in _mentions(each, ledger, bank)),
+        events=tuple(each.closing for each in decision.reworded),
+        opinions=OpinionsWrite(
+            reworded=tuple(each.write for each in decision.reworded),
+            evidence=decision.evidence,
+            assessed=decision.assessed,
+        ),
+    )
+
+
+def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWrite]:
+    """What the old wording mentions, and what the fact mentions that the new wording names."""
+    places = ledger.units.row_ids(bank, [new.closing.unit_id, new.fact])
+    mentioned = ledger.entities.of_units(bank, np.array(sorted(places.values()), np.int64))
+    before = mentioned.get(places.get(new.closing.unit_id, -1), [])
+    told = [
+        entity
+        for entity in mentioned.get(places.get(new.fact, -1), [])
+        if names_any(new.unit.text, (entity.name.casefold(), *entity.names))
+    ]
+    entities = {entity.id: entity for entity in (*before, *told)}
+    return [MentionWrite(new.unit.id, entity.id, entity.name) for entity in entities.values()]
+
+
+def _commit(writes: WriteSet, found: PendingAssessment, tools: OpinionTools) -> bool:
+    """Commit if opinions and facts are what they were when they were read; False, and nothing is written, if not."""
+    if writes.completed_tasks == () and not _writes_anything(writes):
+        return True
+    projector = tools.projector
+    try:
+        with projector.transaction() as (view, transaction):
+            if view.revision != found.revision and not _unchanged(found.opinions, transaction, tools):
+                return False
+            transaction.commit(replace(writes, expected_revision=view.revision))
+    except RevisionConflict:
+        return False
+    projector.catch_up()
+    return True
+
+
+def _writes_anything(writes: WriteSet) -> bool:
+    opinions = writes.opinions
+    return opinions is not None and bool(opinions.evidence or opinions.reworded or opinions.assessed)
+
+
+def _unchanged(opinions: Sequence[OpinionEvidence], transaction: Transaction, tools: OpinionTools) -> bool:
+    """Whether these opinions have the same wordings and evidence, and their new facts still say what they said."""
+    bank = tools.projector.name
+    now = {log.id: log for log in transaction.opinions.get(bank, [each.log.id for each in opinions])}
+    if any(now.get(each.log.id) != each.log for each in opinions):
+        return False
+    facts = {fact.unit.id: fact.unit for each in opinions for fact in (*each.asked, *each.repeating)}
+    rows = np.array(sorted(transaction.units.row_ids(bank, list(facts)).values()), np.int64)
+    standing = as_they_stand(transaction.units.get(bank, rows), transaction, bank)
+    said: dict[str, MemoryUnit] = {unit.id: unit for unit in standing.values()}
+    return all(unit_id in said and said[unit_id].text == unit.text for unit_id, unit in facts.items())
+
+
+def _dropped(decision: EvidenceDecision) -> tuple[Dropped, ...]:
+    return tuple(
+        Dropped(f"evidence {fact} of opinion {opinion}", "the model gave no usable assessment")
+        for opinion, fact in decision.passed_over
+    )

@@ -1,0 +1,286 @@
+"""Reflect as steps, each of which takes the state that the one before returned (paper section 6.1).
+
+recall -> think <-> call_tool (agentic) -> answer -> assess -> commit. `reflect` and `reflect_events` run them one after the other;
+`bank.reflect_stages` and with it the LangGraph subgraph run them one at a time, and may keep the state in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.reflections import (
+    MemoryTiers,
+    ReflectEvent,
+    ReflectEventKind,
+    Reflection,
+    ReflectStep,
+)
+from hindsight_integrations.model.requests import ReflectQuery, Strategy
+from hindsight_integrations.models.protocols import LanguageModel, StreamingLanguageModel, TextPrompt
+from hindsight_integrations.prompts.answer import Asked
+from hindsight_integrations.prompts.reflect_step import streamed_answer_prompt, streamed_last_step_prompt
+from hindsight_integrations.reflect.agentic.steps import AgenticLoop, Progress
+from hindsight_integrations.reflect.answer import Answered, answer_in_one_call, conclude, tiers_hold_anything
+from hindsight_integrations.reflect.citations import CitationIndex
+from hindsight_integrations.reflect.memories import recalled_tiers
+from hindsight_integrations.reflect.opinions.forming import (
+    AssessedOpinions,
+    FormedOpinions,
+    Relations,
+    assess_opinions,
+    commit_opinions,
+)
+from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
+from hindsight_integrations.reflect.opinions.situation import Occasion
+from hindsight_integrations.reflect.streaming import StreamedText, streamed_text
+from hindsight_integrations.reflect.tools import ReflectTools
+from hindsight_integrations.reflect.without_model import extracted
+
+
+class Step(StrEnum):
+    """A step that may come next while a question is not answered."""
+
+    THINK = "think"
+    CALL_TOOL = "call_tool"
+    ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectState:
+    """A reflection whose memories are recalled and that is not answered yet.
+
+    Attributes:
+        revision: of the bank, before anything was recalled.
+        tiers: what was recalled.
+        index: of an agentic reflection, what its model was shown so far.
+        progress: of an agentic reflection, how far it has come.
+    """
+
+    revision: int
+    tiers: MemoryTiers
+    index: CitationIndex | None = None
+    progress: Progress | None = None
+
+    @property
+    def next_step(self) -> Step:
+        """The step that comes next."""
+        if self.progress is None or self.progress.done:
+            return Step.ANSWER
+        return Step.CALL_TOOL if self.progress.step is not None else Step.THINK
+
+    @property
+    def tools_used(self) -> Sequence[ReflectStep]:
+        """The tools that were called so far."""
+        return () if self.progress is None else self.progress.steps
+
+
+class ReflectSteps:
+    """The steps of one reflection. Nothing is written before `commit`: a model call that fails leaves no memory.
+
+    Args:
+        query: the question.
+        tools: what the bank and the engine provide.
+        streamed: give the pieces of the answer's text as they are written, where the model can.
+    """
+
+    def __init__(self, query: ReflectQuery, tools: ReflectTools, *, streamed: bool = False) -> None:
+        self._query = query
+        self._tools = tools
+        self._writer = tools.model if streamed and isinstance(tools.model, StreamingLanguageModel) else None
+
+    @property
+    def keeps_opinions(self) -> bool:
+        """Whether there is what it takes to form opinions: a model."""
+        return self._tools.opinions is not None
+
+    async def recall(self) -> ReflectState:
+        """Recall what the question needs, and begin the conversation of an agentic reflection.
+
+        Raises:
+            InvalidRequest: a tool of the caller's cannot be used.
+        """
+        query, tools = self._query, self._tools
+        revision = await tools.revision()
+        if tools.model is None:
+            return ReflectState(revision, MemoryTiers(await tools.recall(query.recall)))
+        state = ReflectState(revision, await recalled_tiers(query.recall, tools))
+        if query.strategy is Strategy.SINGLE:
+            return state
+        index = CitationIndex.of(state.tiers)
+        progress = await self._new_loop(index, tools.model).begin(state.tiers)
+        return replace(state, index=index, progress=progress)
+
+    async def think(self, state: ReflectState) -> ReflectState:
+        """Ask the model for the next step of an agentic reflection: a call of a tool, or the answer.
+
+        Raises:
+            InvalidRequest: the reflection is not agentic, or there is no model any more.
+            ModelError: the model failed.
+        """
+        loop, progress = self._loop(state)
+        return replace(state, progress=await loop.think(progress))
+
+    async def call_tool(self, state: ReflectState) -> ReflectState:
+        """Make the call that the last step asked for; nothing where none did.
+
+        Raises:
+            InvalidRequest: the reflection is not agentic, or there is no model any more.
+        """
+        loop, progress = self._loop(state)
+        progress = await loop.call_tool(progress)
+        return replace(state, index=loop.index, progress=progress)
+
+    async def answer(self, state: ReflectState) -> Answered:
+        """Write the answer; its opinions are not formed yet.
+
+        Raises:
+            MalformedOutput: the model wrote nothing that can be read as an answer, or none in the caller's schema.
+            ModelError: it failed.
+        """
+        query, tools = self._query, self._tools
+        if tools.model is None:
+            answered = Answered(await extracted(state.tiers.recalled, query.recall, tools))
+        elif state.progress is None:
+            answered = await answer_in_one_call(state.tiers, query, tools.model, tools)
+        else:
+            loop, progress = self._loop(state)
+            answered = await loop.answer(progress, state.tiers)
+        return self._noted(answered)
+
+    async def assess(
+        self, proposed: Sequence[ProposedOpinion], revision: int, relations: Relations | None = None
+    ) -> AssessedOpinions:
+        """Compare the opinions of an answer with those held, and decide what they change; nothing is written.
+
+        Args:
+            proposed: the opinions that may be kept.
+            revision: of the bank, before anything was recalled.
+            relations: of pairs that were compared already.
+        """
+        recall, tools = self._query.recall, self._tools.opinions
+        occasion = Occasion(recall.text, recall.query_timestamp, self._query.operation, revision)
+        if tools is None:
+            return AssessedOpinions((), occasion, Relations(), FormedOpinions(()))
+        return await assess_opinions(proposed, occasion, tools, relations)
+
+    async def commit(self, assessed: AssessedOpinions) -> FormedOpinions:
+        """Keep the opinions that were assessed, in one commit; if the bank changed meanwhile, assess them again first."""
+        tools = self._tools.opinions
+        return assessed.formed if tools is None else await commit_opinions(assessed, tools)
+
+    async def run(self) -> AsyncGenerator[ReflectEvent, None]:
+        """Run all steps: yields an event a tool called, the text or its pieces, and last the reflection.
+
+        Raises:
+            InvalidRequest: a tool of the caller's cannot be used.
+            ModelError: the model failed, perhaps after some events; nothing was changed.
+        """
+        state = await self.recall()
+        while (step := state.next_step) is not Step.ANSWER:
+            if step is Step.THINK:
+                state = await self.think(state)
+            else:
+                state = await self.call_tool(state)
+                yield ReflectEvent(ReflectEventKind.STEP, step=state.tools_used[-1])
+        written = None
+        if self._writer is not None and (state.progress is not None or tiers_hold_anything(state.tiers)):
+            written = StreamedText()
+            prompt = await self._streamed_prompt(state)
+            pieces = streamed_text(self._writer, prompt, self._query, self._tools, into=written)
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    yield ReflectEvent(ReflectEventKind.TEXT, text=piece)
+        answered = await (self.answer(state) if written is None else self._conclude(written, state))
+        reflection = await self._with_opinions(answered, state.revision)
+        if written is None:
+            yield ReflectEvent(ReflectEventKind.TEXT, text=reflection.text)
+        yield ReflectEvent(ReflectEventKind.REFLECTION, reflection=reflection)
+
+    async def _streamed_prompt(self, state: ReflectState) -> TextPrompt:
+        query, tools = self._query, self._tools
+        if state.progress is not None:
+            return streamed_last_step_prompt(
+                state.progress.messages, state.progress.why, max_answer_tokens=query.max_answer_tokens
+            )
+        return streamed_answer_prompt(
+            Asked(query.recall.text, query.recall.query_timestamp, query.context),
+            state.tiers,
+            tools.profile,
+            await tools.directives(query.recall),
+            max_answer_tokens=query.max_answer_tokens,
+        )
+
+    async def _conclude(self, text: StreamedText, state: ReflectState) -> Answered:
+        """The answer that a streamed text makes."""
+        if state.progress is None:
+            index = CitationIndex.of(state.tiers)
+            answered = await conclude(
+                text.written(index), index, state.tiers, query=self._query, tools=self._tools
+            )
+        else:
+            loop, progress = self._loop(state)
+            answered = await loop.conclude(text.written(loop.index), progress, state.tiers)
+        return self._noted(answered)
+
+    async def _with_opinions(self, answered: Answered, revision: int) -> Reflection:
+        """Assess and commit the opinions of an answer; the reflection with what became of each."""
+        query, proposed = self._query, answered.proposed
+        formed = FormedOpinions(())
+        if proposed or (query.operation and query.form_opinions and not answered.reflection.extractive):
+            formed = await self.commit(await self.assess(proposed, revision))
+        reflection, became = answered.reflection, iter(formed.changes)
+        changes = formed.changes
+        if not formed.repeated:
+            changes = tuple(
+                next(became) if isinstance(each, ProposedOpinion) else each for each in answered.opinions
+            )
+        return replace(
+            reflection,
+            opinions=changes,
+            calls=reflection.calls + formed.calls,
+            tokens_in=reflection.tokens_in + formed.tokens_in,
+            tokens_out=reflection.tokens_out + formed.tokens_out,
+        )
+
+    def _noted(self, answered: Answered) -> Answered:
+        """The answer with a note where opinions were wanted and none may be formed."""
+        if not self._query.no_opinions:
+            return answered
+        reflection = answered.reflection
+        noted = replace(reflection, notes=(*reflection.notes, self._query.no_opinions))
+        return replace(answered, reflection=noted)
+
+    def _loop(self, state: ReflectState) -> tuple[AgenticLoop, Progress]:
+        if state.progress is None or state.index is None:
+            raise InvalidRequest(
+                "underway", "this reflection takes no steps", 'Begin it with strategy="agentic".'
+            )
+        if self._tools.model is None:
+            raise InvalidRequest(
+                "underway", "it was begun with a model, and there is none now", "Open one with it."
+            )
+        return self._new_loop(state.index, self._tools.model), state.progress
+
+    def _new_loop(self, index: CitationIndex, model: LanguageModel) -> AgenticLoop:
+        return AgenticLoop(self._query, model, self._tools, index=index, streamed=self._writer is not None)
+
+
+async def reflect(query: ReflectQuery, tools: ReflectTools) -> Reflection:
+    """Answer a question from memory in the character of a profile, with what the answer stands on.
+
+    Raises:
+        InvalidRequest: a tool of the caller's cannot be used.
+        ModelError: the model failed; nothing was changed.
+    """
+    async with aclosing(ReflectSteps(query, tools).run()) as events:
+        (reflection,) = [event.reflection async for event in events if event.reflection is not None]
+    return reflection
+
+
+def reflect_events(query: ReflectQuery, tools: ReflectTools) -> AsyncGenerator[ReflectEvent, None]:
+    """The same while it is made: steps, pieces of the answer's text, and last the reflection."""
+    return ReflectSteps(query, tools, streamed=True).run()

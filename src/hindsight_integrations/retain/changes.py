@@ -1,0 +1,853 @@
+"""Retraction: the memories and items that a retain ends, as validity events, and the documents that it adds to (design 2.1, 2.2).
+
+First what its facts name, then what says the very words of an `invalidates` statement, or what a model named of those it may
+mean. Runs where the commit is decided, on vectors made before it. Changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import numpy as np
+
+from hindsight_integrations.errors import ModelError
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.columns import mentioned_by, of_types, tagged, valid_at
+from hindsight_integrations.indexes.embedding import passage_cosine
+from hindsight_integrations.indexes.hybrid import Selection, hybrid_search
+from hindsight_integrations.ledger.ledger import LedgerReader
+from hindsight_integrations.model.arrays import BoolArray, Matrix, Vector
+from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.model.facts import MemoryChange
+from hindsight_integrations.model.requests import TagsMatch
+from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped, RetainResult
+from hindsight_integrations.model.text import normalised_text
+from hindsight_integrations.model.time import next_instant, no_later
+from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
+from hindsight_integrations.model.writes import Ambiguity, ForgetRequest, Place, Withdrawal
+from hindsight_integrations.prompts.end_memories import (
+    MOST_CANDIDATES,
+    MOST_STATEMENTS,
+    OpenStatement,
+    numbered_candidates,
+)
+from hindsight_integrations.retain.drafts import Draft, MemoryName, NamedChange
+from hindsight_integrations.retain.embedding import Vectors
+from hindsight_integrations.retain.extraction import LLMExtractor
+from hindsight_integrations.retain.proposal import Forgetting
+from hindsight_integrations.retain.replacing import (
+    names_of_entities,
+    names_of_mentions,
+    problem_of_replacing,
+    told_texts,
+    untold,
+)
+from hindsight_integrations.validation.intake import document_thread
+
+MESSAGE_EDITED = "message edited"
+DOCUMENT_CHANGED = "document changed"
+FORKED = "dropped by a fork"
+
+
+def units_of(
+    ledger: LedgerReader,
+    bank: str,
+    places: Sequence[Place],
+    *,
+    closed: bool = False,
+    waiting: bool = False,
+) -> list[MemoryUnit]:
+    """Valid (or closed) units that stand on these messages, in whatever wording; none for messages never retained.
+
+    Args:
+        ledger: of the bank.
+        bank: the bank.
+        places: the messages.
+        closed: those that hold no more, instead of those that do.
+        waiting: also the messages themselves, where they wait for extraction.
+    """
+    rows = ledger.units.of_messages(bank, places, closed=closed, waiting=waiting)
+    return list(ledger.units.get(bank, rows).values())
+
+
+def sharing_units(units: Iterable[MemoryUnit], edited: Iterable[Place]) -> frozenset[Place]:
+    """Messages that share a unit with an edited one: that unit ends, so what they add to it must be read again."""
+    return frozenset((unit.thread, source) for unit in units for source in unit.sources) - set(edited)
+
+
+def left_without_units(
+    ledger: LedgerReader, bank: str, closing: Sequence[MemoryUnit], edited: set[Place]
+) -> set[Place]:
+    """Messages all of whose valid units are about to be closed, though they themselves did not change."""
+    others = sharing_units(closing, edited)
+    if not others:
+        return set()
+    ending = {unit.id for unit in closing}
+    staying = (unit for unit in units_of(ledger, bank, sorted(others)) if unit.id not in ending)
+    return set(others - {(unit.thread, source) for unit in staying for source in unit.sources})
+
+
+def superseding_events(
+    ledger: LedgerReader,
+    bank: str,
+    units: Iterable[MemoryUnit],
+    moments: Mapping[Place, datetime],
+    *,
+    gone: Collection[Place] = (),
+) -> list[ValidityEvent]:
+    """Close units that stood on an earlier version of a message or document.
+
+    Args:
+        ledger: whose log is continued.
+        bank: the bank.
+        units: what is to be closed, valid now.
+        moments: timestamp of each new version; a document's under (`document_thread`, "").
+        gone: messages that a fork dropped; their moment is when it was made.
+    """
+    events = []
+    for unit in units:
+        document = (document_thread(unit.document_id), "") if unit.document_id else None
+        places = [document] if document else [(unit.thread, source) for source in unit.sources]
+        moment = max(moments[place] for place in places if place in moments)
+        dropped = not set(gone).isdisjoint(places)
+        reason = DOCUMENT_CHANGED if document else FORKED if dropped else MESSAGE_EDITED
+        at = _after(ledger.units.validity(bank, unit.id), max(moment, unit.mentioned_at))
+        events.append(ValidityEvent(unit.id, ValidityKind.CLOSED, at, reason=reason))
+    return events
+
+
+def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
+    """Restore units an edit had closed and another edit brings back in the very words; other closed units stay closed."""
+    stored = _superseding_stored(ledger, bank, [unit.id for unit in units])
+    moments = {unit.id: unit.mentioned_at for unit in units}
+    events = []
+    for unit in stored.values():
+        log = ledger.units.validity(bank, unit.id) if unit.closed_at else []
+        if log and log[-1].kind is ValidityKind.CLOSED and log[-1].reason == MESSAGE_EDITED:
+            at = _after(log, moments[unit.id])
+            events.append(ValidityEvent(unit.id, ValidityKind.RESTORED, at, reason=MESSAGE_EDITED))
+    return events
+
+
+def returning_events(
+    ledger: LedgerReader, bank: str, back: Sequence[Place], *, gone: Collection[Place], at: datetime
+) -> list[ValidityEvent]:
+    """Restore units of messages that are part of the conversation again, unless they stand on one that is not.
+
+    Args:
+        ledger: whose log is continued.
+        bank: the bank.
+        back: messages that a fork had dropped.
+        gone: those that are not part of it.
+        at: when they came back.
+    """
+    absent, events = set(gone), []
+    for unit in units_of(ledger, bank, back, closed=True, waiting=True):
+        if not absent.isdisjoint((unit.thread, source) for source in unit.sources):
+            continue
+        log = ledger.units.validity(bank, unit.id)
+        if log and log[-1].kind is ValidityKind.CLOSED and log[-1].reason == FORKED:
+            events.append(ValidityEvent(unit.id, ValidityKind.RESTORED, _after(log, at), reason=FORKED))
+    return events
+
+
+def undone_events(
+    ledger: LedgerReader,
+    bank: str,
+    units: Sequence[MemoryUnit],
+    *,
+    gone: Collection[Place],
+    at: datetime,
+    reason: str,
+) -> list[ValidityEvent]:
+    """Restore what units of edited or dropped messages had ended, memories and items: it was never said that it ended.
+
+    What another statement ended as well, or was closed otherwise since, stays closed. So does a unit that was dropped
+    itself: it is closed for that reason from now on, which its own return undoes.
+
+    Args:
+        ledger: whose log is continued.
+        bank: the bank.
+        units: those of the messages.
+        gone: messages that are not part of the conversation.
+        at: when they were edited or dropped.
+        reason: which of the two.
+    """
+    ending, absent, events = {unit.id for unit in units}, set(gone), []
+    for stated in _closings(ledger, bank, sorted(ending)):
+        log = ledger.units.validity(bank, stated.unit_id)
+        last = log[-1]
+        if last.kind is ValidityKind.RESTORED or last.by_unit not in ending:
+            continue
+        stored = _superseding_stored(ledger, bank, [stated.unit_id])
+        for unit in stored.values():
+            dropped = not absent.isdisjoint((unit.thread, source) for source in unit.sources)
+            kind = ValidityKind.CLOSED if dropped else ValidityKind.RESTORED
+            by = None if kind is ValidityKind.CLOSED else last.by_unit
+            events.append(ValidityEvent(stated.unit_id, kind, _after(log, at), by, reason))
+    return events
+
+
+def undone_by(ledger: LedgerReader, bank: str, edited: Sequence[Place]) -> list[MemoryUnit]:
+    """Memories and items that hold again once these messages have another wording: their units had ended them."""
+    if not edited:
+        return []
+    ending = {unit.id for unit in units_of(ledger, bank, edited)}
+    ended = {stated.unit_id for stated in _closings(ledger, bank, sorted(ending))}
+    last = {unit_id: ledger.units.validity(bank, unit_id)[-1] for unit_id in sorted(ended)}
+    held = [
+        unit_id
+        for unit_id, event in last.items()
+        if event.kind is ValidityKind.CLOSED and event.by_unit in ending
+    ]
+    return list(_superseding_stored(ledger, bank, held).values())
+
+
+def stated_again_events(
+    ledger: LedgerReader, bank: str, units: Sequence[str], *, at: datetime
+) -> list[ValidityEvent]:
+    """Close again what units that are restored had closed, and what was restored, or dropped itself, for want of them."""
+    events = []
+    for stated in _closings(ledger, bank, sorted(units)):
+        log = ledger.units.validity(bank, stated.unit_id)
+        if log[-1].reason == FORKED:
+            events.append(replace(stated, effective_at=_after(log, at)))
+    return events
+
+
+def _closings(ledger: LedgerReader, bank: str, units: Sequence[str]) -> list[ValidityEvent]:
+    """What these units closed, each unit once."""
+    found = {
+        (event.unit_id, event.by_unit): event
+        for event in ledger.units.stated_by(bank, units)
+        if event.kind is ValidityKind.CLOSED
+    }
+    return list(found.values())
+
+
+def extracted_too_late(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
+    """Close units that a task made of messages which a fork dropped while they waited."""
+    places = sorted({(unit.thread, source) for unit in units for source in unit.sources})
+    dropped = ledger.turns.dropped(bank, places) if places else frozenset()
+    return [
+        ValidityEvent(unit.id, ValidityKind.CLOSED, unit.mentioned_at, reason=FORKED)
+        for unit in units
+        if not dropped.isdisjoint((unit.thread, source) for source in unit.sources)
+    ]
+
+
+def _superseding_stored(ledger: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Mapping[int, MemoryUnit]:
+    rows = ledger.units.row_ids(bank, unit_ids)
+    return ledger.units.get(bank, np.array(sorted(rows.values()), np.int64)) if rows else {}
+
+
+def _after(log: Sequence[ValidityEvent], moment: datetime) -> datetime:
+    """`moment`, or just after the last entry of the log: edits back and forth under one timestamp keep their order."""
+    return max(moment, next_instant(log[-1].effective_at)) if log else moment
+
+
+RETRACTABLE = (FactType.WORLD, FactType.EXPERIENCE)  # opinions are revised by evidence, observations derived
+SEARCHED = 20  # memories looked at for one statement; one that says the same comes first
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A memory and its cosine with what was searched for."""
+
+    unit: MemoryUnit
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reach:
+    """Where the memories are that the facts of one commit end or change.
+
+    Attributes:
+        drafts: the commit's, in order.
+        vectors: theirs, (n, dimension).
+        view: the bank.
+        changed: of memories and items that the commit closes or restores because messages were edited or dropped, the event.
+        ended: the memories and items that the commit has ended so far, by id.
+        moved: items of the commit that belong to a document of the bank, or of another draft, by id.
+    """
+
+    drafts: Sequence[Draft]
+    vectors: Matrix
+    view: BankView
+    changed: Mapping[str, ValidityEvent] = field(default_factory=dict)
+    ended: dict[str, MemoryUnit] = field(default_factory=dict)
+    moved: dict[str, MemoryUnit] = field(default_factory=dict)
+
+    def items_of(self, document: MemoryUnit) -> dict[int, MemoryUnit]:
+        """The items of a document by number, those of the commit included; closed ones too."""
+        ledger, bank = self.view.ledger, self.view.bank
+        heads = np.fromiter(ledger.units.row_ids(bank, [document.id]).values(), np.int64)
+        rows = (
+            [row for rows in ledger.units.items_of(bank, heads).values() for row in rows]
+            if len(heads)
+            else []
+        )
+        stored = ledger.units.get(bank, np.array(rows, np.int64)).values() if rows else ()
+        own = (self.moved.get(draft.unit.id, draft.unit) for draft in self.drafts)
+        return {item.number: item for item in (*stored, *own) if item.part_of == document.id}
+
+    def own_items(self, by: MemoryUnit) -> frozenset[str]:
+        """Ids of the items that a draft brings, whatever document they belong to."""
+        return frozenset(draft.unit.id for draft in self.drafts if draft.unit.part_of == by.id)
+
+    def move_items(self, by: MemoryUnit, document: MemoryUnit) -> None:
+        """Number the items of a draft behind those of a document."""
+        last = max((document.number, *self.items_of(document)))
+        own = (draft.unit for draft in self.drafts if draft.unit.part_of == by.id)
+        for number, item in enumerate(own, last + 1):
+            self.moved[item.id] = replace(item, part_of=document.id, number=number)
+
+    def earlier(self, position: int) -> Iterator[tuple[int, MemoryUnit]]:
+        """The earlier drafts of the commit that the draft at `position` may change, with their positions."""
+        by = self.drafts[position].unit
+        for place in range(position):
+            unit = self.drafts[place].unit
+            if (
+                unit.kind is UnitKind.MEMORY
+                and unit.fact_type in RETRACTABLE
+                and precedes(unit, by)
+                and same_tags(unit, by)
+            ):
+                yield place, unit
+
+    def is_ended(self, unit: MemoryUnit, by: MemoryUnit) -> bool:
+        """Whether a memory had ended when another one was mentioned."""
+        if unit.id in self.ended:
+            return True
+        if change := self.changed.get(unit.id):
+            return change.kind is ValidityKind.CLOSED
+        return ended_by(unit.closed_at, by.mentioned_at)
+
+    def stored(self, unit_ids: Sequence[str]) -> list[MemoryUnit]:
+        """The memories of these ids that the bank holds."""
+        rows = self.view.ledger.units.row_ids(self.view.bank, list(unit_ids))
+        ids = np.fromiter(rows.values(), np.int64, len(rows))
+        return list(self.view.ledger.units.get(self.view.bank, ids).values()) if len(ids) else []
+
+    def restored(self) -> list[MemoryUnit]:
+        """The memories that the commit makes valid again."""
+        return self.stored(
+            [name for name, event in self.changed.items() if event.kind is ValidityKind.RESTORED]
+        )
+
+    def nearest(self, text: str, vector: Vector, position: int, *, valid: bool = True) -> Iterator[Candidate]:
+        """Valid memories (or those that have ended) nearest to a text by meaning and words: drafts, then the bank's.
+
+        Args:
+            text: searched for.
+            vector: its own.
+            position: of the draft that may change them.
+            valid: False finds memories that have ended.
+        """
+        by = self.drafts[position].unit
+        drafts = {
+            place: unit for place, unit in self.earlier(position) if self.is_ended(unit, by) is not valid
+        }
+        if drafts:
+            cosines = self.vectors[list(drafts)] @ vector
+            units = list(drafts.values())
+            for place in np.argsort(-cosines, kind="stable")[:SEARCHED].tolist():
+                yield Candidate(units[place], float(cosines[place]))
+        known = {unit.id for unit in drafts.values()}
+        for candidate in self._stored(text, vector, by, valid=valid):
+            if candidate.unit.id not in known:
+                yield candidate
+
+    def _stored(self, text: str, vector: Vector, by: MemoryUnit, *, valid: bool) -> Iterator[Candidate]:
+        view, columns = self.view, self.view.columns
+        standing = valid_at(columns, by.mentioned_at)
+        mask: BoolArray = (
+            mentioned_by(columns, by.mentioned_at)
+            & of_types(columns, RETRACTABLE)
+            & tagged(columns, by.tags, TagsMatch.EXACT)
+            & (standing if valid else ~standing)
+        )
+        selected = Selection(mask, int(mask.sum()))
+        rows = hybrid_search(view, selected, text, vector, limit=SEARCHED)[0]
+        units, vectors = view.ledger.units.get(view.bank, rows), view.ledger.units.vectors(view.bank, rows)
+        for row in rows.tolist():
+            unit = units.get(row)
+            if unit is None or row not in vectors or not precedes(unit, by):
+                continue
+            if self.is_ended(unit, by) is not valid:
+                yield Candidate(unit, float(vectors[row] @ vector))
+
+
+def precedes(unit: MemoryUnit, by: MemoryUnit) -> bool:
+    """Whether a memory can be what another one ends: mentioned no later, and not of the same messages."""
+    same_messages = unit.thread == by.thread and bool(set(unit.sources) & set(by.sources))
+    same_passage = not by.sources and unit.document_id == by.document_id and unit.chunk == by.chunk
+    mentioned_before = no_later(unit.mentioned_at, by.mentioned_at)
+    return unit.id != by.id and mentioned_before and not same_messages and not same_passage
+
+
+def same_tags(unit: MemoryUnit, by: MemoryUnit) -> bool:
+    """Whether two memories are seen by the same recalls."""
+    return set(unit.tags) == set(by.tags)
+
+
+def ended_by(moment: datetime | None, by: datetime) -> bool:
+    """Whether something ended by a moment, the moment's own second included."""
+    return moment is not None and no_later(moment, by)
+
+
+logger = logging.getLogger("hindsight_integrations")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a model said.
+
+    Attributes:
+        ends: by statement and id of the memory that states it, ids of the memories that end; of statements the model
+            was not asked about, nothing.
+        tokens_in: prompt tokens it reported.
+        tokens_out: completion tokens it reported.
+        calls: how often it was called.
+    """
+
+    ends: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    tokens_in: int = 0
+    tokens_out: int = 0
+    calls: int = 0
+
+
+NOT_ASKED = Judgement()
+
+
+async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -> Judgement:
+    """Ask about the first of the statements in one request; a model that fails decides nothing.
+
+    Args:
+        statements: of one commit, with their candidates.
+        llm: whose model is asked.
+    """
+    asked = [each for each in statements if each.candidates][:MOST_STATEMENTS]
+    if not asked:
+        return NOT_ASKED
+    try:
+        answered = await llm.endings(asked)
+    except ModelError as error:
+        logger.warning("the model did not say what %d statements end: %s", len(asked), type(error).__name__)
+        return NOT_ASKED
+    if answered.output is None:
+        return Judgement({}, answered.tokens_in, answered.tokens_out, answered.tries)
+    units = numbered_candidates(asked)
+    named = {
+        number: {units[memory].id for each in answered.output.endings if each.statement == number
+                 for memory in each.memories if memory in units}
+        for number in range(1, len(asked) + 1)
+    }  # fmt: skip
+    ends = {
+        (each.text, each.by.id): frozenset(unit.id for unit in each.candidates) & named[number]
+        for number, each in enumerate(asked, 1)
+    }
+    return Judgement(ends, answered.tokens_in, answered.tokens_out, answered.tries)
+
+
+LISTED = MOST_CANDIDATES  # of a statement without an equal memory, for people or a model to choose from
+RELATED = 0.3  # similarity on the reference scale below which a memory is not listed
+
+WHEN = " | When: "
+"""What stands between the account of a memory and its dimensions (`ExtractedFact.narrative`)."""
+
+_END = " .!\u3002"
+"""Punctuation at the end of a sentence that changes nothing of what it says; a question mark does."""
+
+
+# What a statement under `invalidates` ends: the one valid memory that says the same (design 2.1).
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a statement does.
+
+    Attributes:
+        ended: the memory it ends; None if it ends none.
+        candidates: memories it may mean where it ends none, the nearest first.
+        similarity: of the nearest, on the reference scale; 1 where several say the same.
+        known: whether it ends none because the memory that says the same had ended before.
+    """
+
+    ended: MemoryUnit | None = None
+    candidates: tuple[MemoryUnit, ...] = ()
+    similarity: float = 0.0
+    known: bool = False
+
+
+def stated(text: str, vector: Vector, position: int, reach: Reach, thresholds: Thresholds) -> Stated:
+    """What the statement of the draft at `position` ends: a memory is equal to it, or nothing happens.
+
+    Args:
+        text: what no longer holds, in words.
+        vector: its own.
+        position: of the draft that states it.
+        reach: the memories that the draft may change.
+        thresholds: of the embedder.
+    """
+    by = reach.drafts[position].unit
+    near = list(reach.nearest(text, vector, position))
+    equal = {unit.id: unit for _, unit in reach.earlier(position) if not reach.is_ended(unit, by)}
+    equal = {key: unit for key, unit in equal.items() if says(unit, text, by)}
+    equal |= {each.unit.id: each.unit for each in near if says(each.unit, text, by)}
+    equal |= {
+        unit.id: unit for unit in reach.restored() if says(unit, text, by) and not reach.is_ended(unit, by)
+    }
+    if len(equal) == 1:
+        return Stated(ended=next(iter(equal.values())))
+    if equal:
+        return Stated(candidates=tuple(equal.values())[:LISTED], similarity=1.0)
+    before = (
+        each.unit
+        for each in reach.nearest(text, vector, position, valid=False)
+        if reach.is_ended(each.unit, by)
+    )
+    if any(says(unit, text, by) for unit in (*reach.ended.values(), *before)):
+        return Stated(known=True)
+    return _related(near, thresholds)
+
+
+def says(unit: MemoryUnit, statement: str, by: MemoryUnit) -> bool:
+    """Whether a memory says the very words of a statement; case, white space and the final stop do not count.
+
+    Nor do the dimensions behind its account, or the name of the speaker in front of a message, unless another speaker
+    states it: "I live in Graz" of two people is two things.
+    """
+    said = _folded(statement)
+    texts = [unit.text, unit.what, unit.text.split(WHEN, 1)[0]]
+    if unit.speaker and by.speaker in {"", unit.speaker}:
+        texts.append(unit.text.removeprefix(f"{unit.speaker}: "))
+    return bool(said) and said in map(_folded, texts)
+
+
+def _folded(text: str) -> str:
+    return normalised_text(text).rstrip(_END)
+
+
+def _related(near: list[Candidate], thresholds: Thresholds) -> Stated:
+    """The memories that the statement may mean, for people."""
+    ranked = sorted(near, key=lambda each: -each.cosine)[:LISTED]
+    similar = [(each.unit, passage_cosine(each.cosine, thresholds)) for each in ranked]
+    similar = [(unit, similarity) for unit, similarity in similar if similarity >= RELATED]
+    return Stated(candidates=tuple(unit for unit, _ in similar), similarity=similar[0][1] if similar else 0.0)
+
+
+# Memories that a fact names: by number where a model was shown them, by id or source where a caller says so.
+# A name is checked: the memory is there, was mentioned earlier, and has the same tags; what
+# replaces a memory tells all of it that still holds. A change that fails a check is reported and does
+# nothing.
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A memory as a fact names it, checked.
+
+    Attributes:
+        unit: the memory; None where there is none, or more than one.
+        refused: why nothing becomes of it; empty if it stands.
+        candidates: ids of the memories that its sources name, where they name more than one.
+    """
+
+    unit: MemoryUnit | None
+    refused: str = ""
+    candidates: tuple[str, ...] = ()
+
+
+def named_memories(position: int, reach: Reach) -> Iterator[tuple[NamedChange, Named]]:
+    """Each change of the draft at `position` with the memory that it names, or why nothing becomes of it.
+
+    What has ended already is left out.
+
+    Args:
+        position: of the draft.
+        reach: the memories that it may change.
+    """
+    for change in reach.drafts[position].changes:
+        named = _found(change.memory, position, reach, documents=change.change is MemoryChange.REMOVES)
+        if named is None:
+            continue
+        if change.change is MemoryChange.REPLACES and named.unit is not None and not named.refused:
+            draft = reach.drafts[position]
+            named = replace(named, refused=_problem_of_replacing(draft, change, named.unit, reach))
+        yield change, named
+
+
+def named_document(position: int, reach: Reach) -> Named | None:
+    """The document that the draft at `position` adds its items to, or why it cannot; None where it names none."""
+    draft = reach.drafts[position]
+    if draft.adds_to is None:
+        return None
+    found = _found(draft.adds_to, position, reach, documents=True)
+    return found or Named(None, "the document it names has ended")
+
+
+def _found(name: MemoryName, position: int, reach: Reach, *, documents: bool) -> Named | None:
+    """The one memory that is meant; why none can be, or which ones could; None where all that could be have ended."""
+    draft = reach.drafts[position]
+    found = (
+        _made_from(name.sources, position, reach) if name.sources else _of_id(name.unit_id, position, reach)
+    )
+    if not found:
+        return Named(None, _missing(name, draft))
+    valid = [unit for unit in found if not reach.is_ended(unit, draft.unit)]
+    if not valid:
+        return None
+    refused = [
+        refusal(draft.unit, unit) or ("" if not documents or reach.items_of(unit) else NO_DOCUMENT)
+        for unit in valid
+    ]
+    fitting = [unit for unit, problem in zip(valid, refused, strict=True) if not problem]
+    if len(fitting) > 1:
+        return Named(None, candidates=tuple(unit.id for unit in fitting))
+    return Named(fitting[0]) if fitting else Named(valid[0], refused[0])
+
+
+def _problem_of_replacing(draft: Draft, change: NamedChange, unit: MemoryUnit, reach: Reach) -> str:
+    """What of the memory the draft neither tells nor says was removed, for people."""
+    names = [mention.text for mention in draft.mentions]
+    own = [item.records[0] for item in reach.items_of(draft.unit).values()]
+    told = told_texts(draft.unit.text, names, [*draft.unit.records, *own], change.removed)
+    items = reach.items_of(unit).values()
+    held = [item.records[0] for item in items if not reach.is_ended(item, draft.unit)]
+    whole = replace(unit, records=(*unit.records, *held))
+    return problem_of_replacing(untold(whole, _names_of(unit, reach), told))
+
+
+def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
+    """The names of a memory's entities; of a draft's, those it was given with."""
+    for draft in reach.drafts:
+        if draft.unit.id == unit.id:
+            return names_of_mentions(draft.mentions)
+    rows = np.array(list(reach.view.ledger.units.row_ids(reach.view.bank, [unit.id]).values()), np.int64)
+    entities = reach.view.ledger.entities.of_units(reach.view.bank, rows)
+    return names_of_entities(entity for each in entities.values() for entity in each)
+
+
+def _of_id(unit_id: str, position: int, reach: Reach) -> list[MemoryUnit]:
+    return reach.stored([unit_id]) or [
+        draft.unit for draft in reach.drafts[:position] if draft.unit.id == unit_id
+    ]
+
+
+def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[MemoryUnit]:
+    """The memories made from exactly these messages, else those made from them and others; of the fact's own thread first."""
+    ledger, bank, thread = reach.view.ledger, reach.view.bank, reach.drafts[position].unit.thread
+    wanted = set(sources)
+    drafts = [draft.unit for draft in reach.drafts[:position] if wanted & set(draft.unit.sources)]
+    own = [(thread, source) for source in sources]
+    for places in (own, ledger.turns.places(bank, sources)):
+        threads = {place[0] for place in places}
+        rows = {
+            row
+            for closed in (False, True)
+            for row in ledger.units.of_messages(bank, places, closed=closed).tolist()
+        }
+        near = [
+            *_stored(rows, reach),
+            *(unit for unit in drafts if places is not own or unit.thread in threads),
+        ]
+        units = {
+            unit.id: unit for unit in near if wanted <= set(unit.sources) and unit.kind is UnitKind.MEMORY
+        }
+        exact = [unit for unit in units.values() if wanted == set(unit.sources)]
+        if found := exact or list(units.values()):
+            return found
+    return []
+
+
+def _stored(rows: Iterable[int], reach: Reach) -> list[MemoryUnit]:
+    ids = np.array(sorted(rows), np.int64)
+    return list(reach.view.ledger.units.get(reach.view.bank, ids).values()) if len(ids) else []
+
+
+def _missing(name: MemoryName, draft: Draft) -> str:
+    if not name.sources:
+        return "the memory it names is not in this bank"
+    if set(name.sources) <= set(draft.unit.sources):
+        return "it names its own messages"
+    return f"no memory was made from {', '.join(name.sources)}"
+
+
+NO_DOCUMENT = "the memory it names is not a document: it has no items"
+
+
+def refusal(by: MemoryUnit, unit: MemoryUnit) -> str:
+    """Why a fact cannot end or change a memory, for people; empty if it can. Pure.
+
+    Args:
+        by: the fact.
+        unit: the memory.
+    """
+    if unit.kind is UnitKind.DOCUMENT_ITEM:
+        return "it names an item; name the document, and the number of the item in `items`"
+    if unit.kind is not UnitKind.MEMORY:
+        return f"what it names is of kind {unit.kind}, which no message ends"
+    if unit.fact_type not in RETRACTABLE:
+        return f"the memory it names is of type {unit.fact_type}, which no message ends"
+    if not precedes(unit, by):
+        return "the memory it names was mentioned later, or in the same messages"
+    if not same_tags(unit, by):
+        return "the memory it names has other tags"
+    return ""
+
+
+FORGET_REQUESTED = "somebody asked to forget it"
+CERTAIN = 1.0  # score of memories that are named, of which only one can be meant
+
+
+@dataclass(slots=True)
+class Retraction:
+    """What the facts of a commit ended and added to: events to commit, and the same for people to read."""
+
+    reach: Reach
+    events: list[ValidityEvent] = field(default_factory=list)
+    closed: list[Withdrawal] = field(default_factory=list)
+    removed: list[Withdrawal] = field(default_factory=list)
+    ambiguous: list[Ambiguity] = field(default_factory=list)
+    open: list[OpenStatement] = field(default_factory=list)
+    """Statements that a model may be asked about."""
+    forgotten: list[ForgetRequest] = field(default_factory=list)
+    """What people asked to forget, with what was closed for it."""
+    refused: dict[str, list[Dropped]] = field(default_factory=dict)
+    """By the unit that named a memory: why nothing became of it."""
+
+    def note_stated(self, draft: Draft, statement: str, found: Stated, judgement: Judgement) -> None:
+        """Add what one statement does: what is equal ends, else what a model named of those it may mean."""
+        by = draft.unit
+        ends = judgement.ends.get((statement, by.id))
+        if found.ended is not None:
+            self._end(found.ended, by, statement)
+        elif found.known:
+            return
+        elif ends is not None:
+            for unit in found.candidates:
+                if unit.id in ends:
+                    self._end(unit, by, statement)
+        else:
+            candidates = tuple(unit.id for unit in found.candidates)
+            self.ambiguous.append(Ambiguity(statement, by.id, candidates, found.similarity))
+            if draft.said_by_person and not draft.given:
+                self.open.append(OpenStatement(statement, by, found.candidates))
+
+    def note_named(self, by: MemoryUnit, change: NamedChange, named: Named) -> None:
+        """Add what becomes of one memory that a unit names."""
+        if named.candidates:
+            words = f"what was made from {', '.join(change.memory.sources)}"
+            self.ambiguous.append(Ambiguity(words, by.id, named.candidates, CERTAIN))
+        elif named.refused or named.unit is None:
+            self._refuse(by, f"changes: {named.refused}")
+        elif change.change is MemoryChange.REMOVES:
+            self._remove(named.unit, by, change.items)
+        else:
+            self._end(named.unit, by, named.unit.text)
+
+    def note_forgotten(self, forgettings: Sequence[Forgetting]) -> None:
+        """Close what people asked to forget; a memory that they cannot change stays."""
+        for each in forgettings:
+            units = [
+                unit for unit in self.reach.stored(each.request.unit_ids) if not refusal(each.asked, unit)
+            ]
+            closed = [unit for unit in units if not self.reach.is_ended(unit, each.asked)]
+            for unit in closed:
+                self._close_whole(unit, each.asked, FORGET_REQUESTED)
+            self.forgotten.append(replace(each.request, unit_ids=tuple(unit.id for unit in closed)))
+
+    def note_added(self, by: MemoryUnit, named: Named) -> None:
+        """Move the items of a unit behind those of the document that it adds to; where it cannot, they stay its own."""
+        if named.unit is not None and not named.refused:
+            self.reach.move_items(by, named.unit)
+        elif named.candidates:
+            several = "adds_to: its messages name more than one document; name it by `unit_id`"
+            self._refuse(by, several)
+        else:
+            self._refuse(by, f"adds_to: {named.refused}")
+
+    def _refuse(self, by: MemoryUnit, reason: str) -> None:
+        self.refused.setdefault(by.id, []).append(Dropped(by.text[:EXCERPT_CHARACTERS], reason))
+
+    def _end(self, unit: MemoryUnit, by: MemoryUnit, text: str) -> None:
+        """Close what a fact ends; one that the commit has ended already stays so."""
+        if unit.id not in self.reach.ended:
+            self._close_whole(unit, by, text)
+            self.closed.append(Withdrawal(unit.id, by.id, text))
+
+    def _close_whole(self, unit: MemoryUnit, by: MemoryUnit, text: str) -> None:
+        """Close a memory, and the items that hold if it is a document."""
+        self._close(unit, by, text)
+        for item in self.reach.items_of(unit).values():
+            if not self.reach.is_ended(item, by):
+                self._close(item, by, text)
+
+    def _remove(self, document: MemoryUnit, by: MemoryUnit, numbers: Sequence[int]) -> None:
+        """Close items of a document; one that has ended already stays so, one that is not there is reported."""
+        items = self.reach.items_of(document)
+        if not numbers:
+            self._refuse(by, "changes: it removes items and names none in `items`")
+        for number in dict.fromkeys(numbers):
+            item = items.get(number)
+            if item is None:
+                self._refuse(by, f"changes: the document has no item {number}; the last one is {max(items)}")
+            elif item.id in self.reach.own_items(by):
+                self._refuse(by, f"changes: item {number} is one that it adds itself")
+            elif not self.reach.is_ended(item, by):
+                self._close(item, by, item.text)
+                self.removed.append(Withdrawal(item.id, by.id, item.text))
+
+    def _close(self, unit: MemoryUnit, by: MemoryUnit, text: str) -> None:
+        moments = [by.mentioned_at, unit.mentioned_at]
+        if back := self.reach.changed.get(unit.id):
+            moments.append(next_instant(back.effective_at))
+        moment = max(moments)
+        self.events.append(ValidityEvent(unit.id, ValidityKind.CLOSED, moment, by.id or None, text))
+        self.reach.ended[unit.id] = unit
+
+
+def retract(
+    drafts: Sequence[Draft],
+    vectors: Vectors,
+    view: BankView,
+    judgement: Judgement = NOT_ASKED,
+    versions: Sequence[ValidityEvent] = (),
+) -> Retraction:
+    """What each draft names, then what its statements say, in order; what one ends, the next finds ended.
+
+    Args:
+        drafts: the commit's, in order.
+        vectors: of the drafts and of their statements.
+        view: the bank.
+        judgement: what a model said of statements that say no memory's very words.
+        versions: what the commit closes and restores because messages were edited or dropped.
+    """
+    reach = Reach(drafts, vectors.drafts, view, changed={event.unit_id: event for event in versions})
+    retraction = Retraction(reach)
+    for position, draft in enumerate(drafts):
+        if draft.unit.kind is UnitKind.DOCUMENT_ITEM:
+            continue
+        for change, named in list(named_memories(position, reach)):
+            retraction.note_named(draft.unit, change, named)
+        # Behind what it ends: a document that it replaces takes no items.
+        if document := named_document(position, reach):
+            retraction.note_added(draft.unit, document)
+        for text in dict.fromkeys(draft.invalidates):
+            found = stated(text, vectors.statements[text], position, reach, vectors.thresholds)
+            retraction.note_stated(draft, text, found, judgement)
+    return retraction
+
+
+def with_withdrawals(result: RetainResult, retraction: Retraction) -> RetainResult:
+    """The result with what its own units withdrew; a commit may hold several retains."""
+    own = set(result.unit_ids)
+    return replace(
+        result,
+        closed=tuple(done for done in retraction.closed if done.by_unit in own),
+        removed=tuple(done for done in retraction.removed if done.by_unit in own),
+        ambiguous=tuple(doubt for doubt in retraction.ambiguous if doubt.by_unit in own),
+        dropped=(
+            *result.dropped,
+            *(item for unit in result.unit_ids for item in retraction.refused.get(unit, ())),
+        ),
+    )

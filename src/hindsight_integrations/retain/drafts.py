@@ -1,0 +1,399 @@
+"""Drafts: extracted facts as memory units, before anything of the bank is known. Pure."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import MAXYEAR, datetime
+from zoneinfo import ZoneInfo
+
+from hindsight_integrations.language.records import canonical_record
+from hindsight_integrations.model.documents import item_text
+from hindsight_integrations.model.entities import EntityMention
+from hindsight_integrations.model.facts import ExtractedChange, ExtractedFact, MemoryChange, NamedMemory
+from hindsight_integrations.model.links import CausalRelation
+from hindsight_integrations.model.metadata import Metadata
+from hindsight_integrations.model.opinions import UNKNOWN_CONFIDENCE
+from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped
+from hindsight_integrations.model.text import normalised_text
+from hindsight_integrations.model.time import MICROSECOND
+from hindsight_integrations.model.turns import Role
+from hindsight_integrations.model.units import (
+    NAMESPACE,
+    OBSERVED_NETWORKS,
+    CompactText,
+    FactType,
+    MemoryUnit,
+    UnitKind,
+)
+from hindsight_integrations.retain.extraction import Extraction, occurrence
+from hindsight_integrations.retain.verbatim import LONGEST_MESSAGE
+from hindsight_integrations.validation.messages import role_of
+
+NONE_SHOWN = "it names memories by number, and none were shown"
+
+
+@dataclass(frozen=True, slots=True)
+class CausalClaim:
+    """Draft `target` of the same list stands in `relation` to this one."""
+
+    target: int
+    relation: CausalRelation
+    strength: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryName:
+    """A memory as a model that was shown it, or a caller, names it.
+
+    Attributes:
+        unit_id: the memory; empty where it is named by its sources.
+        sources: ids of the messages that it was made from; none where it is named by its id.
+    """
+
+    unit_id: str = ""
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedChange:
+    """What a fact does to a memory that it names.
+
+    Attributes:
+        memory: which one.
+        change: what becomes of it.
+        items: with REMOVES: numbers of the items that no longer hold.
+        removed: with REPLACES: what of the memory no longer holds, in words.
+    """
+
+    memory: MemoryName
+    change: MemoryChange
+    items: tuple[int, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A unit to be, with what must be resolved against the bank.
+
+    Attributes:
+        unit: everything but its tokens, which are counted in one batch.
+        mentions: entities as extraction wrote them.
+        causes: causal claims, by position in the list of drafts.
+        invalidates: statements of what this fact makes obsolete.
+        changes: memories it ends or changes, by name.
+        adds_to: the document that the items of the fact belong to; None for items of its own.
+        given: whether the caller stated the fact; else it was extracted.
+        said_by_person: whether it stands on a message of a person, not only of an assistant, a tool or a document.
+    """
+
+    unit: MemoryUnit
+    mentions: tuple[EntityMention, ...] = ()
+    causes: tuple[CausalClaim, ...] = ()
+    invalidates: tuple[str, ...] = ()
+    changes: tuple[NamedChange, ...] = ()
+    adds_to: MemoryName | None = None
+    given: bool = False
+    said_by_person: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the facts of one extraction come from: what all their units share.
+
+    Attributes:
+        bank: the bank's name.
+        zone: IANA name of the bank's time zone.
+        mentioned_at: mention time of facts without a known source.
+        moments: mention time of each message id; empty for a document.
+        thread: the conversation.
+        document_id: the document, None for a conversation.
+        context: about the source.
+        tags: visibility tags.
+        metadata: the caller's values.
+        entities: what the caller says every unit mentions.
+    """
+
+    bank: str
+    zone: str
+    mentioned_at: datetime
+    moments: Mapping[str, datetime] = field(default_factory=dict)
+    thread: str = ""
+    document_id: str | None = None
+    context: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: Metadata = field(default_factory=dict)
+    entities: tuple[EntityMention, ...] = ()
+
+
+def unit_id(origin: Origin, *, sources: Sequence[str], chunk: int, ordinal: int, text: str) -> str:
+    """The id that makes the same retain twice the same rows: uuid5 of bank, place, ordinal and normalised text."""
+    place = "\x1f".join((origin.thread, *sources)) if sources else f"{origin.document_id}\x1f{chunk}"
+    return str(uuid.uuid5(NAMESPACE, "\x1e".join((origin.bank, place, str(ordinal), normalised_text(text)))))
+
+
+def draft_facts(
+    extraction: Extraction,
+    origin: Origin,
+    *,
+    ordinals: Sequence[int] = (),
+    messages: Mapping[str, Message] | None = None,
+) -> tuple[list[Draft], list[Dropped]]:
+    """Facts, chunk by chunk, as drafts in order, then the items of those that are documents.
+
+    What cannot become a unit is dropped with its reason.
+
+    Causal indexes count within a chunk, as the extraction that wrote them did.
+
+    Args:
+        extraction: the facts.
+        origin: where they come from.
+        ordinals: ordinal of each chunk within its document; empty means 0, 1, 2 ...
+        messages: by id, to see which facts are one of them word for word, and whose they are.
+    """
+    drafts: list[Draft] = []
+    dropped: list[Dropped] = []
+    seen: dict[tuple[str, ...], int] = {}
+    for place, facts in enumerate(extraction.chunks):
+        number = ordinals[place] if ordinals else place
+        kept: dict[int, int] = {}
+        for index, fact in enumerate(facts):
+            problem = _problem(fact, origin)
+            if problem:
+                dropped.append(Dropped(fact.what[:EXCERPT_CHARACTERS], problem))
+                continue
+            kept[index] = len(drafts)
+            if not extraction.given:
+                fact = as_extracted(fact, messages or {})  # noqa: PLW2901 - what a model may say of it
+            draft = _draft(fact, origin, chunk=number, seen=seen, messages=messages or {})
+            shown = extraction.shown[place] if extraction.shown else ()
+            if extraction.given:
+                changes, adds_to, refused = _named_by_caller(fact)
+            else:
+                changes, adds_to, refused = _named_by_model(fact, draft.unit.sources, shown, messages or {})
+            dropped.extend(refused)
+            person = _said_by_person(draft.unit.sources, messages or {})
+            draft = replace(draft, changes=changes, adds_to=adds_to)
+            drafts.append(replace(draft, given=extraction.given, said_by_person=person))
+        _connect(drafts, facts, kept)
+    return _with_items(in_order(drafts)), dropped
+
+
+def _with_items(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts, and behind them the items of documents as drafts of their own, numbered from 1."""
+    heads, items = [], []
+    for draft in drafts:
+        own = [record for record in draft.unit.records if record.kind is RecordKind.DOCUMENT_ITEM]
+        if not own or draft.unit.fact_type not in OBSERVED_NETWORKS:
+            heads.append(draft)
+            continue
+        others = tuple(record for record in draft.unit.records if record.kind is not RecordKind.DOCUMENT_ITEM)
+        heads.append(replace(draft, unit=replace(draft.unit, records=others, number=len(own))))
+        items += [
+            Draft(_item(draft.unit, record, number), given=draft.given)
+            for number, record in enumerate(own, 1)
+        ]
+    return [*heads, *items]
+
+
+def _item(head: MemoryUnit, record: Record, number: int) -> MemoryUnit:
+    text = item_text(record)
+    name = "\x1e".join((head.id, str(number), normalised_text(text)))
+    return replace(
+        head,
+        id=str(uuid.uuid5(NAMESPACE, name)),
+        text=text,
+        compact=None,
+        records=(record,),
+        speaker="",
+        kind=UnitKind.DOCUMENT_ITEM,
+        part_of=head.id,
+        number=number,
+    )
+
+
+def as_extracted(fact: ExtractedFact, messages: Mapping[str, Message]) -> ExtractedFact:
+    """A fact as a model may state it: how firmly the agent believes something it does not say, nor what a person believes.
+
+    What only people or tools said is of the world, even if it is put as an opinion: the agent's own are said by the agent.
+
+    Args:
+        fact: as the model wrote it.
+        messages: by id, those the fact may cite.
+    """
+    if fact.fact_type is not FactType.OPINION:
+        return fact
+    cited = [messages[source] for source in fact.sources if source in messages]
+    theirs = bool(cited) and all(role_of(message) is not Role.ASSISTANT for message in cited)
+    kind = FactType.WORLD if theirs else FactType.OPINION
+    return fact.model_copy(update={"fact_type": kind, "confidence": None})
+
+
+def selected(drafts: Sequence[Draft], places: Sequence[int]) -> list[Draft]:
+    """Some of the drafts; causal claims point at the same ones as before, and those at others are left out."""
+    moved = {place: position for position, place in enumerate(places)}
+    return [
+        replace(
+            drafts[place],
+            causes=tuple(
+                replace(claim, target=moved[claim.target])
+                for claim in drafts[place].causes
+                if claim.target in moved
+            ),
+        )
+        for place in places
+    ]
+
+
+def in_order(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts, mention times that tie set apart by a microsecond each, so that facts of one message keep their order."""
+    met: Counter[datetime] = Counter()
+    ordered = []
+    for draft in drafts:
+        moment = draft.unit.mentioned_at
+        apart = moment + met[moment] * MICROSECOND if moment.year < MAXYEAR else moment
+        ordered.append(replace(draft, unit=replace(draft.unit, mentioned_at=apart)))
+        met[moment] += 1
+    return ordered
+
+
+def _problem(fact: ExtractedFact, origin: Origin) -> str:
+    if not fact.what.strip():
+        return "it says nothing"
+    if origin.moments and fact.sources and not any(source in origin.moments for source in fact.sources):
+        return f"it cites messages that were not given: {', '.join(fact.sources[:3])}"
+    return ""
+
+
+def _draft(
+    fact: ExtractedFact,
+    origin: Origin,
+    *,
+    chunk: int,
+    seen: dict[tuple[str, ...], int],
+    messages: Mapping[str, Message],
+) -> Draft:
+    sources = tuple(source for source in fact.sources if source in origin.moments)
+    place = sources or (str(chunk),)
+    ordinal = seen[place] = seen.get(place, -1) + 1
+    text = fact.narrative
+    unit = MemoryUnit(
+        id=unit_id(origin, sources=sources, chunk=chunk, ordinal=ordinal, text=text),
+        bank=origin.bank,
+        text=text,
+        fact_type=fact.fact_type,
+        confidence=_confidence(fact),
+        mentioned_at=max((origin.moments[source] for source in sources), default=origin.mentioned_at),
+        occurred=occurrence(fact.occurred_start, fact.occurred_end, ZoneInfo(origin.zone)),
+        context=origin.context,
+        metadata=origin.metadata,
+        tags=origin.tags,
+        document_id=origin.document_id,
+        chunk=chunk,
+        thread=origin.thread,
+        sources=sources,
+        speaker=_speaker(text, sources, messages),
+        compact=CompactText(len(fact.what)) if text != fact.what else None,
+        records=tuple(canonical_record(r.kind, r.category, r.value, r.unit) for r in fact.records),
+        lasting=fact.lasting,
+    )
+    named = (EntityMention(entity.text, entity.type) for entity in fact.entities if entity.text.strip())
+    return Draft(unit, (*named, *origin.entities), (), tuple(fact.invalidates))
+
+
+def _confidence(fact: ExtractedFact) -> float | None:
+    """With which an opinion is formed; facts have none."""
+    if fact.fact_type is not FactType.OPINION:
+        return None
+    return UNKNOWN_CONFIDENCE if fact.confidence is None else fact.confidence
+
+
+def _named_by_caller(
+    fact: ExtractedFact,
+) -> tuple[tuple[NamedChange, ...], MemoryName | None, list[Dropped]]:
+    """What a caller says the fact ends, changes and adds to, by id or source."""
+    changes = tuple(_change(change, _name(change)) for change in fact.changes if change.memory is None)
+    adds_to = _name(fact.adds_to) if fact.adds_to and fact.adds_to.memory is None else None
+    refused = [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{field}: {NONE_SHOWN}") for field in _numbered(fact)]
+    return changes, adds_to, refused
+
+
+def _numbered(fact: ExtractedFact) -> list[str]:
+    """Fields of the fact that name a memory by number."""
+    fields = ["changes"] if any(change.memory is not None for change in fact.changes) else []
+    return [*fields, "adds_to"] if fact.adds_to and fact.adds_to.memory is not None else fields
+
+
+def _change(change: ExtractedChange, memory: MemoryName) -> NamedChange:
+    return NamedChange(memory, change.change, tuple(change.items), tuple(change.removed))
+
+
+def _name(named: NamedMemory) -> MemoryName:
+    return MemoryName(named.unit_id, tuple(dict.fromkeys(named.sources)))
+
+
+def _named_by_model(
+    fact: ExtractedFact, sources: Sequence[str], shown: Sequence[str], messages: Mapping[str, Message]
+) -> tuple[tuple[NamedChange, ...], MemoryName | None, list[Dropped]]:
+    """What the fact ends, changes and adds to, by number; only what a person says ends or changes a memory."""
+    fields = _numbered(fact)
+    if not fields:
+        return (), None, []
+    if not shown:
+        return (
+            (),
+            None,
+            [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{field}: {NONE_SHOWN}") for field in fields],
+        )
+    dropped = []
+    changes: tuple[NamedChange, ...] = ()
+    if _said_by_person(sources, messages):
+        changes = tuple(
+            _change(change, MemoryName(shown[change.memory - 1]))
+            for change in fact.changes
+            if change.memory is not None and change.memory <= len(shown)
+        )
+    elif fact.changes:
+        dropped.append(
+            Dropped(fact.what[:EXCERPT_CHARACTERS], "changes: only what a person says ends a memory")
+        )
+    number = fact.adds_to.memory if fact.adds_to else None
+    adds_to = MemoryName(shown[number - 1]) if number is not None and number <= len(shown) else None
+    if number is not None and adds_to is None:
+        dropped.append(
+            Dropped(
+                fact.what[:EXCERPT_CHARACTERS],
+                f"adds_to: it names memory {number}, and {len(shown)} were shown",
+            )
+        )
+    return changes, adds_to, dropped
+
+
+def _said_by_person(sources: Sequence[str], messages: Mapping[str, Message]) -> bool:
+    return any(source in messages and role_of(messages[source]) is Role.USER for source in sources)
+
+
+def _speaker(text: str, sources: Sequence[str], messages: Mapping[str, Message]) -> str:
+    """Whose message it is, where the text is one message word for word, or a piece of a long one."""
+    message = messages.get(sources[0]) if len(sources) == 1 else None
+    if message is None:
+        return ""
+    said = text.removeprefix(f"{message.speaker}: ")
+    if len(message.text) > LONGEST_MESSAGE:
+        return message.speaker if said != text and said in message.text else ""
+    return message.speaker if normalised_text(text) == normalised_text(message.spoken) else ""
+
+
+def _connect(drafts: list[Draft], facts: Sequence[ExtractedFact], kept: Mapping[int, int]) -> None:
+    for index, position in kept.items():
+        claims = tuple(
+            CausalClaim(kept[claim.target_fact_index], claim.relation_type, claim.strength)
+            for claim in facts[index].causal_relations
+            if claim.target_fact_index in kept and claim.target_fact_index != index
+        )
+        if claims:
+            drafts[position] = replace(drafts[position], causes=claims)

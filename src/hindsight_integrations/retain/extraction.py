@@ -1,0 +1,819 @@
+"""Extraction by a language model: passages to facts (paper section 4.1.2)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+from hindsight_integrations.config import ExtractionMode, ExtractionOptions, OnModelFailure
+from hindsight_integrations.errors import (
+    InvalidRequest,
+    MalformedOutput,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+    PromptTooLong,
+)
+from hindsight_integrations.language.records import canonical_record
+from hindsight_integrations.model.facts import (
+    ExtractedChange,
+    ExtractedEntity,
+    ExtractedFact,
+    ExtractedRecord,
+    MemoryChange,
+)
+from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped
+from hindsight_integrations.model.tasks import TaskKind
+from hindsight_integrations.model.time import Granule, Interval, as_utc, granule_after
+from hindsight_integrations.model.turns import Role
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.model.writes import ForgetRequest
+from hindsight_integrations.models.protocols import LanguageModel
+from hindsight_integrations.prompts.answered_facts import AnsweredFact, AnsweredItem, AskedToForget
+from hindsight_integrations.prompts.concise_facts import MOST_CHARACTERS, ConciseFact, concise_facts_prompt
+from hindsight_integrations.prompts.end_memories import AnsweredEndings, OpenStatement, end_memories_prompt
+from hindsight_integrations.prompts.extract_facts import (
+    NARRATIVE,
+    Instructions,
+    Passage,
+    extract_facts_prompt,
+    untold_problem,
+)
+from hindsight_integrations.prompts.message_endings import (
+    AnsweredMessageEndings,
+    message_endings_prompt,
+    numbered_messages,
+)
+from hindsight_integrations.prompts.repair import Answered, complete_with_repair
+from hindsight_integrations.retain.replacing import listed, told_texts, untold
+from hindsight_integrations.retain.verbatim import chunk_messages, chunk_text
+from hindsight_integrations.validation.messages import role_of
+
+_ISO = re.compile(
+    r"^\s*(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ](\d{1,2})(?::(\d{2})(?::(\d{2})(?:\.\d+)?)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?)?)?\s*$"
+)
+_GRANULES = (Granule.YEAR, Granule.MONTH, Granule.DAY, Granule.HOUR, Granule.MINUTE, Granule.SECOND)
+
+
+def parse_moment(text: str) -> tuple[datetime, Granule] | None:
+    """Start of an ISO date of any coarseness and its granule: "2023" is a year, "2023-05" a month.
+
+    Naive unless the text has an offset; None if it is no date, or an impossible one.
+    """
+    match = _ISO.match(text)
+    if not match:
+        return None
+    given = [int(part) for part in match.groups()[:6] if part is not None]
+    offset = match.group(7)
+    defaults = (1, 1, 1, 0, 0, 0)
+    try:
+        moment = datetime(*given, *defaults[len(given) :], tzinfo=_offset(offset))  # type: ignore[misc,arg-type]
+    except ValueError:
+        return None
+    return moment, _GRANULES[len(given) - 1]
+
+
+def _offset(text: str | None) -> tzinfo | None:
+    if text is None:
+        return None
+    return UTC if text == "Z" else datetime.strptime(text.replace(":", ""), "%z").tzinfo
+
+
+def occurrence(start: str | None, end: str | None, zone: tzinfo) -> Interval | None:
+    """The half-open interval from the start of `start` to the end of the granule of `end`.
+
+    A null end is the start's granule, never "until now". An end that cannot be read, or lies before
+    the start, is treated as null. None if the start cannot be read.
+
+    Args:
+        start: ISO date of any coarseness.
+        end: ISO date of the last day (month, year) included.
+        zone: in which dates without an offset are read.
+    """
+    first = parse_moment(start) if start else None
+    if first is None:
+        return None
+    last = parse_moment(end) if end else None
+    try:
+        begins = as_utc(first[0], zone)
+    except InvalidRequest:  # the first day of the year 1, east of Greenwich
+        return None
+    ends = _after(last, zone) if last else _after(first, zone)
+    if ends <= begins:
+        ends = _after(first, zone)
+    return Interval(begins, ends) if ends > begins else None
+
+
+def _after(moment: tuple[datetime, Granule], zone: tzinfo) -> datetime:
+    """The first instant after a granule; the last instant there is, at the end of year 9999."""
+    start, granule = moment
+    try:
+        return as_utc(granule_after(start, granule), zone)
+    except (OverflowError, ValueError):
+        return datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A passage without usable facts, to be tried again later.
+
+    Attributes:
+        chunk: its ordinal.
+        passage: what was to be extracted.
+        kind: parked (the model answered unusably) or queued (it did not answer).
+        reason: why, for people.
+    """
+
+    chunk: int
+    passage: Passage
+    kind: TaskKind
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """Facts chunk by chunk, and what they cost.
+
+    Attributes:
+        chunks: facts of each chunk, in order; none for one that waits.
+        tokens_in: prompt tokens reported by the model, repairs included.
+        tokens_out: completion tokens reported by the model, repairs included.
+        calls: how often the model was called, repairs included.
+        dropped: what the model wrote that is no memory, and why.
+        waiting: passages to be tried again.
+        given: whether the caller stated the facts.
+        shown: of each chunk, ids of the memories its facts name by number; none where none were shown.
+        forget: what people asked to forget, with the ids of the memories that are meant.
+    """
+
+    chunks: tuple[tuple[ExtractedFact, ...], ...]
+    tokens_in: int = 0
+    tokens_out: int = 0
+    calls: int = 0
+    dropped: tuple[Dropped, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    given: bool = False
+    shown: tuple[tuple[str, ...], ...] = ()
+    forget: tuple[ForgetRequest, ...] = ()
+
+
+def joined(extractions: Sequence[Extraction]) -> Extraction:
+    """Extractions of one passage each as one, chunks in their order."""
+    return Extraction(
+        chunks=tuple(chunk for one in extractions for chunk in one.chunks),
+        tokens_in=sum(one.tokens_in for one in extractions),
+        tokens_out=sum(one.tokens_out for one in extractions),
+        calls=sum(one.calls for one in extractions),
+        dropped=tuple(item for one in extractions for item in one.dropped),
+        waiting=tuple(
+            replace(item, chunk=number) for number, one in enumerate(extractions) for item in one.waiting
+        ),
+        shown=tuple(ids for one in extractions for ids in one.shown or ((),)),
+        forget=tuple(request for one in extractions for request in one.forget),
+    )
+
+
+def without_sources(extraction: Extraction) -> Extraction:
+    """The same for a document, whose passages are no messages."""
+    bare = tuple(
+        tuple(fact.model_copy(update={"sources": []}) for fact in chunk) for chunk in extraction.chunks
+    )
+    return replace(extraction, chunks=bare)
+
+
+LONGEST_FACT = 8000  # characters; a passage has about 3,000 [config.RetainConfig.chunk_characters]
+LONGEST_NAME = 200  # characters of an entity; the longest titles have fewer
+MOST_FACTS = 100  # of one passage, at 2 to 5 an exchange [paper 4.1.2]: one for every 30 characters
+MOST_ENTITIES = 50  # of one fact
+MOST_CHANGES = 8  # memories one fact ends: half of those shown; more is no withdrawal but a sweep
+
+LOOP_WINDOW = 200  # characters below which repetition proves nothing
+LOOP_TAIL = 1000  # a loop often begins after a sound start
+GRAM = 8  # characters compared
+LEAST_VARIETY = 0.1  # distinct share of grams; prose has over 0.9, a numbered list of like items 0.2, a phrase 12 times over 0.08
+
+_ASIDE = ("when", "where", "who", "why")
+
+
+def variety(text: str) -> float:
+    """Share of distinct runs of 8 characters among all of `text`, in (0, 1]; 1 for short texts."""
+    total = len(text) - GRAM + 1
+    if total < 1:
+        return 1.0
+    return len({text[at : at + GRAM] for at in range(total)}) / total
+
+
+def repeats_endlessly(text: str) -> bool:
+    """Whether the text, or its end, repeats one thing over and over, as a model in a loop does."""
+    if len(text) < LOOP_WINDOW:
+        return False
+    return min(variety(text), variety(text[-LOOP_TAIL:])) < LEAST_VARIETY
+
+
+def problem_of(text: str) -> str:
+    """Why a text is no memory; empty if it may be one."""
+    if len(text) > LONGEST_FACT:
+        return f"it has {len(text):,} characters, over the limit of {LONGEST_FACT:,}"
+    return "it repeats itself endlessly" if repeats_endlessly(text) else ""
+
+
+def screen(
+    answered: Sequence[AnsweredFact], *, shown: int = 0
+) -> tuple[tuple[ExtractedFact, ...], tuple[Dropped, ...]]:
+    """The facts worth keeping, causal targets counted in what is kept, and what was left out with its reason.
+
+    Args:
+        answered: the model's list.
+        shown: how many memories it was shown; it can name no others.
+    """
+    kept: dict[int, ExtractedFact] = {}
+    dropped: list[Dropped] = []
+    for index, item in enumerate(answered):
+        dropped.extend(Dropped(item.excerpt, problem) for problem in item.problems)
+        if item.fact is None:
+            continue
+        refused = _refusal(item.fact, kept)
+        if refused:
+            dropped.append(Dropped(item.fact.what[:EXCERPT_CHARACTERS], refused))
+            continue
+        trimmed, asides = _trimmed(item.fact)
+        kept[index], unnamed = _naming_what_was_shown(trimmed, shown)
+        dropped.extend((*asides, *unnamed))
+    facts, claims = _renumbered(kept)
+    return facts, (*dropped, *claims)
+
+
+def _refusal(fact: ExtractedFact, kept: dict[int, ExtractedFact]) -> str:
+    if len(kept) >= MOST_FACTS:
+        return f"its passage gave more than {MOST_FACTS} facts"
+    if not fact.what:
+        return "it says nothing"
+    # Twice in one answer is a stutter; again in another message is another memory.
+    return problem_of(fact.what) or ("the same answer says it twice" if fact in kept.values() else "")
+
+
+def _trimmed(fact: ExtractedFact) -> tuple[ExtractedFact, list[Dropped]]:
+    """The fact without asides, names, statements and records that are no sound text."""
+    bad = {name: problem for name in _ASIDE if (problem := problem_of(getattr(fact, name)))}
+    named = [e for e in fact.entities if e.text and len(e.text) <= LONGEST_NAME][:MOST_ENTITIES]
+    stated = [text for text in fact.invalidates if text and not problem_of(text)]
+    records = [r for r in fact.records if not problem_of(f"{r.kind}{r.category}{r.unit}{r.value}")]
+    if len(records) < len(fact.records):
+        bad["records"] = f"{len(fact.records) - len(records)} are no values"
+    if len(named) < len(fact.entities):
+        bad["entities"] = f"{len(fact.entities) - len(named)} are empty, too long or too many"
+    if len(stated) < len(fact.invalidates):
+        bad["invalidates"] = "a statement is empty or no sound text"
+    update = {name: "" for name in bad if name in _ASIDE}
+    trimmed = fact.model_copy(update={**update, "entities": named, "invalidates": stated, "records": records})
+    return trimmed, [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{name}: {why}") for name, why in bad.items()]
+
+
+def _naming_what_was_shown(fact: ExtractedFact, shown: int) -> tuple[ExtractedFact, list[Dropped]]:
+    """The fact without changes of memories that were not shown, or that say nothing; with none if there are too many."""
+    if not fact.changes:
+        return fact, []
+    problems = [_problem_of_change(change, shown) for change in fact.changes]
+    if len(fact.changes) > MOST_CHANGES:
+        problems = [f"it names {len(fact.changes)} memories, over the limit of {MOST_CHANGES}"]
+        kept = []
+    else:
+        kept = [change for change, problem in zip(fact.changes, problems, strict=True) if not problem]
+    excerpt = fact.what[:EXCERPT_CHARACTERS]
+    dropped = [Dropped(excerpt, f"changes: {problem}") for problem in problems if problem]
+    return fact.model_copy(update={"changes": kept}), dropped
+
+
+def _problem_of_change(change: ExtractedChange, shown: int) -> str:
+    if change.memory is None:
+        return "it names a memory otherwise than by its number"
+    if change.memory > shown:
+        return f"it names memory {change.memory}, and {shown} were shown"
+    if change.change is MemoryChange.REMOVES and not change.items:
+        return f"it removes items of memory {change.memory}, and does not say which"
+    return ""
+
+
+def _renumbered(kept: dict[int, ExtractedFact]) -> tuple[tuple[ExtractedFact, ...], list[Dropped]]:
+    """The facts with causal targets counted in what is kept; claims about themselves or about nothing are dropped."""
+    positions = {index: position for position, index in enumerate(kept)}
+    facts, dropped = [], []
+    for index, fact in kept.items():
+        claims = []
+        for claim in fact.causal_relations:
+            target = positions.get(claim.target_fact_index)
+            if target is None or claim.target_fact_index == index:
+                about = "itself" if target is not None else f"no fact kept ({claim.target_fact_index})"
+                dropped.append(
+                    Dropped(fact.what[:EXCERPT_CHARACTERS], f"causal_relations: it is about {about}")
+                )
+            else:
+                claims.append(claim.model_copy(update={"target_fact_index": target}))
+        facts.append(fact.model_copy(update={"causal_relations": claims}))
+    return tuple(facts), dropped
+
+
+_WORD = re.compile(r"\w+")
+_COUNTED = frozenset({RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY, RecordKind.GOAL})
+_ENDS = frozenset(".!?\"')”。")
+_ROLES = frozenset({"the", "user", "assistant"})  # who talks; no names
+
+_WORDED = {Granule.YEAR: "%Y", Granule.MONTH: "%B %Y"}  # a date of a day or finer: with the day of the week
+
+
+def extracted(
+    answered: Sequence[AnsweredItem[ConciseFact]], messages: Sequence[Message]
+) -> list[AnsweredFact]:
+    """Each item of the answer as the long prompt would have it, with why any part of it was left out.
+
+    Args:
+        answered: the model's list.
+        messages: of the passage, whose numbers count from 1.
+    """
+    return [
+        AnsweredItem(
+            _fact(item.fact, messages) if item.fact and not _is_cut(item.fact.fact) else None,
+            item.excerpt,
+            (*item.problems, *problems),
+        )
+        for item, problems in ((item, _problems(item.fact, messages)) for item in answered)
+    ]
+
+
+def _fact(fact: ConciseFact, messages: Sequence[Message]) -> ExtractedFact:
+    said = [messages[number - 1] for number in _known(fact.lines, len(messages))]
+    start, _, end = fact.date.partition("/")
+    moment = parse_moment(start)
+    # Not by the lines, which small models mistake: what is told as the assistant's own is no fact about the people.
+    own = fact.by_assistant and any(role_of(message) is Role.ASSISTANT for message in messages)
+    return ExtractedFact(
+        what=fact.fact,
+        when=f"{moment[0]:{_WORDED.get(moment[1], '%A, %B %d, %Y')}}" if moment else "",
+        fact_type=FactType.EXPERIENCE if own else FactType.WORLD,
+        occurred_start=start.strip() if moment else None,
+        occurred_end=end.strip() if moment and parse_moment(end) else None,
+        entities=[
+            ExtractedEntity(text=name) for name in dict.fromkeys(fact.names) if _named(name, fact.fact)
+        ],
+        sources=[message.id or "" for message in said],
+        changes=[
+            ExtractedChange(memory=number, change=MemoryChange.ENDS) for number in fact.ends if number > 0
+        ],
+        records=[record for record in fact.records if _has_its_number(record)],
+    )
+
+
+def _known(numbers: Sequence[int], count: int) -> list[int]:
+    return sorted({number for number in numbers if 1 <= number <= count})
+
+
+def _is_cut(text: str) -> bool:
+    """Whether a text ends at the bound of its schema, where a grammar cuts it; longer ones are of servers without one."""
+    return MOST_CHARACTERS - 2 <= len(text) <= MOST_CHARACTERS and text[-1:] not in _ENDS
+
+
+def _has_its_number(record: ExtractedRecord) -> bool:
+    """Whether a record of what is counted has a number: small models write an expense for all that might cost something."""
+    return record.kind not in _COUNTED or any(letter.isdigit() for letter in str(record.value))
+
+
+def _named(name: str, text: str) -> bool:
+    """Whether a fact names somebody: small models list everybody of the passage with each of its facts, and roles as names."""
+    words = set(_WORD.findall(text.casefold()))
+    own = [word for word in _WORD.findall(name.casefold()) if len(word) > 1 and word not in _ROLES]
+    return any(word in words for word in own)
+
+
+def _problems(fact: ConciseFact | None, messages: Sequence[Message]) -> list[str]:
+    if fact is None:
+        return []
+    if _is_cut(fact.fact):
+        return [f"fact: it reached {MOST_CHARACTERS} characters, and its end is not there"]
+    problems = []
+    if unknown := set(fact.lines) - set(_known(fact.lines, len(messages))):
+        problems.append(f"lines: it names message {min(unknown)}, and there are {len(messages)}")
+    if fact.date and not parse_moment(fact.date.partition("/")[0]):
+        problems.append(f"date: {fact.date[:24]!r} is not an ISO date")
+    if numberless := [record for record in fact.records if not _has_its_number(record)]:
+        problems.append(f"records: {str(numberless[0].value)[:24]!r} is not a number")
+    return problems
+
+
+logger = logging.getLogger("hindsight_integrations")
+
+IN_BACKGROUND = "retained in the background"
+OUT_OF_TIME = "the time of this retain for the model is over"
+
+CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns resolve
+
+
+class LLMExtractor:
+    """Asks a model for facts, chunk by chunk, several at once.
+
+    Args:
+        model: the model.
+        chunk_characters: length of a passage.
+        concurrent: how many calls run at once.
+        instructions: how facts are to be written.
+        on_failure: what to do with a passage when the model is unavailable.
+        timeout_s: seconds for all passages of one `extract` together; what is not answered by then is queued. None: no limit.
+        background: nothing is asked; every passage is queued.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        *,
+        chunk_characters: int,
+        concurrent: int,
+        instructions: Instructions = NARRATIVE,
+        on_failure: OnModelFailure = OnModelFailure.RAISE,
+        timeout_s: float | None = None,
+        background: bool = False,
+    ) -> None:
+        self._model = model
+        self._limit = chunk_characters
+        self._concurrent = concurrent
+        self._instructions = instructions
+        self._on_failure = on_failure
+        self._timeout_s = timeout_s
+        self.background = background
+
+    def with_options(self, options: ExtractionOptions) -> LLMExtractor:
+        """The same for one retain that has options of its own."""
+        settings, given = self._on_failure, options.on_model_failure
+        return LLMExtractor(
+            self._model,
+            chunk_characters=self._limit,
+            concurrent=self._concurrent,
+            instructions=self._instructions,
+            on_failure=settings if given is None else given,
+            timeout_s=self._timeout_s if options.timeout_s is None else options.timeout_s,
+            background=options.background,
+        )
+
+    def passages(
+        self, messages: Sequence[Message], *, before: Sequence[Message] = (), context: str = ""
+    ) -> list[Passage]:
+        """The passages of a conversation; `before` is context that is not extracted again."""
+        return passages_of(messages, self._limit, before=before, context=context)
+
+    def cut(self, text: str) -> list[str]:
+        """The passages of a text; they concatenate to it."""
+        return chunk_text(text, self._limit)
+
+    def document_passages(
+        self, pieces: Sequence[str], *, timestamp: datetime, context: str = ""
+    ) -> list[Passage]:
+        """The passages of a document written at `timestamp`, cut already."""
+        parts = [Message(piece, "text", timestamp, f"part-{n}") for n, piece in enumerate(pieces)]
+        return [Passage((part,), (), context) for part in parts]
+
+    async def endings(self, statements: Sequence[OpenStatement]) -> Answered[AnsweredEndings]:
+        """Which memories some statements end, asked in one request; `timeout_s` holds for it by itself.
+
+        Raises:
+            ModelError: the model is unavailable, or out of time.
+        """
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await complete_with_repair(self._model, end_memories_prompt(statements))
+        except TimeoutError as error:
+            raise ModelUnavailable(self._model.name, OUT_OF_TIME) from error
+
+    async def extract_again(self, passage: Passage) -> Extraction:
+        """Facts of one passage that waited.
+
+        Raises:
+            ModelError: the model is unavailable, or its answer is malformed still; its task is there already.
+        """
+        extraction = await self._facts(passage)
+        for waiting in extraction.waiting:
+            raise MalformedOutput(
+                self._model.name,
+                "",
+                waiting.reason,
+                tokens_in=extraction.tokens_in,
+                tokens_out=extraction.tokens_out,
+            )
+        return extraction
+
+    async def extract(self, passages: Sequence[Passage]) -> Extraction:
+        """Facts of passages, in order, several at once; those the time does not suffice for are queued.
+
+        Raises:
+            ModelError: the model was unavailable for a passage, and that is not to be queued; nothing was written.
+        """
+        loop = asyncio.get_running_loop()
+        end = None if self._timeout_s is None else loop.time() + self._timeout_s
+        gate = asyncio.Semaphore(self._concurrent)
+        answered = 0
+
+        async def ask(passage: Passage) -> Extraction:
+            nonlocal answered
+            try:
+                async with asyncio.timeout_at(end) as limit, gate:
+                    began = loop.time()
+                    extraction = await self._facts_or_queued(passage)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                return _queued(passage, f"{OUT_OF_TIME} ({self._timeout_s:g} s, extraction_timeout_s)")
+            answered += 1
+            _log_progress(extraction, f"{answered} of {len(passages)}", loop.time() - began)
+            return extraction
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(ask(passage)) for passage in passages]
+        except ExceptionGroup as failures:  # the first stops the others; callers know ModelError, not groups
+            raise failures.exceptions[0] from None
+        if answered < len(passages):
+            logger.warning("%d of %d passages wait: %s", len(passages) - answered, len(passages), OUT_OF_TIME)
+        return joined([task.result() for task in tasks])
+
+    def waiting(self, passages: Sequence[Passage], error: ModelUnavailable | ModelRefused) -> Extraction:
+        """No facts of passages a model failed on: they are to be tried again, where the settings queue them.
+
+        Raises:
+            ModelError: the error given, where they do not.
+        """
+        if self._on_failure is OnModelFailure.RAISE:
+            raise error
+        return joined([_queued(passage, f"{type(error).__name__}: {error}") for passage in passages])
+
+    def later(self, passages: Sequence[Passage]) -> Extraction:
+        """No facts of passages that are extracted in the background."""
+        return joined([_queued(passage, IN_BACKGROUND) for passage in passages])
+
+    async def _facts_or_queued(self, passage: Passage) -> Extraction:
+        try:
+            return await self._facts(passage)
+        except (ModelUnavailable, ModelRefused) as error:
+            return self.waiting([passage], error)
+
+    async def _facts(self, passage: Passage) -> Extraction:
+        try:
+            answered, items, forget = await self._answer(passage)
+        except PromptTooLong as error:
+            return _parked(Extraction(((),)), passage, f"PromptTooLong: {error}")
+        shown = (tuple(unit.id for unit in passage.memories),)
+        spent = Extraction(((),), answered.tokens_in, answered.tokens_out, answered.tries, shown=shown)
+        if items is None:
+            reason = f"the model's answer was outside its schema, repairs included: {answered.problem}"
+            return _parked(spent, passage, reason)
+        facts, dropped = screen(items, shown=len(passage.memories))
+        everything = {"sources": [message.id or "" for message in passage.messages]}
+        facts = tuple(fact if fact.sources else fact.model_copy(update=everything) for fact in facts)
+        return replace(spent, chunks=(facts,), dropped=dropped, forget=_forget_requests(forget, passage))
+
+    async def _answer(
+        self, passage: Passage
+    ) -> tuple[Answered[Any], Sequence[AnsweredFact] | None, Sequence[AskedToForget]]:
+        """What came of the prompt that the instructions name, the facts of it, or None if it is not usable, and requests to forget."""
+        if self._instructions.mode is ExtractionMode.CONCISE:
+            prompt = concise_facts_prompt(passage, self._instructions)
+            short = await complete_with_repair(self._model, prompt)
+            facts = extracted(short.output.facts, passage.messages) if short.output else None
+            numbers = short.output.forget if short.output else ()
+            return short, facts, [AskedToForget(memories=list(numbers))] if numbers else []
+        answered = await complete_with_repair(
+            self._model,
+            extract_facts_prompt(passage, self._instructions),
+            check=lambda answer: _problem_of_replacements(answer.facts, passage),
+            keep_last=True,  # the commit refuses a change that leaves something out, and that change alone
+        )
+        last = answered.last
+        return answered, last.facts if last else None, last.forget_requested if last else ()
+
+
+def _forget_requests(asked: Sequence[AskedToForget], passage: Passage) -> tuple[ForgetRequest, ...]:
+    """What people ask to forget, by the ids of the memories shown that are meant; requests that no person makes are left out."""
+    people = tuple(message.id or "" for message in passage.messages if role_of(message) is Role.USER)
+    shown = dict(enumerate((unit.id for unit in passage.memories), 1))
+    requests = []
+    for each in asked:
+        sources = tuple(source for source in each.sources if source in people) if each.sources else people
+        if sources:
+            units = tuple(dict.fromkeys(shown[number] for number in each.memories if number in shown))
+            requests.append(ForgetRequest(each.what[:EXCERPT_CHARACTERS], sources, units))
+    return tuple(requests)
+
+
+def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -> str:
+    """What facts do not tell of memories they replace, in words for the model; empty if they tell all that holds."""
+    problems, numbered = [], dict(enumerate(passage.memories, 1))
+    for fact in (item.fact for item in answer if item.fact):
+        for change in fact.changes:
+            memory = numbered.get(change.memory or 0)
+            if memory is None or change.change is not MemoryChange.REPLACES:
+                continue
+            records = [canonical_record(r.kind, r.category, r.value, r.unit) for r in fact.records]
+            told = told_texts(fact.narrative, [each.text for each in fact.entities], records, change.removed)
+            items = passage.items.get(memory.id, ())
+            whole = replace(memory, records=(*memory.records, *(item.records[0] for item in items)))
+            if missing := untold(whole, passage.names.get(memory.id, ()), told):
+                problems.append(untold_problem(fact.what, change.memory or 0, listed(missing)))
+    return "; ".join(problems)
+
+
+def passages_of(
+    messages: Sequence[Message], limit: int, *, before: Sequence[Message] = (), context: str = ""
+) -> list[Passage]:
+    """The passages of a conversation, of at most `limit` characters; `before` is context alone."""
+    passages = []
+    earlier = list(before)
+    for chunk in chunk_messages(messages, limit):
+        passages.append(Passage(chunk, tuple(earlier[-CONTEXT_MESSAGES:]), context))
+        earlier = [*earlier[-CONTEXT_MESSAGES:], *chunk]
+    return passages
+
+
+def _queued(passage: Passage, reason: str) -> Extraction:
+    """No facts of a passage that the model has not answered yet."""
+    return Extraction(((),), waiting=(Waiting(0, passage, TaskKind.EXTRACT_QUEUED, reason),))
+
+
+def _parked(spent: Extraction, passage: Passage, reason: str) -> Extraction:
+    """No facts of a passage that the model gave no usable answer for, and what the tries cost."""
+    return replace(spent, waiting=(Waiting(0, passage, TaskKind.EXTRACT_PARKED, reason),))
+
+
+def _log_progress(extraction: Extraction, place: str, seconds: float) -> None:
+    """One line a passage, without a word of it."""
+    facts = sum(len(chunk) for chunk in extraction.chunks)
+    logger.info(
+        "passage %s: %s in %.1f s (%d tokens in, %d out)",
+        place,
+        "waits" if extraction.waiting else f"{facts} facts",
+        seconds,
+        extraction.tokens_in,
+        extraction.tokens_out,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EndingJudge:
+    """Asks a model which shown memories each message ends, in one request a passage; a model that fails ends nothing.
+
+    Attributes:
+        model: the model.
+        chunk_characters: length of a passage.
+        concurrent: how many requests run at once.
+        timeout_s: seconds for all requests of one retain together; None: no limit.
+    """
+
+    model: LanguageModel
+    chunk_characters: int
+    concurrent: int
+    timeout_s: float | None = None
+
+    def with_options(self, options: ExtractionOptions) -> EndingJudge | None:
+        """The same for one retain that has options of its own; None where it must not ask a model now."""
+        if options.background:
+            return None
+        return self if options.timeout_s is None else replace(self, timeout_s=options.timeout_s)
+
+    def passages(
+        self, extraction: Extraction, messages: Sequence[Message], *, before: Sequence[Message], context: str
+    ) -> list[Passage]:
+        """The passages of a conversation in which a person says something that is kept.
+
+        Args:
+            extraction: the facts of the messages.
+            messages: all of the conversation that are new; those without a fact give context.
+            before: messages known already.
+            context: about the source.
+        """
+        asked = _asked(extraction, messages)
+        cut = passages_of(messages, self.chunk_characters, before=before, context=context)
+        return [passage for passage in cut if numbered_messages(passage, asked)]
+
+    async def with_endings(self, extraction: Extraction, passages: Sequence[Passage]) -> Extraction:
+        """The extraction, its facts with the memories that the model says they end.
+
+        Args:
+            extraction: of one chunk, a fact for each message that is kept.
+            passages: of these messages, each with the memories to show.
+        """
+        asked = _asked(extraction, [message for passage in passages for message in passage.messages])
+        shown = dict.fromkeys(unit.id for passage in passages for unit in passage.memories)
+        endings = _Endings({unit_id: number for number, unit_id in enumerate(shown, 1)})
+        for passage, answered in zip(passages, await self._answers(passages, asked), strict=True):
+            endings.add(answered, passage, numbered_messages(passage, asked))
+        facts = tuple(endings.applied_to(fact) for chunk in extraction.chunks for fact in chunk)
+        return replace(
+            extraction,
+            chunks=(facts,),
+            shown=(tuple(shown),),
+            tokens_in=extraction.tokens_in + endings.tokens_in,
+            tokens_out=extraction.tokens_out + endings.tokens_out,
+            calls=extraction.calls + endings.calls,
+            dropped=(*extraction.dropped, *endings.dropped),
+        )
+
+    async def _answers(
+        self, passages: Sequence[Passage], asked: frozenset[str]
+    ) -> list[Answered[AnsweredMessageEndings]]:
+        """The answer to each passage, several asked at once."""
+        end = None if self.timeout_s is None else asyncio.get_running_loop().time() + self.timeout_s
+        gate = asyncio.Semaphore(self.concurrent)
+
+        async def ask(passage: Passage) -> Answered[AnsweredMessageEndings]:
+            prompt = message_endings_prompt(passage, asked)
+            try:
+                async with asyncio.timeout_at(end), gate:
+                    answered = await complete_with_repair(self.model, prompt)
+            except TimeoutError:
+                answered = Answered(None, OUT_OF_TIME, 0, 0)
+            except ModelError as error:
+                answered = Answered(None, type(error).__name__, 0, 0)
+            if answered.output is None:
+                number = len(numbered_messages(passage, asked))
+                logger.warning("the model did not say what %d message(s) end: %s", number, answered.problem)
+            return answered
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(ask(passage)) for passage in passages]
+        except ExceptionGroup as failures:  # callers know the error, not groups
+            raise failures.exceptions[0] from None
+        return [task.result() for task in tasks]
+
+
+@dataclass(slots=True)
+class _Endings:
+    """What the answers of a retain say, gathered by message.
+
+    Attributes:
+        numbers: of all memories shown, by id, as the facts name them.
+        ended: by message id, the numbers of the memories that it ends.
+        dropped: what of the answers was of no use, and why.
+    """
+
+    numbers: Mapping[str, int]
+    ended: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    dropped: list[Dropped] = field(default_factory=list)
+    tokens_in: int = 0
+    tokens_out: int = 0
+    calls: int = 0
+
+    def add(
+        self,
+        answered: Answered[AnsweredMessageEndings],
+        passage: Passage,
+        messages: Mapping[int, Message],
+    ) -> None:
+        """Add the answer to one passage, whose judged messages are given by their numbers."""
+        self.tokens_in += answered.tokens_in
+        self.tokens_out += answered.tokens_out
+        self.calls += answered.tries
+        if answered.output is None:
+            ids = ", ".join(message.id or "" for message in messages.values())
+            self._drop(f"messages {ids}", f"the model did not say what they end: {answered.problem}")
+            return
+        for ending in answered.output.endings:
+            message = messages.get(ending.message)
+            if message is None:
+                problem = f"it names message {ending.message}, and {len(messages)} were numbered"
+                self._drop("an answer about what messages end", problem)
+                continue
+            count = len(passage.memories)
+            for number in dict.fromkeys(ending.memories):
+                if 1 <= number <= count:
+                    memory = passage.memories[number - 1]
+                    self.ended[message.id or ""].append(self.numbers[memory.id])
+                else:
+                    self._drop(message.spoken, f"it names memory {number}, and {count} were shown")
+
+    def applied_to(self, fact: ExtractedFact) -> ExtractedFact:
+        """The fact of a message with the memories that the message ends; with none if they are too many."""
+        numbers = dict.fromkeys(number for source in fact.sources for number in self.ended.get(source, ()))
+        if not numbers:
+            return fact
+        if len(numbers) > MOST_CHANGES:
+            self._drop(fact.what, f"it names {len(numbers)} memories, over the limit of {MOST_CHANGES}")
+            return fact
+        changes = [ExtractedChange(memory=number, change=MemoryChange.ENDS) for number in numbers]
+        return fact.model_copy(update={"changes": changes})
+
+    def _drop(self, what: str, problem: str) -> None:
+        self.dropped.append(Dropped(what[:EXCERPT_CHARACTERS], f"changes: {problem}"))
+
+
+def _asked(extraction: Extraction, messages: Sequence[Message]) -> frozenset[str]:
+    """Ids of the messages to judge: a person's, and kept."""
+    kept = {source for chunk in extraction.chunks for fact in chunk for source in fact.sources}
+    return frozenset(
+        message.id
+        for message in messages
+        if message.id in kept and role_of(message) is Role.USER and message.id
+    )

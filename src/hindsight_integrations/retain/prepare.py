@@ -1,0 +1,403 @@
+"""The first half of a retain: what the bank does not know yet is extracted and drafted. Nothing is written here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from hindsight_integrations.errors import ModelRefused, ModelUnavailable
+from hindsight_integrations.indexes.bank_view import BankView, Projector
+from hindsight_integrations.language.categories import categories_to_show
+from hindsight_integrations.language.names import possible_names
+from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.tasks import TaskKind, TaskWrite
+from hindsight_integrations.model.text import StoredSnippet
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.writes import MessageKey, Place
+from hindsight_integrations.models.protocols import TokenCounter
+from hindsight_integrations.prompts.extract_facts import Passage
+from hindsight_integrations.retain.changes import sharing_units, undone_by, units_of
+from hindsight_integrations.retain.documents import DocumentPlan, plan_document
+from hindsight_integrations.retain.drafts import Origin, draft_facts
+from hindsight_integrations.retain.extraction import Extraction, LLMExtractor, without_sources
+from hindsight_integrations.retain.proposal import Proposal, WaitingPassage, forgettings
+from hindsight_integrations.retain.recalled_text import (
+    may_repeat,
+    recalled_texts,
+    stands_on,
+    without_repeated,
+    worth_remembering,
+)
+from hindsight_integrations.retain.shown_memories import with_memories
+from hindsight_integrations.retain.tools import RetainTools
+from hindsight_integrations.retain.turns import turns_of, waiting_tasks, waiting_units
+from hindsight_integrations.retain.verbatim import in_pieces, passages, questions_answered
+from hindsight_integrations.validation.intake import (
+    ConversationIntake,
+    DocumentIntake,
+    Snippet,
+    document_thread,
+)
+from hindsight_integrations.validation.retain_request import RetainRequest
+
+CATEGORY_TOKENS = 300  # of categories with one passage: about a hundred names
+
+
+# The categories of records shown to the model with a passage, so that one thing has one name.
+# Reads the bank.
+def with_categories(
+    passages: Sequence[Passage], view: BankView, tokens: TokenCounter, *, tags: tuple[str, ...]
+) -> list[Passage]:
+    """Each passage with names in use for the records of each kind, within a budget of tokens.
+
+    Tags are borders of sight: a retain that has some is shown the categories of the memories shown to it, and no others.
+
+    Args:
+        passages: with the memories shown.
+        view: the bank.
+        tokens: counts what names cost.
+        tags: of the retain.
+    """
+    known = view.ledger.records.categories(view.bank)
+    shown = []
+    for passage in passages:
+        seen = {(r.kind, r.category) for unit in passage.memories for r in unit.records}
+        fit = [one for one in known if not tags or (one.kind, one.name) in seen]
+        text = "\n".join(message.text for message in passage.messages)
+        names = categories_to_show(fit, text, limit=CATEGORY_TOKENS, count=tokens.count)
+        shown.append(replace(passage, categories=names))
+    return shown
+
+
+# What a retain says about the agent becomes a task, in the retain's own commit (paper section 6.1, step 5 of
+# retain).
+def snippet_tasks(snippets: Iterable[Snippet]) -> list[WaitingPassage]:
+    """A task for each snippet, due at once."""
+    return [
+        WaitingPassage(
+            TaskWrite(TaskKind.MERGE_BACKGROUND, _payload(snippet), reason="merge into the background"),
+            frozenset({snippet.key}),
+        )
+        for snippet in snippets
+    ]
+
+
+def _payload(snippet: Snippet) -> str:
+    message = () if snippet.document_id else (snippet.key.message_id,)
+    stored = StoredSnippet(
+        snippet.text, snippet.said_at, snippet.key.thread, message, snippet.document_id or ""
+    )
+    return stored.dumped()
+
+
+async def prepare(request: RetainRequest, tools: RetainTools) -> Proposal | None:
+    """Read what the bank does not know yet and draft its units; None where it knows everything. Writes nothing.
+
+    Raises:
+        ModelError: the model was unavailable, and that is not to be queued.
+    """
+    if isinstance(request.intake, DocumentIntake):
+        return await _prepare_document(request, request.intake, tools)
+    return await _prepare_conversation(request, request.intake, tools)
+
+
+async def _prepare_conversation(
+    request: RetainRequest, intake: ConversationIntake, tools: RetainTools
+) -> Proposal | None:
+    about_agent = snippet_tasks(intake.snippets)
+    known, fresh, before = await tools.workers.read(_unread, intake, request.dropped, tools.projector)
+    if (
+        not fresh
+        and len(known) == len(intake.keys)
+        and not await tools.workers.read(_unknown, about_agent, tools.projector)
+    ):
+        return None
+    extraction = await _extract_messages(request, fresh, before, tools)
+    origin = replace(
+        _origin(request), moments={message: moment for (_, message), moment in intake.moments.items()}
+    )
+    messages = dict(zip(intake.keys, intake.messages, strict=True))
+    by_id = {key.message_id: message for key, message in messages.items()}
+    fresh_messages = {key: message for key, message in messages.items() if key not in known}
+    drafts, dropped = draft_facts(extraction, origin, messages=by_id)
+    speakers = {key: message.speaker for key, message in messages.items()}
+    return Proposal(
+        drafts=drafts,
+        keys=(*intake.keys, *(snippet.key for snippet in intake.snippets)),
+        speakers=frozenset(speakers.values()),
+        moments=intake.moments,
+        turns=turns_of(fresh_messages, intake.moments, request.tags) if tools.keep_turns else (),
+        waiting=(*await _waiting_passages(extraction, origin, speakers, tools), *about_agent),
+        skipped=len(known),
+        dropped=(*intake.dropped, *extraction.dropped, *dropped),
+        forget=forgettings(extraction.forget, origin),
+        tokens_in=extraction.tokens_in,
+        tokens_out=extraction.tokens_out,
+        calls=extraction.calls,
+    )
+
+
+async def _waiting_passages(
+    extraction: Extraction, origin: Origin, speakers: Mapping[MessageKey, str], tools: RetainTools
+) -> tuple[WaitingPassage, ...]:
+    """What waits of a conversation, with the turns that recall finds meanwhile."""
+    passages = waiting_tasks(extraction.waiting, origin, speakers)
+
+    def with_units() -> tuple[WaitingPassage, ...]:
+        return tuple(
+            replace(
+                passage,
+                units=waiting_units(waiting.passage.messages, origin, tools.verbatim, chunk=waiting.chunk),
+            )
+            for passage, waiting in zip(passages, extraction.waiting, strict=True)
+        )
+
+    return await tools.workers.read(with_units) if passages else ()
+
+
+async def _prepare_document(
+    request: RetainRequest, intake: DocumentIntake, tools: RetainTools
+) -> Proposal | None:
+    bank = tools.projector
+    revision = await tools.workers.read(bank.ledger.revision, bank.name)
+    plan = await tools.workers.read(_planned, request, intake, bank, tools.llm)
+    if plan is None:
+        return None
+    extraction = await _extract_passages(request, intake, plan, tools)
+    origin = replace(
+        _origin(request), document_id=intake.id, metadata={**intake.metadata, **request.metadata}
+    )
+    ordinals = [chunk.ordinal for chunk in plan.unread]
+    drafts, dropped = draft_facts(extraction, origin, ordinals=ordinals)
+    version = MessageKey(document_thread(intake.id), "", plan.write.content_hash)
+    return Proposal(
+        drafts=drafts,
+        keys=tuple(dict.fromkeys((*intake.keys, version))),
+        moments=intake.moments,
+        documents=(plan,),
+        waiting=(
+            *waiting_tasks(extraction.waiting, origin, {}, ordinals=ordinals),
+            *snippet_tasks(intake.snippets),
+        ),
+        revision=revision,
+        dropped=(*extraction.dropped, *dropped),
+        tokens_in=extraction.tokens_in,
+        tokens_out=extraction.tokens_out,
+        calls=extraction.calls,
+    )
+
+
+def _origin(request: RetainRequest) -> Origin:
+    """What conversations and documents share of it."""
+    return Origin(
+        bank=request.bank,
+        zone=str(request.zone),
+        mentioned_at=request.intake.mentioned_at,
+        thread=request.thread,
+        context=request.context,
+        tags=request.tags,
+        metadata=request.metadata,
+        entities=request.entities,
+    )
+
+
+def _unread(
+    intake: ConversationIntake, dropped: Sequence[Place], bank: Projector
+) -> tuple[frozenset[MessageKey], list[Message], list[Message]]:
+    """Keys the bank knows, the messages to read, and those that only give context.
+
+    Messages not known in this wording are read, and with an edited or dropped one those that share a fact with it.
+    """
+    known = bank.ledger.turns.known(bank.name, intake.keys)
+    edited = [*(key.place for key in intake.keys if key not in known), *dropped]
+    shared = (
+        sharing_units(units_of(bank.ledger, bank.name, edited), edited) if known and edited else frozenset()
+    )
+    fresh: list[Message] = []
+    before: list[Message] = []
+    for key, message in zip(intake.keys, intake.messages, strict=True):
+        (fresh if key not in known or key.place in shared else before).append(message)
+    return known, fresh, before
+
+
+def _unknown(passages: Sequence[WaitingPassage], bank: Projector) -> bool:
+    """Whether the bank lacks one of the messages that passages keep."""
+    keys = [key for passage in passages for key in passage.keys]
+    return len(bank.ledger.turns.known(bank.name, keys)) < len(keys)
+
+
+def _planned(
+    request: RetainRequest, intake: DocumentIntake, bank: Projector, llm: LLMExtractor | None
+) -> DocumentPlan | None:
+    """What changes of the document; None where this very version is known."""
+    if bank.ledger.turns.known(bank.name, intake.keys):
+        return None
+    stored = bank.ledger.units.document(bank.name, intake.id)
+    cut = llm.cut if llm else passages
+    return plan_document(
+        intake,
+        stored,
+        cut if request.facts is None else None,
+        context=request.context,
+        tags=request.tags,
+    )
+
+
+async def _extract_messages(
+    request: RetainRequest, fresh: Sequence[Message], before: Sequence[Message], tools: RetainTools
+) -> Extraction:
+    if request.facts is not None:
+        return Extraction((request.facts,), given=True)
+    if not fresh:  # only its system messages are new
+        return Extraction(())
+    if tools.llm is not None:
+        cut = tools.llm.passages(fresh, before=before, context=request.context)
+        if tools.llm.background:
+            return tools.llm.later(cut)
+        try:
+            edited = [(request.thread, message.id or "") for message in fresh]
+            with_shown = await shown(cut, request.tags, tools, edited=[*edited, *request.dropped])
+        except (ModelUnavailable, ModelRefused) as error:  # the embedder, without which none can be found
+            return tools.llm.waiting(cut, error)
+        return await _without_recalled(
+            await tools.llm.extract(with_shown), with_shown, tools, dropped=request.dropped
+        )
+    recalled = await _recalled(fresh, tools, request.dropped)
+
+    def verbatim() -> Extraction:
+        answered = questions_answered([*before, *fresh])
+        worth = worth_remembering(
+            fresh, recalled, tools.languages, answers=answered.keys(), judged=tools.endings is not None
+        )
+        pieces = in_pieces(worth.messages)
+        aliases = _known_names([message.text for message in pieces], tools)
+        facts = tools.verbatim.extract(pieces, answered=answered, zone=request.zone, aliases=aliases)
+        return Extraction((tuple(facts),), dropped=worth.left_out)
+
+    return await _with_endings(await tools.workers.read(verbatim), request, fresh, before, tools)
+
+
+async def _with_endings(
+    extraction: Extraction,
+    request: RetainRequest,
+    fresh: Sequence[Message],
+    before: Sequence[Message],
+    tools: RetainTools,
+) -> Extraction:
+    """The messages kept word for word, with what a model says they end; it is asked only where memories are near.
+
+    An earlier wording of the messages themselves is not shown: nothing but their edit ends it.
+    """
+    if tools.endings is None:
+        return extraction
+    cut = tools.endings.passages(extraction, fresh, before=before, context=request.context)
+    edited = [*((request.thread, message.id or "") for message in fresh), *request.dropped]
+    with_shown = await shown(cut, request.tags, tools, edited=edited, categories=False) if cut else ()
+    own = frozenset((request.thread, message.id or "") for message in fresh)
+    others = (
+        replace(passage, memories=[unit for unit in passage.memories if not stands_on(unit, own)])
+        for passage in with_shown
+    )
+    passages = [passage for passage in others if passage.memories]
+    return await tools.endings.with_endings(extraction, passages) if passages else extraction
+
+
+async def _recalled(
+    messages: Sequence[Message], tools: RetainTools, dropped: Sequence[Place]
+) -> Mapping[str, Sequence[MemoryUnit]]:
+    """The memories that messages may repeat, by message id."""
+    suspected = [message for message in messages if may_repeat(message)]
+    if not suspected:
+        return {}
+    async with tools.projector.viewing() as view:
+        return await tools.workers.read(partial(recalled_texts, dropped=frozenset(dropped)), suspected, view)
+
+
+async def _without_recalled(
+    extraction: Extraction, passages: Sequence[Passage], tools: RetainTools, *, dropped: Sequence[Place]
+) -> Extraction:
+    """What a model extracted, without what it only read in memories that were quoted or shown to it."""
+    said = {message.id or "": message for passage in passages for message in passage.messages}
+    recalled = await _recalled([*said.values()], tools, dropped)
+    memories = [
+        unit for passage in passages for unit in passage.memories if not stands_on(unit, frozenset(dropped))
+    ]
+    memories += [unit for units in recalled.values() for unit in units]
+    screened = [without_repeated(facts, memories, said) for facts in extraction.chunks]
+    if not any(left_out for _, left_out in screened):
+        return extraction
+    return replace(
+        extraction,
+        chunks=tuple(tuple(facts) for facts, _ in screened),
+        dropped=(*extraction.dropped, *(each for _, left_out in screened for each in left_out)),
+    )
+
+
+async def shown(
+    cut: Sequence[Passage],
+    tags: tuple[str, ...],
+    tools: RetainTools,
+    *,
+    memories: bool = True,
+    edited: Sequence[Place] = (),
+    categories: bool = True,
+) -> Sequence[Passage]:
+    """The passages with what the settings show of the bank: its nearest memories, and its categories of records.
+
+    Args:
+        cut: the passages.
+        tags: of the retain.
+        tools: the engine's.
+        memories: whether memories are of use: no document ends any.
+        edited: messages that may have another wording now; what their earlier one ended is shown as it will hold again.
+        categories: whether categories are.
+    """
+    most = tools.shown_memories if memories else 0
+    categories = categories and tools.shown_categories
+
+    def looked_up(view: BankView) -> Sequence[Passage]:
+        passages = cut
+        if most:
+            undone = undone_by(view.ledger, view.bank, edited)
+            passages = with_memories(cut, view, tools.embedder, tags=tags, limit=most, undone=undone)
+        if categories:
+            passages = with_categories(passages, view, tools.tokens, tags=tags)
+        return passages
+
+    if not most and not categories:
+        return cut
+    async with tools.projector.viewing() as view:
+        return await tools.workers.read(looked_up, view)
+
+
+async def _extract_passages(
+    request: RetainRequest, intake: DocumentIntake, plan: DocumentPlan, tools: RetainTools
+) -> Extraction:
+    if request.facts is not None:
+        return Extraction((request.facts,), given=True)
+    pieces = [chunk.text for chunk in plan.unread]
+    if tools.llm is not None:
+        cut = tools.llm.document_passages(pieces, timestamp=intake.mentioned_at, context=request.context)
+        if tools.llm.background:
+            return without_sources(tools.llm.later(cut))
+        with_shown = await shown(cut, request.tags, tools, memories=False)
+        return without_sources(await tools.llm.extract(with_shown))
+
+    def verbatim() -> Extraction:
+        aliases = _known_names(pieces, tools)
+        facts = tools.verbatim.extract_passages(
+            pieces, timestamp=intake.mentioned_at, zone=request.zone, aliases=aliases
+        )
+        return Extraction(tuple((fact,) for fact in facts))
+
+    return await tools.workers.read(verbatim)
+
+
+def _known_names(texts: Sequence[str], tools: RetainTools) -> list[str]:
+    """Names of the bank's entities that may stand in the texts, in any case."""
+    bank = tools.projector
+    names = (name for text in texts for name in possible_names(text, tools.languages))
+    possible = {normalise_name(name) for name in names} - {""}
+    return [entity.name for entity in bank.ledger.entities.named(bank.name, sorted(possible)).values()]

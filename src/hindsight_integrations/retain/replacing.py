@@ -1,0 +1,238 @@
+"""What a fact that replaces a memory does not tell of it: figures, dates, quoted titles, entities and record values. Pure.
+
+Only normalised text is compared. A figure is told wherever it stands: the check finds what was left out, and does not judge what
+is said of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+
+from hindsight_integrations.language.names import AGENT_NAMES, USER_NAMES, titles
+from hindsight_integrations.language.packs import LANGUAGES
+from hindsight_integrations.language.records import read_number
+from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole
+from hindsight_integrations.model.names import names_any, normalise_name, stands_in
+from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.model.text import normalised_text
+from hindsight_integrations.model.units import MemoryUnit
+
+LISTED_CHARACTERS = (
+    240  # of what is missing, in a message; a repair prompt quotes 500 characters of a problem
+)
+
+_DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.|\u00ba)?"
+_OF = r"\s+(?:[^\W\d_]{1,3}\s+)?"  # "7 May", "7 of May", "7 de mayo"
+_CLEAR_LETTERS = (
+    4  # a shorter month is another word as well ("may", "mar", "ago"): it counts with a capital alone
+)
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_EDGES = " .,;:!?\"'\u201c\u201d\u201e\u00ab\u00bb"
+
+
+@cache
+def _months() -> dict[str, int]:
+    """Names of months in every language, to their numbers."""
+    return {
+        name: number
+        for language in LANGUAGES.values()
+        if language.times
+        for name, number in language.times.words.months.items()
+    }
+
+
+@cache
+def _plain_letters() -> dict[int, int | str]:
+    """Letters and marks that count as another one; one for one, so that places stay."""
+    letters: dict[int, int | str] = {}
+    for language in LANGUAGES.values():
+        letters |= language.times.words.folding if language.times else {}
+    return letters | str.maketrans("\u2018\u2019\u02bc\u2010\u2011\u2012\u2013\u2014", "'''-----")
+
+
+@cache
+def _date() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<![\w-])(?P<iso>\d{4}-\d{1,2}(?:-\d{1,2})?)(?!\d|-\d)"
+        r"|(?<![\w./-])(?P<numeric>\d{1,2}(?P<mark>[./-])\d{1,2}(?P=mark)(?:\d{4}|\d{2}))(?![\w/-]|\.\d)"
+        rf"|(?:(?<![\w.,:-])(?P<before>{_DAY}){_OF})?"
+        rf"\b(?P<name>{'|'.join(sorted(_months(), key=lambda name: (-len(name), name)))})\b\.?"
+        rf"(?:\s+(?P<after>{_DAY})(?![\w:]))?(?:,?{_OF}(?P<year>\d{{4}})(?![\w:]))?",
+        re.IGNORECASE,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """A number or a date of a text.
+
+    Attributes:
+        written: as the text has it.
+        parts: each of its figures in all ways to read it: "7/5/2024" does not say which figure is the month.
+    """
+
+    written: str
+    parts: tuple[frozenset[str], ...]
+
+
+def untold(memory: MemoryUnit, names: Iterable[Sequence[str]], told: Sequence[str]) -> list[str]:
+    """Find what of a memory some texts do not tell: dates, numbers, quoted titles, entities and record values.
+
+    Any name of an entity is enough, and an entity that the memory's text does not name is not looked for; nor is a record's value
+    in words that the text does not have.
+
+    Args:
+        memory: what is replaced, of a document with the records of its items.
+        names: all names of each of its entities, without the user, the agent and the speakers.
+        told: by the fact that replaces it (`told_texts`).
+
+    Returns:
+        What is missing, as the memory has it, each once.
+    """
+    everything = " | ".join(told)
+    folded = _folded(everything)
+    known = {way for figures in _figures(everything) for part in figures.parts for way in part}
+    missing = [each.written for each in _figures(memory.text) if any(map(known.isdisjoint, each.parts))]
+    missing += [title for title in titles(memory.text) if not _stands(title, folded)]
+    for entity in names:
+        own = [name for name in entity if names_any(memory.text, [normalise_name(name)])]
+        if own and not names_any(everything, map(normalise_name, entity)):
+            missing.append(own[0])
+    own_text = _folded(memory.text)
+    missing += [
+        str(record.value)
+        for record in memory.records
+        if _is_seen(record, own_text) and not _is_told(record.value, folded, known)
+    ]
+    return _without_parts(list(dict.fromkeys(missing)))
+
+
+def told_texts(
+    narrative: str, entities: Iterable[str], records: Iterable[Record], removed: Iterable[str]
+) -> list[str]:
+    """The texts of a fact that count as telling something of the memory it replaces."""
+    return [narrative, *entities, *(str(record.value) for record in records), *removed]
+
+
+def names_of_entities(entities: Iterable[Entity]) -> list[tuple[str, ...]]:
+    """All names of each entity, its own first, without the user, the agent and the speakers."""
+    return [(each.name, *each.names) for each in entities if each.role is EntityRole.NONE]
+
+
+def names_of_mentions(mentions: Iterable[EntityMention]) -> list[tuple[str, ...]]:
+    """The name of each mention that is not resolved yet, without the user and the agent."""
+    return [
+        (each.text,)
+        for each in mentions
+        if normalise_name(each.text) not in USER_NAMES | AGENT_NAMES and each.role is EntityRole.NONE
+    ]
+
+
+def problem_of_replacing(missing: Sequence[str]) -> str:
+    """Why a change that leaves something of the memory out is refused, for people; empty if it leaves nothing out."""
+    return (
+        f"it does not tell {listed(missing)} of the memory it replaces; name it in `removed`"
+        if missing
+        else ""
+    )
+
+
+def listed(missing: Sequence[str]) -> str:
+    """The first of what is missing, in quotes, and how many more there are."""
+    shown: list[str] = []
+    for each in missing:
+        if shown and sum(map(len, shown)) + len(each) > LISTED_CHARACTERS:
+            break
+        shown.append(each[:LISTED_CHARACTERS])
+    more = len(missing) - len(shown)
+    return ", ".join(f"'{each}'" for each in shown) + (f" and {more} more" if more else "")
+
+
+def _is_seen(record: Record, own: str) -> bool:
+    """Whether a record's value is shown to a model beside the memory's text: words in other words are not."""
+    in_words = isinstance(record.value, str) and record.kind is not RecordKind.DOCUMENT_ITEM
+    return not in_words or _stands(str(record.value), own)
+
+
+def _is_told(value: Decimal | str, folded: str, known: Set[str]) -> bool:
+    if isinstance(value, Decimal):
+        return _plain(abs(value)) in known
+    return _stands(value, folded)
+
+
+def _figures(text: str) -> Iterator[_Figures]:
+    """The dates of a text, and the numbers that stand in none of them."""
+    plain, end = text.translate(_plain_letters()), 0
+    for match in _date().finditer(plain):
+        if parts := _parts_of_date(match):
+            yield from _numbers(text[end : match.start()])
+            yield _Figures(text[match.start() : match.end()].strip(_EDGES), parts)
+            end = match.end()
+    yield from _numbers(text[end:])
+
+
+def _numbers(text: str) -> Iterator[_Figures]:
+    for match in _NUMBER.finditer(text):
+        yield _Figures(match.group(), (frozenset([_number(match.group())]),))
+
+
+def _parts_of_date(match: re.Match[str]) -> tuple[frozenset[str], ...]:
+    """The figures of a date; none if it is no date."""
+    if match["numeric"]:
+        first, second, year = match["numeric"].split(match["mark"])
+        return (*(frozenset([_number(each), _month(int(each))]) for each in (first, second)), _one(year))
+    if match["iso"]:
+        year, month, *day = match["iso"].split("-")
+        return (_one(year), frozenset([_month(int(month))]), *map(_one, day)) if 1 <= int(month) <= 12 else ()
+    name = match["name"]
+    figures = [re.sub(r"\D", "", each) for each in match.group("before", "after", "year") if each]
+    if not figures or not (name[0].isupper() or len(name) >= _CLEAR_LETTERS):
+        return ()
+    return (frozenset([_month(_months()[name.casefold()])]), *map(_one, figures))
+
+
+def _one(figure: str) -> frozenset[str]:
+    return frozenset([_number(figure)])
+
+
+def _month(number: int) -> str:
+    return f"month {number}"
+
+
+def _number(written: str) -> str:
+    """A number as it is compared: "1,200" as "1200", "12.50" as "12.5"; a time of day as it is written, "09:30" as "9:30"."""
+    number = None if ":" in written else read_number(written)
+    return (written.lstrip("0") or "0") if number is None else _plain(number)
+
+
+def _plain(number: Decimal) -> str:
+    digits = f"{number:f}"
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+
+
+def _folded(text: str) -> str:
+    return normalised_text(text).translate(_plain_letters())
+
+
+def _stands(words: str, folded: str) -> bool:
+    """Whether words stand in a folded text whole, whatever marks are around them."""
+    bare = _folded(words).strip(_EDGES)
+    return not bare or stands_in(bare, folded)
+
+
+def _without_parts(missing: list[str]) -> list[str]:
+    """What is missing, without what stands inside something longer that is missing."""
+    folded = [_folded(each) for each in missing]
+    return [
+        each
+        for place, each in enumerate(missing)
+        if not any(
+            _stands(each, other)
+            for at, other in enumerate(folded)
+            if at != place and len(other) > len(folded[place])
+        )
+    ]

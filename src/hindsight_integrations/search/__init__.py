@@ -1,1 +1,0 @@
-"""Hybrid search over one bank: its view, its columns, the channels, their fusion."""

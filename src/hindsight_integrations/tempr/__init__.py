@@ -1,1 +1,0 @@
-"""TEMPR: retain and recall (paper section 4)."""

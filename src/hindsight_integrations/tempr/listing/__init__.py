@@ -1,1 +1,0 @@
-"""Complete listing and exact sums, where recall returns the best."""

@@ -1,1 +1,0 @@
-"""Retraction: what a retain ends."""
