@@ -58,7 +58,7 @@ def test_settling_gives_a_model_three_chances(
     opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the model down `settle` ends soon, having asked a few times, and what it did not try waits as it did."""
-    monkeypatch.setattr("hindsight_integrations.engine.draining.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("hindsight_integrations.engine.worker.FIRST_PAUSE", 0.01)
     engine = opened(config=config(concurrent_tasks=1))
     reader.outage = True
     queue(engine, range(9))
@@ -72,7 +72,7 @@ def test_settling_does_not_wait_for_a_model_nobody_needs(
     opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the one task that is due has failed, there is nothing to ask the model for, and `settle` ends."""
-    monkeypatch.setattr("hindsight_integrations.engine.draining.FIRST_PAUSE", 3600.0)
+    monkeypatch.setattr("hindsight_integrations.engine.worker.FIRST_PAUSE", 3600.0)
     engine = opened()
     reader.outage = True
     queue(engine, [0])
