@@ -21,9 +21,9 @@ from hindsight_evals.metrics.exact_answer import gives_number
 from hindsight_evals.metrics.fama import Fama
 from hindsight_evals.metrics.intervals import paired_difference
 from hindsight_evals.metrics.judged_accuracy import accuracy, judged_fama
+from hindsight_evals.prompts.judge import JudgeRule, judge_answer_prompt
 from hindsight_evals.results import ANSWER, Judgment, QuestionResult
 from hindsight_integrations.models.langchain import LangChainModel
-from hindsight_integrations.prompts.judge_criterion import JudgeRule, judge_answer_prompt
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 ASKED = datetime(2025, 6, 7, tzinfo=UTC)

@@ -39,7 +39,6 @@ from hindsight_integrations.prompts.assess_evidence import AskedOpinion
 from hindsight_integrations.prompts.end_memories import OpenStatement
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
-from hindsight_integrations.prompts.judge_criterion import JudgeRule
 from hindsight_integrations.prompts.reflect_step import (
     LookupStep,
     first_messages,
@@ -105,14 +104,6 @@ def _observed(render: Render) -> list[Prompt[Any]]:
 
 def _questioned(render: Render) -> list[Prompt[Any]]:
     return [render(data.text, data.sentences, moment=data.unit.mentioned_at) for data in (ONE, OTHER)]
-
-
-def _judged(render: Render, rule: JudgeRule) -> list[Prompt[Any]]:
-    return [render(data.text, data.name, data.sentences[0], rule=rule) for data in (ONE, OTHER)]
-
-
-def _asked_of_a_response(render: Render) -> list[Prompt[Any]]:
-    return [render(data.text, data.sentences[0]) for data in (ONE, OTHER)]
 
 
 def _merged(render: Render) -> list[Prompt[Any]]:
@@ -255,10 +246,7 @@ GROUPS: Mapping[str, list[Callable[[Render], list[Prompt[Any]]]]] = {
     "form_opinions_prompt": [_found_in_answers],
     "typed_answer_prompt": [_typed],
     "assess_evidence_prompt": [partial(_assessed, profile=each) for each in PROFILES],
-    "answer_question_prompt": [_questioned],
     "demo_prompt": [_questioned],
-    "judge_answer_prompt": [partial(_judged, rule=each) for each in JudgeRule],
-    "judge_criterion_prompt": [_asked_of_a_response],
 }
 """Function that renders a prompt to groups of renderings: within a group only the data differs, and all of it does."""
 

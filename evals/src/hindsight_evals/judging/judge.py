@@ -8,9 +8,9 @@ from pydantic import BaseModel
 
 from hindsight_evals.episode import Criterion, Question
 from hindsight_evals.judging.rules import rule_of
+from hindsight_evals.prompts.judge import judge_answer_prompt, judge_criterion_prompt
 from hindsight_evals.results import Judgment
 from hindsight_integrations.models.protocols import LanguageModel, Prompt
-from hindsight_integrations.prompts.judge_criterion import judge_answer_prompt, judge_criterion_prompt
 from hindsight_integrations.prompts.repair import Answered, complete_with_repair
 
 T = TypeVar("T", bound=BaseModel)

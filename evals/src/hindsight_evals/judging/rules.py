@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hindsight_evals.episode import Question
-from hindsight_integrations.prompts.judge_criterion import JudgeRule
+from hindsight_evals.prompts.judge import JudgeRule
 
 RULES: Mapping[tuple[str, str], JudgeRule] = {
     ("longmemeval", "temporal-reasoning"): JudgeRule.TEMPORAL,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from hindsight_evals.prompts.answer_question import answer_question_prompt
 from hindsight_evals.results import Answer, QuestionResult, ResultFiles
 from hindsight_evals.runner.together import together
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.models.protocols import LanguageModel
-from hindsight_integrations.prompts.answer_question import answer_question_prompt
 from hindsight_integrations.prompts.repair import complete_with_repair
 
 

@@ -1,4 +1,4 @@
-"""The prompt that asks one yes-or-no question about a response (Memora appendix C), and its answer schema."""
+"""The prompts that judge an answer: against a reference by the sort of question (paper A.4), or by one criterion (Memora appendix C)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hindsight_evals.prompts import template
 from hindsight_integrations.model.facts import bare
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.prompts.rendering import fenced
 
 MOST_TOKENS = 4_096  # of a verdict: it has about 100; the rest is for models that think aloud first
 
 
-# The prompts that judge an answer against a reference, by the sort of question (paper A.4), and their answer
-# schema.
 class JudgeRule(StrEnum):
     """What makes an answer correct: a template each."""
 

@@ -7,9 +7,10 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hindsight_evals.prompts import template
 from hindsight_integrations.model.facts import bare
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
-from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.prompts.rendering import fenced
 
 
 class ReaderAnswer(BaseModel):
