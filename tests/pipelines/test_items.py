@@ -222,7 +222,7 @@ def test_deleted_words_leave_the_files(
     engine.bank("store").tasks.settle()
     assert holding(tmp_path, "xylophone") | holding(tmp_path, "zeppelin") == set()
     filled()
-    monkeypatch.setattr(items, "SCRUB_AFTER", 100)
+    monkeypatch.setattr("hindsight_integrations.bank.items.SCRUB_AFTER", 100)
     items.write([ItemDelete(("a",), f"k{n}") for n in range(100)])
     items.write([ItemDelete(("a",), "x")])
     items.write([ItemDelete(("a",), f"k{n}") for n in range(100, 200)])
