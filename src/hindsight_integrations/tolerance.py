@@ -1,4 +1,4 @@
-"""When the memory fails: which errors an agent's run shall see, and how the others are told without costing the user the answer."""
+"""Error policy of the integrations: which memory errors fail an agent's run and which become warnings."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from hindsight_integrations.errors import (
 )
 
 MISTAKES = (InvalidRequest, MissingDependency, BankNotFound, BankNotOpen, SchemaMismatch)
-"""Mistakes of the program, which every run would meet again: they are raised whatever `on_error` says."""
+"""Programming errors, raised whatever `on_error` is: every run would fail the same way."""
 
 
 class OnError(StrEnum):
-    """What is done when the memory fails for a reason that is no mistake of the program."""
+    """What to do when memory fails for a reason other than a programming error."""
 
     QUEUE = "queue"
-    """The turn is kept for later where that can be done, and the run goes on with a warning."""
+    """Queue the turn for later if possible; the run continues with a warning."""
     SKIP = "skip"
-    """The run goes on with a warning."""
+    """The run continues with a warning."""
     RAISE = "raise"
     """The error is raised."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerated:
-    """A failure that a run went on with. Holds no memory text.
+    """A failure despite which the run continued. Contains no memory text.
 
     Attributes:
-        where: the part of the agent that met it.
-        bank: whose memory; empty where it could not be told.
-        error: the error's class; of a model's error no more is told, since its words may quote what was read.
-        missing: what the run goes on without.
+        where: the part of the agent that failed.
+        bank: the bank's name; empty if unknown.
+        error: the error's class; a model error's message is omitted, because it may quote the prompt.
+        missing: what the run continues without.
         remedy: what to do.
     """
 
@@ -63,19 +63,19 @@ def tolerated(
     remedy: str = "",
     log: logging.Logger,
 ) -> Iterator[None]:
-    """Let a run go on when the memory fails: the error is told once and becomes one line of the log.
+    """Let a run continue when memory fails: report the error once and write one log line.
 
     Args:
-        on_error: RAISE lets every error pass.
-        tell: how the framework at hand tells whoever watches the run.
-        where: the part of the agent that works.
-        bank: whose memory; empty where it could not be told.
-        missing: what the run goes on without.
-        remedy: what to do beside what the error says.
-        log: the door's.
+        on_error: RAISE re-raises every error.
+        tell: reports the failure through the agent framework.
+        where: the part of the agent that is running.
+        bank: the bank's name; empty if unknown.
+        missing: what the run continues without.
+        remedy: advice beyond the error's own.
+        log: the integration's logger.
 
     Raises:
-        HindsightError: a mistake of the program, or any error under RAISE.
+        HindsightError: a programming error, or any error under RAISE.
     """
     try:
         yield
@@ -87,4 +87,4 @@ def tolerated(
         reason = "the model failed" if isinstance(error, ModelError) else str(error)
         met = Tolerated(where, bank, type(error).__name__, missing, " ".join(filter(None, (reason, remedy))))
         tell(met)
-        log.warning("%s of bank %r: %s; %s (%s)", where, bank, missing, reason, met.error)
+        log.warning("%s on bank %r: %s; %s (%s)", where, bank, missing, reason, met.error)

@@ -1,6 +1,6 @@
-"""Long-term memory for LangGraph graphs: nodes that recall, retain and settle, and a middleware of agents.
+"""LangGraph integration: recall, retain and settle nodes, agent middleware, tools, retriever, reflect subgraph and store.
 
-Importing this package does not import LangGraph; using a name does.
+LangGraph is imported when one of these names is first used.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ _HOME_OF = {
     "omit_payloads": "nodes",
     "with_memories": "state",
 }
-_EXTRA_OF = {"HindsightMiddleware": "langchain"}  # of the names that need more than LangGraph
+_EXTRA_OF = {"HindsightMiddleware": "langchain"}  # names that need an extra other than "langgraph"
 
 
-if not TYPE_CHECKING:  # a type checker shall go on naming what is not there
+if not TYPE_CHECKING:  # so that type checkers still report unknown names
 
     def __getattr__(name: str) -> object:
         extra = _EXTRA_OF.get(name, "langgraph")

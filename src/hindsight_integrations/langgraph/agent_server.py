@@ -1,4 +1,4 @@
-"""LangGraph's Agent Server: one engine for a directory in a process, behind a store for each event loop.
+"""Memory store for LangGraph Agent Server: one engine per directory and process, one store per event loop.
 
 In `langgraph.json`:
 
@@ -24,17 +24,17 @@ _opening = Lock()
 
 
 def server_engine(directory: str | Path | None = None, **options: Any) -> Hindsight:  # noqa: ANN401 - those of `Hindsight.open`
-    """The engine of this process for a directory: opened by whoever asks first, and open until the process ends.
+    """Return this process's engine for a directory; the first call opens it, and it stays open until the process ends.
 
-    For graphs on Agent Server, whose module is loaded once, and for their store, which is made once an event loop. Where
-    nothing else is said a worker does what waits, the erasing of expired items among it. Blocks while it opens.
+    Share it between the graphs on an Agent Server and their store. By default it is opened with `worker=True`, which
+    runs queued tasks and erases expired items. The first call blocks while the engine opens.
 
     Args:
-        directory: the data directory; None takes HINDSIGHT_DIRECTORY, or ".hindsight" in the current folder.
-        options: of `Hindsight.open`; whoever asks later gives the same or none.
+        directory: the data directory; None reads HINDSIGHT_DIRECTORY, or uses ".hindsight" in the current directory.
+        options: options of `Hindsight.open`; later calls must pass the same options or none.
 
     Raises:
-        InvalidRequest: the engine was opened with other options.
+        InvalidRequest: the engine is already open with other options.
         LedgerBusy: another process has the directory open for writing.
     """
     if directory is None:
@@ -48,8 +48,8 @@ def server_engine(directory: str | Path | None = None, **options: Any) -> Hindsi
         elif options and options != given:
             raise InvalidRequest(
                 "options",
-                f"this process has {path} open with others ({', '.join(given) or 'none'})",
-                "Give the same to every call, or leave them out after the first.",
+                f"this process already opened {path} with other options ({', '.join(given) or 'none'})",
+                "Pass the same options in every call, or only in the first.",
             )
         return engine
 
@@ -62,7 +62,7 @@ def store_factory(
     ttl: TTLConfig | None = None,
     **options: Any,  # noqa: ANN401 - those of `Hindsight.open`
 ) -> Callable[[], AbstractAsyncContextManager[HindsightStore]]:
-    """A factory of stores for `langgraph.json` to name, where `make_store` does not do: with a time to live, say.
+    """Create a store factory to name in `langgraph.json` when `make_store` is not enough, for example to set a TTL.
 
     Args:
         directory: as in `server_engine`.
@@ -74,7 +74,7 @@ def store_factory(
 
     @asynccontextmanager
     async def make() -> AsyncIterator[HindsightStore]:
-        # On a thread: the server calls this on an event loop, and refuses what blocks there.
+        # On a thread: the server calls this on its event loop and rejects blocking calls.
         engine = await asyncio.to_thread(server_engine, directory, **options)
         yield HindsightStore(engine, bank=bank, index=index, ttl=ttl)
 
@@ -82,13 +82,13 @@ def store_factory(
 
 
 make_store = store_factory()
-"""The store of a server that is set up by its environment alone; called once for each event loop."""
+"""Store factory configured by environment variables only; the server calls it once per event loop."""
 
 
 def close_engines() -> None:
     """Close every engine that `server_engine` opened in this process.
 
-    A process may also just end: nothing is lost, and the next open writes what indexes had not written.
+    Calling it is optional: a process may simply exit. Nothing is lost, and the indexes catch up at the next open.
     """
     with _opening:
         while _engines:

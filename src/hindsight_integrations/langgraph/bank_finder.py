@@ -1,4 +1,4 @@
-"""Whose memory a node works on: from what the node was given, or from the run."""
+"""BankFinder: selects the bank of a run from the node's arguments or from the run's context, config or state."""
 
 # No `from __future__ import annotations`: see state.py.
 
@@ -20,34 +20,34 @@ BankName = str | Callable[[Any, Runtime[Any]], str]
 BankFrom = str | Sequence[str]
 
 AUTH = "auth"
-SWITCH = "use_memory"  # of a run's configurable or context: False turns memory off for the run
+SWITCH = "use_memory"  # key in the run's configurable or context; False turns memory off for the run
 WITHIN = ("context", "config", "state")
 UNNAMED: tuple[str, ...] = (
-    AUTH,  # first, since the other two are the client's to choose
+    AUTH,  # first, because clients choose the other values themselves
     "context.bank",
     "context.user_id",
     "config.bank",
     "config.user_id",
 )
-"""Where the name is looked for if the node was told nothing."""
+"""Places searched for the bank's name by default, in order."""
 
 _PLACES = "Use 'auth', 'context.NAME', 'config.NAME' or 'state.NAME', or several of them."
 
 
 class BankFinder:
-    """Finds the bank of a run, in the face (sync or async) that the run needs.
+    """Finds the bank of a run and opens it as a sync or async object.
 
     Args:
-        memory: an engine or a bank, of either face.
-        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it.
-        bank_from: with an engine, instead of `bank`: where the run says it, "context.user_id", "config.user_id" (its
-            configurable), "state.user_id" or "auth" (whom LangGraph's server authenticated); of several the first that
-            is there. None of both: the authenticated user, else `bank` or `user_id` of the context, else of the
-            configurable.
+        memory: a sync or async engine or bank.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that returns it.
+        bank_from: with an engine, instead of `bank`: where to read the name from, "context.user_id", "config.user_id"
+            (the configurable), "state.user_id" or "auth" (the user authenticated by LangGraph's server); of several, the
+            first that has a value. If neither is given: the authenticated user, else `bank` or `user_id` in the
+            context, else in the configurable.
 
     Raises:
-        InvalidRequest: `memory` is neither, or names a bank already while the others name another; `bank_from` names
-            no place; `bank` is an async function, or no name.
+        InvalidRequest: `memory` is neither an engine nor a bank; it is a bank and another argument names one too;
+            `bank_from` is malformed; `bank` is an async function or an invalid name.
     """
 
     def __init__(
@@ -56,18 +56,20 @@ class BankFinder:
         if not isinstance(memory, AnyMemory):
             raise InvalidRequest(
                 "memory",
-                f"{type(memory).__name__} is not a memory",
+                f"{type(memory).__name__} is neither an engine nor a bank",
                 "Pass Hindsight, AsyncHindsight or one of their banks (an AsyncHindsight's bank must be awaited).",
             )
         named = [field for field, value in (("bank", bank), ("bank_from", bank_from)) if value is not None]
         if named and isinstance(memory, MemoryBank | AsyncMemoryBank):
             raise InvalidRequest(
-                named[0], "the memory given is a bank already", f"Leave {named[0]} out, or pass the engine."
+                named[0], "`memory` is already a bank", f"Leave {named[0]} out, or pass the engine."
             )
         if len(named) > 1:
-            raise InvalidRequest("bank_from", "bank= names the bank already", "Leave one of them out.")
+            raise InvalidRequest("bank_from", "cannot be combined with bank=", "Leave one of them out.")
         if inspect.iscoroutinefunction(bank):
-            raise InvalidRequest("bank", "invoke cannot await an async function", "Pass a plain function.")
+            raise InvalidRequest(
+                "bank", "must not be an async function, which invoke cannot await", "Pass a plain function."
+            )
         if bank is not None and not callable(bank):
             checked_name(bank)
         self._memory, self._bank = memory, bank
@@ -75,20 +77,20 @@ class BankFinder:
 
     @property
     def worker(self) -> WorkerMode:
-        """Who does the memory's waiting work without being called."""
+        """Who runs queued tasks in the background."""
         return self._memory.worker
 
     def name(self, state: object, config: RunnableConfig) -> str:
-        """The bank's name.
+        """Return the name of the run's bank.
 
         Raises:
-            InvalidRequest: the run does not say whose memory it needs.
+            InvalidRequest: the run does not select a bank.
         """
         if isinstance(self._memory, MemoryBank | AsyncMemoryBank):
             return self._memory.name
         runtime = current_runtime()
         if callable(self._bank):
-            return checked_name(self._bank(state, runtime), "what the function given as bank= returned")
+            return checked_name(self._bank(state, runtime), "returned by the function passed as bank=")
         if self._bank is not None:
             return checked_name(self._bank)
         found = next(_found(self._places, state, runtime, config), None)
@@ -98,10 +100,10 @@ class BankFinder:
         return checked_name(value, place)
 
     def open(self, state: object, config: RunnableConfig) -> MemoryBank:
-        """The bank for code that cannot await.
+        """Open the run's bank for synchronous code.
 
         Raises:
-            InvalidRequest: the run does not say whose memory it needs.
+            InvalidRequest: the run does not select a bank.
             EngineClosed: the engine was closed.
         """
         if isinstance(self._memory, MemoryBank):
@@ -112,10 +114,10 @@ class BankFinder:
         return engine.bank(self.name(state, config))
 
     async def aopen(self, state: object, config: RunnableConfig) -> AsyncMemoryBank:
-        """The bank for code that awaits.
+        """Open the run's bank for asynchronous code.
 
         Raises:
-            InvalidRequest: the run does not say whose memory it needs.
+            InvalidRequest: the run does not select a bank.
             EngineClosed: the engine was closed.
         """
         if isinstance(self._memory, AsyncMemoryBank):
@@ -127,10 +129,10 @@ class BankFinder:
 
 
 def uses_memory(config: RunnableConfig) -> bool:
-    """Whether a run uses memory: `use_memory` of its configurable or context, True by default.
+    """Return `use_memory` from the run's configurable or context, True by default.
 
     Raises:
-        InvalidRequest: it is neither true nor false.
+        InvalidRequest: the value is not a boolean.
     """
     sources = (config.get("configurable", {}), current_runtime().context)
     chosen = next((value for source in sources if (value := value_of(source, SWITCH)) is not None), True)
@@ -144,16 +146,16 @@ def _checked_places(bank_from: BankFrom) -> tuple[str, ...]:
     for place in places:
         source, dot, path = place.partition(".") if isinstance(place, str) else ("", "", "")
         if place != AUTH and not (source in WITHIN and dot and all(path.split("."))):
-            raise InvalidRequest("bank_from", f"{shown(place)} is not a place of a run", _PLACES)
+            raise InvalidRequest("bank_from", f"{shown(place)} is not a valid place", _PLACES)
     if not places:
-        raise InvalidRequest("bank_from", "it names no place", _PLACES)
+        raise InvalidRequest("bank_from", "must name at least one place", _PLACES)
     return places
 
 
 def _found(
     places: Sequence[str], state: object, runtime: Runtime[Any], config: RunnableConfig
 ) -> Iterator[tuple[str, object]]:
-    """The places where the run has something, with what that is."""
+    """Yield (place, value) for each place where the run has a value."""
     configurable = config.get("configurable", {})
     sources: dict[str, object] = {"context": runtime.context, "config": configurable, "state": state}
     for place in places:
@@ -166,20 +168,20 @@ def _found(
 
 
 def _signed_in(runtime: Runtime[Any], configurable: Mapping[str, Any]) -> object:
-    """The user whom LangGraph's server authenticated; None if there is none: a server without authentication says ""."""
+    """Return the user authenticated by LangGraph's server, or None; a server without authentication reports ""."""
     user = runtime.server_info.user if runtime.server_info else None
     return (user.identity if user else configurable.get("langgraph_auth_user_id")) or None
 
 
 def _refuse_nameless(places: Sequence[str], config: RunnableConfig) -> NoReturn:
-    """Raise the error of a run that says nowhere whose memory it needs, with the way out."""
-    problem = f"the run does not say whose memory it needs (nothing in {', '.join(places)})"
-    # LangGraph takes checkpoint_id out of a task's configurable; the metadata keep what the caller gave.
+    """Raise the error for a run that selects no bank, with the remedy for its case."""
+    problem = f"the run does not select a bank: no value in {', '.join(places)}"
+    # LangGraph removes checkpoint_id from a task's configurable; the metadata keep the caller's value.
     if config.get("metadata", {}).get("checkpoint_id"):
         raise InvalidRequest(
             "bank",
             problem,
-            "It goes on from a checkpoint, and snapshot.config has no user id: merge it in, as in invoke(None, "
+            "The run resumes from a checkpoint, and snapshot.config has no user id. Merge it in: invoke(None, "
             "{'configurable': {**snapshot.config['configurable'], 'user_id': ...}}), or pass context=... again.",
         )
     if places is not UNNAMED:
@@ -195,10 +197,10 @@ def _refuse_nameless(places: Sequence[str], config: RunnableConfig) -> NoReturn:
 
 
 def checked_name(found: object, where: str = "") -> str:
-    """A bank name from what a run gave; ids that are numbers or UUIDs are written out.
+    """Convert a run's value to a bank name; integers and UUIDs become strings.
 
     Raises:
-        InvalidRequest: anything else, whose text would be no stable name.
+        InvalidRequest: any other type, or an empty string.
     """
     if isinstance(found, str | int | UUID) and not isinstance(found, bool) and str(found).strip():
         return str(found)
@@ -207,14 +209,14 @@ def checked_name(found: object, where: str = "") -> str:
 
 
 def value_of(source: object, key: str) -> Any:  # noqa: ANN401 - states and contexts are the user's own types
-    """An entry of a dict or an attribute of an object (dataclass, pydantic model); None if there is none."""
+    """Return a mapping's entry or an object's attribute (dataclass, pydantic model), or None."""
     return source.get(key) if isinstance(source, Mapping) else getattr(source, key, None)
 
 
 def current_runtime() -> Runtime[Any]:
-    """The runtime of the run we are in; outside a graph (a node invoked by itself) its defaults stand for it."""
+    """Return the current run's runtime, or a default runtime outside a graph."""
     try:
         get_config()
-    except RuntimeError:  # no run of anything
+    except RuntimeError:  # not inside a run
         return Runtime()
     return cast("Runtime[Any] | None", get_runtime()) or Runtime()

@@ -1,4 +1,4 @@
-"""The middleware of `create_agent`: an agent that remembers, with memories in its prompts alone."""
+"""HindsightMiddleware: long-term memory for `create_agent` agents; memories appear in prompts only, never in the state."""
 
 # No `from __future__ import annotations`: see state.py.
 
@@ -28,14 +28,14 @@ from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.options import PROMPT_DEFAULTS, STANDING_RECALL, accept_options
 
 CONDITIONS = ("tags", "tag_groups", "metadata", "types", "as_of")
-"""Options of recall that say which memories it may show at all."""
+"""Recall options that restrict which memories may be shown."""
 
 KEPT_BY = {
     ToolVerb.RETAIN: CONDITIONS,  # shows nothing
     ToolVerb.RECALL: CONDITIONS,
     ToolVerb.REFLECT: ("tags", "tag_groups", "as_of"),
 }
-"""The conditions that a tool can keep to. The others keep to none."""
+"""Conditions that each tool can enforce; tools not listed enforce none."""
 
 
 def tools_beside_recall(
@@ -44,16 +44,16 @@ def tools_beside_recall(
     memory: AnyMemory,
     **given: Any,  # noqa: ANN401 - of create_memory_tools
 ) -> list[BaseTool]:
-    """The tools an agent has beside what is recalled and retained each turn.
+    """Create the middleware's memory tools, restricted to the memories that its recall may show.
 
     Args:
-        wanted: False for none, True for all but retain that keep to the conditions of recall, or some by name.
-        asked: the options of recall.
-        memory: as the middleware has it.
+        wanted: False for none; True for all tools but retain that can enforce recall's conditions; or tool names.
+        asked: the recall options.
+        memory: the middleware's engine or bank.
         given: bank, bank_from and tags of `create_memory_tools`.
 
     Raises:
-        InvalidRequest: a tool by name is none, or cannot keep to a condition.
+        InvalidRequest: a tool is unknown, or cannot enforce a condition.
     """
     if wanted is False:
         return []
@@ -68,8 +68,8 @@ def tools_beside_recall(
         if verb not in keeping:
             raise InvalidRequest(
                 "tools",
-                f"{verb.value!r} cannot keep to {met[0]}=, which recall keeps to",
-                f"Leave it out, or {met[0]}=.",
+                f"{verb.value!r} cannot enforce {met[0]}=, which restricts recall",
+                f"Remove the tool or {met[0]}=.",
             )
     options = {name: value for name, value in asked.items() if name != "max_tokens" and value is not None}
     kept = (*KEPT_BY[ToolVerb.REFLECT], "tags_match")
@@ -91,42 +91,44 @@ Extended = ExtendedModelResponse[Any]
 class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
     """Long-term memory for an agent: `create_agent(model, tools, middleware=[HindsightMiddleware(hindsight)])`.
 
-    What is remembered about the user's message is looked up once, before the agent starts; each prompt of the turn shows
-    it beside that message. After the agent has answered, what was said is retained, once, as `create_retain_node` does.
-    Memories are in prompts alone: no checkpoint, update or output of the agent has their text, and system message and
-    earlier messages stay byte for byte what they were, so that services can keep the prefix of the prompt.
+    Memories relevant to the user's message are recalled once, before the agent starts, and inserted next to that message
+    in every prompt of the turn. After the agent has answered, the new messages are retained, as `create_retain_node` does.
+    Memory text appears in prompts only, never in a checkpoint, update or output of the agent. The system message and
+    earlier messages are unchanged, so that prompt caching keeps working.
 
-    A run that goes on from a checkpoint (after an interrupt, a failure, a jump back) looks the memories up anew. Messages
-    that a SummarizationMiddleware takes out are remembered before they go; its summary is not, nobody said it.
+    A run that resumes from a checkpoint (after an interrupt, a failure or a rewind) recalls again. Messages that a
+    SummarizationMiddleware removes are still retained; its summary is not.
 
-    Put it first among the middlewares where others change what the user said (PIIMiddleware): retaining then comes last.
+    If another middleware rewrites the user's messages (PIIMiddleware), put this one first, so that it retains last.
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
-        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it.
-        bank_from: with an engine: where the run says it, as `create_recall_node` takes it. None of both: the authenticated
-            user, else `bank` or `user_id` of the context, else of the configurable.
-        roles: whose messages to remember: "user", "assistant", "tool"; () recalls only, as for a sub-agent whose "user" is another agent (but what `tools` of the memory showed never is).
-        on_fork: what dropped messages said: "supersede" closes it, "keep" keeps it; as `create_retain_node`.
-        background: return once the messages are committed, found as they were said; a worker extracts them.
-        timeout_s: seconds that the model of the memory may take; None means the settings'.
-        context: what the conversation is, for extraction ("support chat").
-        retain_tags: visibility tags of what is retained.
-        tools: tools of memory that the model may call itself: True for all but "retain", which happens anyway, or some by
-            name. They look where recall looks: with `tags`, `tag_groups`, `metadata`, `types` or `as_of` only those are
-            given that keep to them (recall; reflect to tags and time). What they show stands in the conversation, and
-            so in its checkpoints.
-        on_error: when memory fails. "queue": the agent goes on, without memories or with messages that are extracted
-            later; "skip": the same, and nothing is committed; "raise": it fails the run. Mistakes of the program are
-            raised always.
-        traced: whether tracers see what recall and retain read and write. The model's own run shows its prompt,
-            memories included, either way.
-        name: of the middleware; two in one agent (the user's memory and the team's) need names of their own.
-        options: of `bank.recall`, as `create_recall_node` takes them.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that returns it.
+        bank_from: with an engine: where to read the name from, as in `create_recall_node`. If neither is given: the
+            authenticated user, else `bank` or `user_id` in the context, else in the configurable.
+        roles: the roles to retain: "user", "assistant", "tool". () only recalls, for example for a sub-agent whose
+            "user" is another agent. Results of this middleware's own `tools` are never retained.
+        on_fork: whether memories from discarded messages become invalid ("supersede") or stay ("keep"); see
+            `create_retain_node`.
+        background: return once the messages are committed and searchable as they are; a worker extracts facts later.
+        timeout_s: time limit for the extraction model, in seconds; None uses the engine's setting.
+        context: describes the conversation to the extraction model ("support chat").
+        retain_tags: visibility tags of the retained memories.
+        tools: memory tools for the model: True for all but "retain", which happens anyway, or a list of names. They
+            respect recall's restrictions: with `tags`, `tag_groups`, `metadata`, `types` or `as_of`, only tools that can
+            enforce them are available (recall; reflect for tags and time). Their results are part of the
+            conversation and its checkpoints.
+        on_error: when memory fails. "queue": the agent continues, without memories or with messages queued for
+            extraction; "skip": the same, but nothing is committed; "raise": the run fails. Programming errors are
+            always raised.
+        traced: whether tracers see the inputs and outputs of recall and retain. The chat model's own trace always
+            contains its prompt, memories included.
+        name: the middleware's name; must be unique if an agent has two (the user's memory and the team's).
+        options: options of `bank.recall`, as in `create_recall_node`.
 
     Raises:
-        InvalidRequest: an argument is wrong, or `background` without a worker; when run: the run does not say whose
-            memory it needs.
+        InvalidRequest: an argument is invalid, or `background` is set without a worker; at run time: the run does not
+            select a bank.
     """
 
     @shows_options(RecallOptions, PROMPT_DEFAULTS)
@@ -169,21 +171,21 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
 
     @property
     def name(self) -> str:
-        """The name its nodes and its key of the state begin with."""
+        """Prefix of the node names and of the state key."""
         return self._name
 
     def before_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
-        """Look up what is remembered about the user's message."""
+        """Recall memories relevant to the user's message."""
         return self._recalled(self._recall.invoke(state, get_config()))
 
     async def abefore_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
-        """Look up what is remembered about the user's message, awaiting."""
+        """Recall memories relevant to the user's message, asynchronously."""
         return self._recalled(await self._recall.ainvoke(state, get_config()))
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Answer]
     ) -> Answer | Extended:
-        """Show the model the memories beside the user's message."""
+        """Call the model with the memories next to the user's message."""
         if (found := self._of_this_run(request.state)) is not None:
             return handler(_showing(request, found))
         update = self._recalled(self._recall.invoke(request.state, get_config()))
@@ -192,7 +194,7 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Answer]]
     ) -> Answer | Extended:
-        """Show the model the memories beside the user's message, awaiting."""
+        """Call the model with the memories next to the user's message, asynchronously."""
         if (found := self._of_this_run(request.state)) is not None:
             return await handler(_showing(request, found))
         update = self._recalled(await self._recall.ainvoke(request.state, get_config()))
@@ -201,11 +203,11 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         )
 
     def after_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
-        """Remember what was said."""
+        """Retain the turn's messages."""
         return self._retain.invoke(self._said(state), get_config()) if self._retain else {}
 
     async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
-        """Remember what was said, awaiting."""
+        """Retain the turn's messages, asynchronously."""
         return await self._retain.ainvoke(self._said(state), get_config()) if self._retain else {}
 
     def _recalled(self, found: Update) -> Update:
@@ -216,7 +218,7 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         return found if isinstance(found, Recalled) else None
 
     def _said(self, state: State) -> State:
-        """The state with what is to be retained as its messages: no memory that a tool of ours showed."""
+        """Return the state with only the messages to retain: without the results of this middleware's own tools."""
         messages: Sequence[BaseMessage] = state["messages"]
         if (found := self._of_this_run(state)) is not None:
             found.follow(messages)
@@ -227,15 +229,15 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
 
 
 class Recalled(str):
-    """What stands in the state for recalled memories: a text that tells how many, with them attached in this process.
+    """Placeholder for the recalled memories in the state: a string such as "memories: 3" with the memories attached.
 
-    A state is streamed, traced and shown; whoever writes it out writes the text alone. LangGraph checkpoints nothing of it,
-    so that it ends with the run.
+    States are streamed, traced and displayed; serialising this writes the string only. LangGraph does not checkpoint
+    it, so it lasts for one run.
 
     Attributes:
-        memories: as recalled.
-        messages: of the state, at the last call of the model; none before the first.
-        summarised: what the model was shown in this run and a summary stands for since.
+        memories: the recalled memories.
+        messages: the state's messages at the last model call; empty before the first.
+        summarised: messages of this run that a summary has since replaced.
     """
 
     __slots__ = ("memories", "messages", "summarised")
@@ -245,29 +247,29 @@ class Recalled(str):
 
     @classmethod
     def of(cls, memories: Sequence[Memory]) -> Self:
-        """The text of as many memories, with them."""
+        """Create the placeholder for these memories."""
         made = cls(f"memories: {len(memories)}")
         made.memories, made.messages, made.summarised = tuple(memories), (), ()
         return made
 
     def follow(self, messages: Sequence[BaseMessage]) -> None:
-        """Keep what a summary took out of the state's messages since the last time."""
+        """Remember the state's messages, and those that a summary replaced since the last call."""
         self.summarised = (*self.summarised, *summarised(self.messages, messages))
         self.messages = tuple(messages)
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """Copied or written out, it is its text."""
+        """Copy and pickle as the plain string."""
         return str, (str(self),)
 
 
 def summarised(before: Sequence[BaseMessage], now: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The messages that are gone because a summary was written since.
+    """Return the messages that a new summary replaced.
 
-    Messages that are gone without one were taken out on purpose: they are none of these.
+    Messages removed without a new summary were removed on purpose and are not returned.
 
     Args:
-        before: of the state, earlier in the run; none if it has just begun.
-        now: of the state.
+        before: the state's messages earlier in the run; empty at its start.
+        now: the state's messages now.
     """
     known, left = {message.id for message in before}, {message.id for message in now}
     if not any(is_summary(message) and message.id not in known for message in now):
@@ -276,7 +278,7 @@ def summarised(before: Sequence[BaseMessage], now: Sequence[BaseMessage]) -> lis
 
 
 def _showing(request: ModelRequest[Any], found: Recalled) -> ModelRequest[Any]:
-    """The request with the memories in it."""
+    """Return the request with the memories in its messages."""
     found.follow(request.state["messages"])
     if not found.memories:
         return request
@@ -285,7 +287,7 @@ def _showing(request: ModelRequest[Any], found: Recalled) -> ModelRequest[Any]:
 
 
 def _schema(key: str) -> type:
-    """The part of the agent's state that a middleware needs: one key, private, and in no checkpoint."""
+    """Build the middleware's state schema: one private key that is not checkpointed."""
     held = NotRequired[Annotated[str, UntrackedValue, PrivateStateAttr]]
     return TypedDict("RecalledState", {key: held})  # type: ignore[operator, no-any-return]
 
@@ -293,6 +295,6 @@ def _schema(key: str) -> type:
 def _checked(name: str) -> str:
     if not isinstance(name, str) or not name or set(name) & {"|", ":"}:
         raise InvalidRequest(
-            "name", f"{shown(name)} is not a name of a node", "Give a text without '|' and ':'."
+            "name", f"{shown(name)} is not a valid node name", "Pass a non-empty string without '|' and ':'."
         )
     return name

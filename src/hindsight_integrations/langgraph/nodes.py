@@ -1,4 +1,4 @@
-"""Nodes of a graph that recall, retain and settle; what they send to a stream, and what they do when memory fails."""
+"""Graph nodes that recall, retain and settle, with their stream events and error handling."""
 
 # No `from __future__ import annotations`: see state.py.
 
@@ -56,30 +56,30 @@ from hindsight_integrations.validation.retain_request import checked_options
 
 
 class EventKind(StrEnum):
-    """What an event of the memory tells of."""
+    """The kind of a memory event."""
 
     RETAINED = "retained"
-    """What a turn changed: `units` that stand for its new messages, `superseded`, `restored` (ids), `created` of the units,
-    `queued` (passages that wait for the model)."""
+    """The turn was retained: `units` made from its new messages, `created` (how many are new), `superseded` and
+    `restored` (ids), `queued` (passages that wait for extraction)."""
     RECALLED = "recalled"
-    """What was found: `units` (ids), `scores`, `channels`."""
+    """Memories were recalled: `units` (ids), `scores`, `channels`."""
     SETTLED = "settled"
-    """What of the waiting work was done: `done`, `failed` (tasks), `created` (memories)."""
+    """Queued tasks ran: `done`, `failed` (tasks), `created` (memories)."""
     OPINION = "opinion"
-    """What became of an opinion: `outcome`, `opinion` (id), `before`, `after` (confidence)."""
+    """An opinion was assessed: `outcome`, `opinion` (id), `before`, `after` (confidence)."""
     WARNING = "warning"
-    """The memory failed and the run went on: `node`, `error` (class), `missing`, `remedy`."""
+    """Memory failed and the run continued: `node`, `error` (class), `missing`, `remedy`."""
 
 
 def emit(kind: EventKind, bank: str, **values: Any) -> None:  # noqa: ANN401 - whatever JSON holds
-    """Send one event to the run's stream: {"type": "hindsight", "kind": ..., "bank": ..., ...}.
+    """Write one event to the run's custom stream: {"type": "hindsight", "kind": ..., "bank": ..., ...}.
 
-    Nothing happens where nobody streams, or outside a graph.
+    Does nothing if the run is not streamed, or outside a graph.
 
     Args:
-        kind: what it tells of.
-        bank: whose memory; empty where it could not be told.
-        values: more of it, JSON-able.
+        kind: the event's kind.
+        bank: the bank's name; empty if unknown.
+        values: further JSON-serialisable fields.
     """
     current_runtime().stream_writer({"type": "hindsight", "kind": kind.value, "bank": bank, **values})
 
@@ -90,17 +90,17 @@ _log = logging.getLogger("hindsight_integrations.langgraph")
 def tolerated(
     on_error: OnError, *, node: str, bank: str, missing: str, remedy: str = ""
 ) -> AbstractContextManager[None]:
-    """Let a run go on when the memory fails: the error becomes one warning event and one line of the log.
+    """Let a run continue when memory fails: the error becomes one warning event and one log line.
 
     Args:
-        on_error: RAISE lets every error pass; the node's retry policy, if any, then decides.
+        on_error: RAISE re-raises every error; the node's retry policy, if any, then applies.
         node: the node's name.
-        bank: whose memory; empty where it could not be told.
-        missing: what the run goes on without.
-        remedy: what to do beside what the error says.
+        bank: the bank's name; empty if unknown.
+        missing: what the run continues without.
+        remedy: advice beyond the error's own.
 
     Raises:
-        HindsightError: a mistake of the program, or any error under RAISE.
+        HindsightError: a programming error, or any error under RAISE.
     """
     return tolerance.tolerated(
         on_error, _warn, where=node, bank=bank, missing=missing, remedy=remedy, log=_log
@@ -111,7 +111,7 @@ def _warn(met: Tolerated) -> None:
     emit(EventKind.WARNING, met.bank, node=met.where, error=met.error, missing=met.missing, remedy=met.remedy)
 
 
-READ = "__pregel_read"  # where LangGraph keeps the function by which a node reads the channels of its graph
+READ = "__pregel_read"  # config key of LangGraph's function that reads the graph's channels
 
 Update = dict[str, Any]
 Run = Callable[[Any, RunnableConfig], Update]
@@ -119,17 +119,17 @@ AsyncRun = Callable[[Any, RunnableConfig], Awaitable[Update]]
 
 
 class MemoryNode(Runnable[Any, Update]):
-    """A function for `invoke` and a coroutine for `ainvoke`: a bare coroutine fails under `invoke`.
+    """A graph node with a sync and an async implementation.
 
-    LangGraph traces a node as a run of its own already. A RunnableLambda inside it would be a second one, with the state
-    once more as its input, which no `trace_policy` of the node reaches. So this traces nothing by itself.
+    It creates no trace of its own: LangGraph already traces each node, and a RunnableLambda would add a second trace
+    with the whole state as its input, which the node's `trace_policy` does not cover.
 
     Args:
-        name: the node's name, where the graph gives it none.
-        run: of (state, config), what the node writes into the state.
-        arun: the same for code that awaits.
-        traced: whether tracers see what models are asked on the way.
-        writes: the key of the state it writes, which the graph must have; empty where other code takes what it gives.
+        name: the node's name unless the graph names it.
+        run: function of (state, config) that returns the state update.
+        arun: the same as a coroutine function.
+        traced: whether tracers see the model calls inside the node.
+        writes: the state key it writes, which the graph must declare; empty if the caller handles the update.
     """
 
     def __init__(self, name: str, run: Run, arun: AsyncRun, *, traced: bool = True, writes: str = "") -> None:
@@ -137,11 +137,11 @@ class MemoryNode(Runnable[Any, Update]):
         self._run, self._arun, self._traced, self._writes = run, arun, traced, writes
 
     def untraced(self) -> Self:
-        """The same node, of whose calls of models no tracer hears."""
+        """Return the same node with its model calls hidden from tracers."""
         return type(self)(self.name or "", self._run, self._arun, traced=False, writes=self._writes)
 
     def called(self) -> Self:
-        """The same node for code that calls it and takes what it gives, so that no graph need have its key."""
+        """Return the same node for direct calls: the graph need not declare the key it writes."""
         return type(self)(self.name or "", self._run, self._arun, traced=self._traced)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002, ANN401 - LangChain's
@@ -155,7 +155,7 @@ class MemoryNode(Runnable[Any, Update]):
             return context.run(self._untraced, input, given)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002, ANN401 - LangChain's
-        """Run the node on a state, awaiting."""
+        """Run the node on a state, asynchronously."""
         given = ensure_config(config)
         check_key(given, self._writes)
         if self._traced:
@@ -165,9 +165,8 @@ class MemoryNode(Runnable[Any, Update]):
             return await asyncio.create_task(self._auntraced(input, given), context=context)
 
     def _untraced(self, given: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the user's state type
-        with tracing_context(
-            enabled=False
-        ):  # or LangChain makes a tracer of its own, where the environment asks for one
+        # Without this LangChain adds its own tracer if the environment enables tracing.
+        with tracing_context(enabled=False):
             return self._run(given, config)
 
     async def _auntraced(self, given: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the user's state type
@@ -176,14 +175,14 @@ class MemoryNode(Runnable[Any, Update]):
 
 
 def check_key(config: RunnableConfig, key: str) -> None:
-    """Refuse to run in a graph whose state has no such key: LangGraph would drop the memories without a word.
+    """Check that the graph's state declares a key; LangGraph would silently drop the memories otherwise.
 
     Args:
-        config: of the run; outside a graph nothing is checked.
-        key: of the state; empty for none.
+        config: the run's config; outside a graph nothing is checked.
+        key: the state key; empty skips the check.
 
     Raises:
-        InvalidRequest: the state of the graph has no such key.
+        InvalidRequest: the state does not declare the key.
     """
     read = config.get("configurable", {}).get(READ)
     if not key or not callable(read):
@@ -194,8 +193,8 @@ def check_key(config: RunnableConfig, key: str) -> None:
         raise InvalidRequest(
             "output_key",
             f"the graph's state has no {key!r}, so LangGraph would drop the memories",
-            "Inherit the state from hindsight_integrations.langgraph.MemoryState, or declare the key in it: "
-            f"`{key}: list[Memory]`. Code that calls the node itself uses `node.called()`.",
+            "Derive the state from hindsight_integrations.langgraph.MemoryState, or declare the key in it: "
+            f"`{key}: list[Memory]`. To call the node directly, use `node.called()`.",
         ) from None
 
 
@@ -204,11 +203,11 @@ class Place:
     """Where in a graph a node runs.
 
     Attributes:
-        node: its name there.
-        thread: id of the conversation; empty in a run without one.
-        namespace: the nodes of the graphs around it, outermost first and joined by "|", as LangGraph names subgraphs but
-            without the ids of tasks, which differ from turn to turn; empty in the outermost graph.
-        run_id: the run's id, where the caller gave one.
+        node: the node's name.
+        thread: the thread id; empty if the run has none.
+        namespace: the enclosing subgraph nodes, outermost first and joined by "|", as in LangGraph's checkpoint
+            namespace but without task ids, which differ from turn to turn; empty in the outermost graph.
+        run_id: the run's id, if the caller set one.
     """
 
     node: str
@@ -218,10 +217,10 @@ class Place:
 
 
 def place_of(config: RunnableConfig) -> Place:
-    """Where the node of this config runs."""
+    """Return the place of the node that runs with this config."""
     configurable, metadata = config.get("configurable", {}), config.get("metadata", {})
     info = current_runtime().execution_info
-    # LangGraph writes a node's name and the id of its task for each graph around, and for the node itself.
+    # checkpoint_ns is "node:task_id" for each enclosing subgraph node and for the node itself, joined by "|".
     around = str(configurable.get("checkpoint_ns", "")).split("|")[:-1]
     return Place(
         node=str(metadata.get("langgraph_node", "")) or "memory",
@@ -239,14 +238,14 @@ class NodeArguments(TypedDict):
 
 
 def omit_payloads(node: MemoryNode) -> NodeArguments:
-    """A node whose run is traced with its time alone: `graph.add_node("retain", **omit_payloads(create_retain_node(...)))`.
+    """Trace a node without its payloads: `graph.add_node("retain", **omit_payloads(create_retain_node(...)))`.
 
-    What it read and wrote stands in no trace of it, and calls of models on the way are not traced at all. The run of the
-    graph as a whole, and other nodes that read the state, record it all the same: LangSmith's client hides those
-    (`hide_inputs`, `hide_outputs`).
+    The node's trace has its timing but no inputs or outputs, and model calls inside it are not traced. The trace of the
+    whole graph and those of other nodes still record the state; hide them with LangSmith's `hide_inputs` and
+    `hide_outputs`.
 
     Args:
-        node: one of this package.
+        node: a node created by this package.
     """
     policy = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
     return NodeArguments(action=node.untraced(), trace_policy=policy)
@@ -261,9 +260,9 @@ class RecallOutput(StrEnum):
     MEMORIES = "memories"
     """A list of `Memory` dicts."""
     TEXT = "text"
-    """One line a memory, as `format_memories` writes them."""
+    """One line per memory, as `format_memories` writes them."""
     MESSAGES = "messages"
-    """The conversation with the memories beside the last message of the user, as `with_memories` makes it."""
+    """The conversation with the memories next to the user's last message, as `with_memories` returns it."""
 
 
 @shows_options(RecallOptions, PROMPT_DEFAULTS)
@@ -279,42 +278,43 @@ def create_recall_node(
     on_error: OnError | str = OnError.SKIP,
     **options: Unpack[RecallOptions],
 ) -> MemoryNode:
-    """A node that looks up what is remembered about the user's last message.
+    """Create a node that recalls memories relevant to the user's last message.
 
-    It writes under `output_key`, best first unless `order="time"`, and nothing found is written too, so that memories of an earlier turn never
-    stay. The state's schema must have that key, as `MemoryState` has it. The messages are left alone: put
-    the memories into the prompt of this turn, with `with_memories` or `format_memories`.
+    It writes them to `output_key`, best first unless `order="time"`. An empty result is written too, so that memories of
+    an earlier turn never remain. The state schema must declare that key, as `MemoryState` does. The messages are not
+    changed: put the memories into this turn's prompt with `with_memories` or `format_memories`.
 
-    Several recalls at once (`Send`, parallel branches) need a key each, or one that takes several writes in a step:
-    `Annotated[list[Memory], Topic(Memory)]` of `langgraph.channels` gathers them for the next step and keeps none longer.
+    Parallel recalls (`Send`, parallel branches) need separate keys, or one that accepts several writes in a step:
+    `Annotated[list[Memory], Topic(Memory)]` from `langgraph.channels` collects them for the next step only.
 
     A run with `use_memory=False` in its configurable or context recalls nothing.
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
-        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it.
-        bank_from: with an engine: where the run says it ("context.user_id", "config.user_id", "state.user_id", "auth", or
-            several of them). None of both: the authenticated user, else `bank` or `user_id` of the context, else of
-            the configurable.
-        output: "memories" (dicts), "text" (lines for a prompt) or "messages" (the conversation for a model, memories in it).
-        output_key: where the state takes them; with "messages" another key than `messages_key`.
-        query_key: where the state holds the question, a text; None takes the user's last message.
-        messages_key: where the state holds its messages; the last one of the user is the query, cut at 8,000 characters.
-        on_error: "skip" goes on without memories and warns; "raise".
-        options: of `bank.recall`, as `RecallOptions` describes them; the defaults are those of a prompt: `budget="low"`,
-            `max_tokens=2048`, `text="compact"`, `relevance="likely"`, which writes nothing where nothing is relevant, and,
-            unless `k` is given, `include_records` and `include_core`. With `as_of` what holds no more is marked as history.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that returns it.
+        bank_from: with an engine: where to read the name from ("context.user_id", "config.user_id", "state.user_id",
+            "auth", or several of them). If neither is given: the authenticated user, else `bank` or `user_id` in the
+            context, else in the configurable.
+        output: "memories" (dicts), "text" (lines for a prompt) or "messages" (the conversation with the memories in it).
+        output_key: the state key to write; with "messages" it must differ from `messages_key`.
+        query_key: the state key of the question, a string; None uses the user's last message.
+        messages_key: the state key of the messages; the user's last one is the query, cut at 8,000 characters.
+        on_error: "skip" continues without memories and warns; "raise" fails the run.
+        options: options of `bank.recall`, see `RecallOptions`. The defaults suit a prompt: `budget="low"`,
+            `max_tokens=2048`, `text="compact"`, `relevance="likely"` (nothing is written if nothing is relevant) and,
+            unless `k` is given, `include_records` and `include_core`. With `as_of`, memories that are no longer valid
+            are marked as history.
 
     Raises:
-        InvalidRequest: an argument is wrong; when run: the run does not say whose memory it needs.
+        InvalidRequest: an argument is invalid; at run time: the run does not select a bank.
     """
     where = BankFinder(memory, bank, bank_from)
     failing, form = choice(OnError, on_error, "on_error"), choice(RecallOutput, output, "output")
     if form is RecallOutput.MESSAGES and output_key in {messages_key, "memories"}:
         raise InvalidRequest(
             "output_key",
-            f"messages with memories in them would be kept under {output_key!r}",
-            'Name a key of its own, such as "llm_input_messages".',
+            f"{output_key!r} would keep messages with memories in them",
+            'Name a separate key, such as "llm_input_messages".',
         )
     asked = with_defaults(accept_options(options, STANDING_RECALL), PROMPT_DEFAULTS)
     recall = _Recall(where, asked, failing, form, output_key, query_key, messages_key)
@@ -323,7 +323,7 @@ def create_recall_node(
 
 @dataclass(frozen=True, slots=True)
 class _Recall:
-    """A recall node at work; the attributes are the arguments of `create_recall_node`, checked."""
+    """Implementation of the recall node; the attributes are the validated arguments of `create_recall_node`."""
 
     where: BankFinder
     options: RecallOptions
@@ -371,8 +371,8 @@ def _written(form: RecallOutput, memories: list[Memory], state: object, messages
     return memories
 
 
-NOT_REMEMBERED = "what this turn said is not remembered yet"
-CAUGHT_UP = "The thread's next turn remembers it, if its messages are still in the state."
+NOT_REMEMBERED = "this turn is not retained yet"
+CAUGHT_UP = "The thread's next turn retains it, if its messages are still in the state."
 
 
 def create_retain_node(
@@ -389,46 +389,46 @@ def create_retain_node(
     tags: Iterable[str] = (),
     messages_key: str = "messages",
 ) -> MemoryNode:
-    """A node that remembers the conversation. It changes no state.
+    """Create a node that retains the conversation. It does not change the state.
 
-    Every message counts once, however often the node runs: on retry, resume and replay what was retained before is
-    recognised by thread and message id, and what a run missed the next one of the thread catches up with. A message's
-    time is `additional_kwargs["timestamp"]` (a datetime, an ISO string or Unix seconds), else now. Never give this node
-    a cache policy, and give it the whole list of messages: what is missing at its end counts as dropped.
+    Each message is retained once, however often the node runs: retries, resumes and replays are recognised by thread and
+    message id, and messages that a run missed are retained by the thread's next run. A message's time is
+    `additional_kwargs["timestamp"]` (a datetime, an ISO string or Unix seconds), else now. Do not give this node a cache
+    policy, and pass it the full list of messages: messages missing from the end count as discarded.
 
-    A run with `use_memory=False` in its configurable or context stores nothing of its messages, and no later run remembers them.
+    A run with `use_memory=False` in its configurable or context retains nothing, and no later run retains its messages.
 
-    It sends a `retained` event, or a `warning` where memory failed, to whoever streams with `stream_mode="custom"`.
+    It emits a `retained` event, or a `warning` if memory failed, on the stream mode "custom".
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
-        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it.
-        bank_from: with an engine: where the run says it ("context.user_id", "config.user_id", "state.user_id", "auth", or
-            several of them). None of both: the authenticated user, else `bank` or `user_id` of the context, else of
-            the configurable.
-        roles: whose messages to remember: "user", "assistant", "tool".
-        on_fork: "supersede": what was made of messages that a regenerated answer, an edited question or a jump back in
-            time dropped holds no more, until the thread goes back to them. "keep": it stays. In a run without a
-            thread id nothing counts as dropped.
-        on_error: when memory fails. "queue": messages that the model cannot extract now are committed to be extracted
-            later, and found meanwhile as they were said; any other failure is a warning, and the run goes on. "skip":
-            any failure is a warning, and nothing is committed. "raise": it fails the run. Whatever it is,
-            InvalidRequest, MissingDependency, BankNotFound and SchemaMismatch are raised: they are mistakes of the
-            program.
-        background: return once the messages are committed, found as they were said; a worker extracts them.
-        timeout_s: seconds that the model may take, after which the rest is left for later; None means the settings'.
-        context: what the conversation is, for extraction ("support chat").
-        tags: visibility tags of what is retained.
-        messages_key: where the state holds its messages.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that returns it.
+        bank_from: with an engine: where to read the name from ("context.user_id", "config.user_id", "state.user_id",
+            "auth", or several of them). If neither is given: the authenticated user, else `bank` or `user_id` in the
+            context, else in the configurable.
+        roles: the roles to retain: "user", "assistant", "tool".
+        on_fork: "supersede": when an answer is regenerated, a question edited or the thread rewound, memories made from
+            the discarded messages become invalid until the thread returns to them. "keep": they stay valid. Without a
+            thread id, no message counts as discarded.
+        on_error: when memory fails. "queue": messages that the model cannot extract now are committed, searchable as they
+            are, and extracted later; any other failure is a warning, and the run continues. "skip": any failure is a
+            warning, and nothing is committed. "raise": the run fails. InvalidRequest, MissingDependency, BankNotFound
+            and SchemaMismatch are always raised: they are programming errors.
+        background: return once the messages are committed and searchable as they are; a worker extracts facts later.
+        timeout_s: time limit for the extraction model, in seconds; the rest is extracted later. None uses the engine's
+            setting.
+        context: describes the conversation to the extraction model ("support chat").
+        tags: visibility tags of the retained memories.
+        messages_key: the state key of the messages.
 
     Raises:
-        InvalidRequest: an argument is wrong, or `background` without a worker; when run: the run does not say whose
-            memory it needs, or the state has no messages there.
+        InvalidRequest: an argument is invalid, or `background` is set without a worker; at run time: the run does not
+            select a bank, or the state has no messages.
     """
     where, policy = BankFinder(memory, bank, bank_from), choice(OnError, on_error, "on_error")
     if background:
         _check_worker(where)
-    failing = "queue" if policy is OnError.QUEUE else "raise"  # whatever the engine's settings say
+    failing = "queue" if policy is OnError.QUEUE else "raise"  # overrides the engine's setting
     checked_options(failing, background, timeout_s)
     options: dict[str, Any] = {"on_fork": choice(OnFork, on_fork, "on_fork"), "on_model_failure": failing}
     options |= {"roles": tuple(sorted(checked_roles(roles))), "tags": checked_tags(tags)}
@@ -462,15 +462,15 @@ def _check_worker(where: BankFinder) -> None:
     if where.worker is WorkerMode.NONE:
         raise InvalidRequest(
             "background",
-            "nobody extracts what is committed: the engine has no worker",
-            "Open it with worker=True, or worker='elsewhere' where another process or a job settles.",
+            "the engine has no worker to extract the committed messages",
+            "Open it with worker=True, or with worker='elsewhere' if another process or job settles.",
         )
 
 
 def _of_run(place: Place, messages_key: str, config: RunnableConfig) -> dict[str, Any]:
-    """What a run says of its messages: the thread, which of the thread's lists they are, and where they come from.
+    """Return the options of `threads.follow` that a run determines: thread, namespace and metadata.
 
-    Two runs without a thread are two conversations, so that neither drops anything of the other.
+    Runs without a thread id are separate conversations, so neither discards messages of the other.
     """
     keys = (place.namespace, "" if messages_key == "messages" else messages_key)
     said: dict[str, Any] = {"thread": place.thread, "namespace": "|".join(filter(None, keys))}
@@ -480,7 +480,7 @@ def _of_run(place: Place, messages_key: str, config: RunnableConfig) -> dict[str
 
 
 def _tell_retained(bank: str, result: RetainResult) -> None:
-    """Send what a turn changed of a bank."""
+    """Emit the event of a retained turn."""
     emit(
         EventKind.RETAINED,
         bank,
@@ -495,7 +495,7 @@ def _tell_retained(bank: str, result: RetainResult) -> None:
     )
 
 
-NOT_SETTLED = "what waited to be done in the bank waits on"
+NOT_SETTLED = "the bank's queued tasks stay queued"
 
 
 def create_settle_node(
@@ -505,19 +505,19 @@ def create_settle_node(
     bank_from: BankFrom | None = None,
     on_error: OnError | str = OnError.SKIP,
 ) -> MemoryNode:
-    """A node that does what waits to be done in the bank: extraction the model failed on, observations, opinions.
+    """Create a node that runs the bank's queued tasks: postponed extraction, observations, opinions.
 
-    It changes no state, and takes as long as the model does: put it at the end of a graph that nobody waits for. With a
-    worker it is not needed. It sends a `settled` event, or a `warning` where memory failed.
+    It does not change the state, and takes as long as the model calls do: use it in a graph whose latency does not matter.
+    It is not needed with a worker. It emits a `settled` event, or a `warning` if memory failed.
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
-        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it.
-        bank_from: with an engine: where the run says it, as of `create_retain_node`.
-        on_error: when memory fails. "skip" or "queue": a warning, and the work waits on. "raise": the run fails.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that returns it.
+        bank_from: with an engine: where to read the name from, as in `create_retain_node`.
+        on_error: when memory fails. "skip" or "queue": a warning, and the tasks stay queued. "raise": the run fails.
 
     Raises:
-        InvalidRequest: an argument is wrong; when run: the run does not say whose memory it needs.
+        InvalidRequest: an argument is invalid; at run time: the run does not select a bank.
     """
     where, policy = BankFinder(memory, bank, bank_from), choice(OnError, on_error, "on_error")
 
@@ -537,7 +537,7 @@ def create_settle_node(
 
 
 def _tell_settled(bank: str, settled: Settled) -> None:
-    """Send what was done."""
+    """Emit the event of the tasks that ran."""
     emit(
         EventKind.SETTLED,
         bank,

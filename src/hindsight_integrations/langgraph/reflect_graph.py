@@ -1,4 +1,4 @@
-"""Reflect as a compiled subgraph, whose edges are the updates of opinions (paper sections 5.4.2, 5.5 and 6.1)."""
+"""Reflect as a compiled LangGraph subgraph with a node per opinion update (paper sections 5.4.2, 5.5 and 6.1)."""
 
 # No `from __future__ import annotations`: see state.py.
 
@@ -33,20 +33,20 @@ from hindsight_integrations.validation.options import STANDING_REFLECT, accept_o
 State = Mapping[str, Any]
 
 WITHIN = ("of_bank", "underway", "answered", "moves", "move", "approved")
-"""Keys that lie between the nodes; none of them comes out."""
+"""The subgraph's private state keys; none of them is an output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Where the state of the graph around has what a reflection takes and gives.
+    """Keys of the parent graph's state that the subgraph reads and writes.
 
     Attributes:
-        query: the question; where it is empty or missing the user's last message is.
+        query: the question; if empty or missing, the user's last message is used.
         messages: the conversation.
-        answer: takes the answer's text.
-        reflection: takes the reflection as a dict.
-        further: other keys, from which the bank's name is told.
-        as_message: whether the answer is also written to the messages.
+        answer: receives the answer's text.
+        reflection: receives the reflection as a dict.
+        further: other keys that are read for the bank's name.
+        as_message: whether the answer is also appended to the messages.
     """
 
     query: str
@@ -60,18 +60,18 @@ class Keys:
         taken = [self.query, self.messages, self.answer, self.reflection, *self.further]
         if clash := {*WITHIN} & {*taken}:
             raise InvalidRequest(
-                "state keys", f"{clash.pop()!r} is one of the subgraph's own", "Give the key another name."
+                "state keys", f"{clash.pop()!r} is used by the subgraph itself", "Choose another key."
             )
         if len({*taken[:4]}) < 4:
             raise InvalidRequest(
                 "state keys",
-                "one key is named for two things",
-                "Name query, messages, answer and reflection apart.",
+                "the same key is used twice",
+                "Use different keys for query, messages, answer and reflection.",
             )
 
     @property
     def schemas(self) -> tuple[Any, Any, Any]:
-        """Schemas of the state, the input and the output."""
+        """Return the schemas of state, input and output."""
         given: dict[str, Any] = {self.query: str, self.messages: list, **dict.fromkeys(self.further, Any)}
         made: dict[str, Any] = {self.answer: str, self.reflection: dict}
         within = {"of_bank": str, "underway": dict, "answered": dict, "move": dict, "approved": list}
@@ -81,17 +81,17 @@ class Keys:
 
 
 def joined(known: list[Any] | None, new: list[Any] | None) -> list[Any]:
-    """What several nodes of one step write, together, in order of their numbers; None empties it."""
+    """Reducer: merge the moves that the nodes of one step write, sorted by number; None clears the list."""
     if new is None:
         return []
     return sorted([*(known or ()), *new], key=lambda move: int(move["number"]))
 
 
 def question_of(state: State, keys: Keys) -> Question | None:
-    """The question: the one named, else the user's last message; None where there is neither. Its message is the user's last.
+    """Return the question under the query key, else the user's last message, or None; the message id is the last message's.
 
     Raises:
-        InvalidRequest: the state has neither key, or the question is not a text.
+        InvalidRequest: the state has neither key, or the question is not a string.
     """
     named = question(value_of(state, keys.query))
     if named is None or state.get(keys.messages):
@@ -101,10 +101,10 @@ def question_of(state: State, keys: Keys) -> Question | None:
 
 
 def operation_of(asked: Question, config: RunnableConfig) -> str:
-    """The key under which whatever is run again of this reflection forms nothing twice.
+    """Return the reflection's idempotency key, so that running it again forms no opinion twice.
 
-    It is of the thread, the place of the graph, the user's message and the question: a replay of the turn has the same, the same
-    question in a later turn another. Without a thread or a message id the key is random; the state keeps it.
+    The key hashes thread, subgraph, user message and question: a replay of the turn has the same key, the same question
+    in a later turn a different one. Without a thread or message id the key is random; the state keeps it.
     """
     configurable = config.get("configurable", {})
     thread, place = str(configurable.get("thread_id", "")), str(configurable.get("checkpoint_ns", ""))
@@ -120,26 +120,26 @@ def _typed(name: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - LangG
 
 
 def changing(moves: Iterable[State]) -> list[dict[str, Any]]:
-    """Those of the moves that would change something."""
+    """Return the moves that would change an opinion."""
     return [dict(move) for move in moves if move["movement"] != "neutral"]
 
 
 Stage: TypeAlias = Callable[[Any, State], Any]
-"""Of (the bank's stages, the state): what the stage gives, to be awaited on the async face."""
+"""Function of (the bank's stages, state) that runs a stage; with async stages its result is awaitable."""
 
-RESUME_WITH = "True for all of them, False for none, or a list of the numbers that are approved"
+RESUME_WITH = "True to approve all changes, False to approve none, or a list of the approved numbers"
 
 
 @dataclass(frozen=True, slots=True)
 class ReflectNodes:
-    """Makes the nodes.
+    """Creates the subgraph's nodes.
 
     Attributes:
         where: finds the bank.
-        options: of every stage.
-        keys: where the state has what.
-        on_error: what becomes of a run whose answer is written when the memory then fails.
-        approval: whether a person is asked before anything is kept.
+        options: the reflect options, passed to every stage.
+        keys: the state keys.
+        on_error: error policy once the answer is written.
+        approval: whether a person must approve opinion changes.
     """
 
     where: BankFinder
@@ -149,7 +149,7 @@ class ReflectNodes:
     approval: bool
 
     def recall(self) -> MemoryNode:
-        """Looks up what the question needs; without a question there is nothing to do, and the answer is empty."""
+        """Create the node that recalls; without a question it writes an empty answer."""
         keys = self.keys
         fresh: Update = {keys.query: "", keys.messages: [], "answered": {}, "moves": None, "approved": []}
         unasked: Update = {keys.answer: "", keys.reflection: {}, "of_bank": "", "underway": {}}
@@ -176,34 +176,34 @@ class ReflectNodes:
         return MemoryNode("recall", run, arun)
 
     def think(self) -> MemoryNode:
-        """Asks the model for the next step."""
+        """Create the node that asks the model for the next step."""
         return self._stage(
             "think", lambda stages, state: stages.think(state["underway"], **self.options), _further
         )
 
     def tools(self) -> MemoryNode:
-        """Makes the call that the step asked for."""
+        """Create the node that executes the step's tool call."""
         return self._stage(
             "tools", lambda stages, state: stages.call_tool(state["underway"], **self.options), _further
         )
 
     def answer(self) -> MemoryNode:
-        """Writes the answer; what was recalled leaves the state with it."""
+        """Create the node that writes the answer and removes the recalled memories from the state."""
         return self._stage(
             "answer", lambda stages, state: stages.answer(state["underway"], **self.options), self._answered
         )
 
     def assess(self) -> MemoryNode:
-        """Has all opinions of the answer compared with those held, in one call."""
+        """Create the node that compares the answer's opinions with those held, in one model call."""
         return self._stage(
             "assess",
             lambda stages, state: stages.assess(state["answered"], **self.options),
             lambda given, _: {"answered": given},
-            missing="the opinions of the answer, which were not assessed",
+            missing="the answer's opinions, which were not assessed",
         )
 
     def movement(self, name: str) -> MemoryNode:
-        """Says what one opinion would do to what is held; nothing is written yet."""
+        """Create the node that reports one proposed opinion change; nothing is committed yet."""
 
         def run(state: Any, _: RunnableConfig) -> Update:  # noqa: ANN401 - what was sent
             _tell(state["move"], state["of_bank"], committed=False)
@@ -215,10 +215,10 @@ class ReflectNodes:
         return MemoryNode(name, run, arun)
 
     def approve(self) -> MemoryNode:
-        """Asks a person which of the changes may be made, if there are any."""
+        """Create the node that interrupts for approval of the changes, if there are any."""
 
         def run(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is made at run time
-            _check_same(self.where.name(state, config), state)  # who resumes it may be somebody else
+            _check_same(self.where.name(state, config), state)  # another user may resume the run
             changes = changing(state.get("moves") or ())
             return {"approved": _asked(state["answered"], changes) if changes else []}
 
@@ -228,19 +228,19 @@ class ReflectNodes:
         return MemoryNode("approve", run, arun)
 
     def commit(self) -> MemoryNode:
-        """Decides again and keeps the opinions, in one commit."""
+        """Create the node that decides again and commits the opinions."""
 
         def committed(stages: Any, state: State) -> Any:  # noqa: ANN401 - either face
             approved = state["approved"] if self.approval else None
             return stages.commit(state["answered"], approved=approved, **self.options)
 
-        return self._stage("commit", committed, self._committed, missing="the opinions of the answer")
+        return self._stage("commit", committed, self._committed, missing="the answer's opinions")
 
     def _answered(self, given: Mapping[str, Any], _: str) -> Update:
         reflection = given["reflection"]
         written: Update = {self.keys.answer: reflection["text"], self.keys.reflection: reflection}
         if self.keys.as_message:
-            told = uuid5(NAMESPACE_URL, given["operation"])  # the same turn again says the same message again
+            told = uuid5(NAMESPACE_URL, given["operation"])  # a replayed turn writes the same message
             written[self.keys.messages] = [AIMessage(reflection["text"], id=str(told))]
         return {**written, "underway": {}, "answered": dict(given) if given["candidates"] else {}}
 
@@ -252,13 +252,13 @@ class ReflectNodes:
     def _stage(
         self, name: str, stage: Stage, update: Callable[[Any, str], Update], *, missing: str = ""
     ) -> MemoryNode:
-        """A node that runs one stage.
+        """Create a node that runs one stage.
 
         Args:
-            name: of the node.
-            stage: what it does.
-            update: of (what the stage gives, the bank's name): what the node writes.
-            missing: what the run goes on without where the memory fails; empty where it cannot go on.
+            name: the node's name.
+            stage: the stage to run.
+            update: function of (the stage's result, the bank's name) that returns the state update.
+            missing: what the run continues without if memory fails; empty if it must fail.
         """
         on_error = self.on_error if missing else OnError.RAISE
         lost: Update = {"answered": {}, "moves": None, "approved": []}
@@ -287,21 +287,21 @@ def _further(underway: Mapping[str, Any], _: str) -> Update:
 
 
 def _check_same(bank: str, state: State) -> None:
-    """Refuse to go on with another bank than the reflection began with.
+    """Check that the reflection continues on the bank it started on.
 
     Raises:
-        InvalidRequest: it is somebody else's memory by now.
+        InvalidRequest: the run now selects another bank.
     """
     if bank != state["of_bank"]:
         raise InvalidRequest(
             "bank",
-            "the reflection was begun on another bank, whose memories lie in its state",
-            "Resume it with the context or configurable it was invoked with.",
+            "the reflection started on another bank, whose memories are in its state",
+            "Resume it with the same context or configurable.",
         )
 
 
 def _asked(answered: State, changes: list[dict[str, Any]]) -> list[int]:
-    """The numbers of the changes that a person approves. An answer that cannot be read is asked for again."""
+    """Interrupt for approval and return the approved numbers; an unreadable answer is asked for again."""
     numbers = {change["number"] for change in changes}
     payload = {
         "type": "hindsight.opinions",
@@ -312,13 +312,13 @@ def _asked(answered: State, changes: list[dict[str, Any]]) -> list[int]:
     }
     given = interrupt(payload)
     while (approved := _approved(given, numbers)) is None:
-        problem = f"{str(given)[:200]!r} is not an answer, there are the numbers {sorted(numbers)}"
+        problem = f"{str(given)[:200]!r} is not a valid answer; the numbers are {sorted(numbers)}"
         given = interrupt({**payload, "problem": problem})
     return approved
 
 
 def _approved(given: object, numbers: set[int]) -> list[int] | None:
-    """What a person's answer approves; None if it cannot be read."""
+    """Return the numbers that an answer approves, or None if it is unreadable."""
     if isinstance(given, Mapping):
         given = given.get("approve")
     if isinstance(given, bool):
@@ -330,7 +330,7 @@ def _approved(given: object, numbers: set[int]) -> list[int] | None:
 
 
 def _tell(opinion: State, bank: str, *, committed: bool) -> None:
-    """One event of an opinion, without its text."""
+    """Emit one opinion event, without its text."""
     told = {name: opinion.get(name) for name in ("number", "outcome", "movement", "before", "after")}
     emit(EventKind.OPINION, bank, **told, opinion=opinion["opinion_id"], committed=committed)
 
@@ -357,49 +357,49 @@ def create_reflect_subgraph(
     checkpointer: Checkpointer = None,
     **options: Unpack[ReflectOptions],
 ) -> ReflectGraph:
-    """A graph that answers from memory, in the bank's character, and shows each change of an opinion as an edge.
+    """Create a graph that answers from memory in the bank's character and routes each opinion update to its own node.
 
     It does what `bank.reflect` does: recall -> think <-> tools (agentic) -> answer -> assess -> form, reinforce, weaken,
-    contradict or neutral, one for each opinion the answer puts forward -> commit. Add it as a node of a graph, or invoke it by
-    itself. It writes the answer's text and the reflection as a dict: what it stands on, its opinions and what became of each, its
-    typed form, steps and costs. Without a model the answer is memories as they are. Without a question (no `query_key`, and no
-    message of a user's) the answer is empty.
+    contradict or neutral, one for each opinion in the answer -> commit. Add it as a node to a graph, or invoke it
+    directly. It writes the answer's text and the reflection as a dict: its evidence, its opinions with their outcomes, the
+    structured answer, steps and costs. Without a model the answer consists of the memories themselves. Without a question
+    (neither `query_key` nor a user message) the answer is empty.
 
-    Running a turn again (retry, resume, replay) forms nothing twice. After an interrupt the decision is made again on the
-    evidence as it is then: an approved opinion may be told as known by now, or as evidence of another.
+    Running a turn again (retry, resume, replay) forms no opinion twice. After an interrupt the decision is made again on
+    the evidence at that time: an approved opinion may turn out to be known already, or to be evidence for another one.
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
-        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it; every node asks it, and its state
-            has none of the graph around, so that it goes by the runtime. By the state: bank_from="state.KEY".
-        bank_from: with an engine: where the run says it ("context.user_id", "config.user_id", "state.user_id", "auth", or
-            several of them). None of both: the authenticated user, else `bank` or `user_id` of the context, else of
-            the configurable.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that returns it. Every node calls it
+            without the parent's state, so it must use the runtime; to use the state, pass bank_from="state.KEY".
+        bank_from: with an engine: where to read the name from ("context.user_id", "config.user_id", "state.user_id",
+            "auth", or several of them). If neither is given: the authenticated user, else `bank` or `user_id` in the
+            context, else in the configurable.
         interrupt_before_commit: ask a person before an opinion changes; needs a checkpointer. The interrupt's value has
-            "question", "answer" and "changes": of each its "number", "movement", "text", "reason", the opinion "held" so far and
-            its confidence "before" and "after". Resume with True, False or a list of the approved numbers (or {"approve":
-            that}); what cannot be read is asked for again, with a "problem". What was not approved is told as refused.
-        query_key: where the state may hold the question.
-        messages_key: where it holds the messages; the user's last one is the question if there is none by itself.
-        answer_key: takes the answer's text.
-        reflection_key: takes the reflection.
-        as_message: also write the answer to the messages, as an AIMessage; they need `add_messages` then.
-        trace_payloads: whether tracers see what the nodes read and write; see `omit_payloads`, which this is for each of them.
-        on_error: what is done when the memory fails after the answer is written: skip (the run goes on with a warning event,
-            no opinion is kept) or raise. Before that every error is raised, since there is no answer.
-        checkpointer: of the graph invoked by itself; in another graph its own is used.
-        options: of `bank.reflect`, as `ReflectOptions` describes them, with its defaults; with strategy="agentic" each step is
-            a node.
+            "question", "answer" and "changes", each with "number", "movement", "text", "reason", the opinion "held" so
+            far and its confidence "before" and "after". Resume with True, False or a list of the approved numbers (or
+            {"approve": ...}); an unreadable answer is asked for again, with a "problem". Changes that were not
+            approved are reported as refused.
+        query_key: the state key of the question.
+        messages_key: the state key of the messages; without a question the user's last message is the question.
+        answer_key: receives the answer's text.
+        reflection_key: receives the reflection.
+        as_message: also append the answer to the messages, as an AIMessage; they need the `add_messages` reducer.
+        trace_payloads: False hides the nodes' inputs and outputs from tracers, as `omit_payloads` does.
+        on_error: when memory fails after the answer is written: "skip" (the run continues with a warning event, and no
+            opinion is kept) or "raise". Earlier errors are always raised, because there is no answer yet.
+        checkpointer: used when the graph is invoked directly; as a subgraph it uses its parent's.
+        options: options of `bank.reflect`, see `ReflectOptions`; with strategy="agentic" each step is a node.
 
     Raises:
-        InvalidRequest: an argument is wrong; when run: an option is out of range, the run does not say whose memory it needs.
-        ModelError: when run: the model failed before there was an answer; memory is unchanged.
+        InvalidRequest: an argument is invalid; at run time: an option is out of range, or the run does not select a bank.
+        ModelError: at run time: the model failed before there was an answer; memory is unchanged.
     """
     asked = accept_options(options, STANDING_REFLECT)
     how = choice(Strategy, asked.get("strategy", REFLECT_DEFAULTS["strategy"]), "strategy")
     failing = choice(OnError, on_error, "on_error")
     if failing is OnError.QUEUE:
-        raise InvalidRequest("on_error", "opinions of an answer cannot be queued", "Use 'skip' or 'raise'.")
+        raise InvalidRequest("on_error", "an answer's opinions cannot be queued", "Use 'skip' or 'raise'.")
     where = BankFinder(memory, bank, bank_from)
     keys = Keys(query_key, messages_key, answer_key, reflection_key, _keys_named(bank_from), as_message)
     nodes = ReflectNodes(where, asked, keys, failing, approval=interrupt_before_commit)
@@ -437,7 +437,7 @@ def _drawn(nodes: ReflectNodes, *, agentic: bool, traced: bool) -> StateGraph[An
 
 
 def _next(state: State) -> str:
-    """Where to from recall, think and tools: to the node of the step that comes next; nowhere without a question."""
+    """Route from recall, think and tools to the next step's node; END without a question."""
     if not state["underway"]:
         return END
     step = str(state["underway"]["next"])
@@ -445,12 +445,12 @@ def _next(state: State) -> str:
 
 
 def _answered(state: State) -> str:
-    """Where to from the answer: nowhere if it puts no opinion forward."""
+    """Route from the answer to assess; END if it contains no opinion."""
     return "assess" if state["answered"] else END
 
 
 def _assessed(state: State) -> str | list[Send]:
-    """Each opinion to what it does; to the commit at once where the same turn was committed before."""
+    """Send each opinion to the node of its movement; straight to commit if the turn was committed before."""
     if not state["answered"]:
         return END
     moves = state["answered"]["moves"]
@@ -460,7 +460,7 @@ def _assessed(state: State) -> str | list[Send]:
 
 
 def _keys_named(bank_from: BankFrom | None) -> tuple[str, ...]:
-    """The keys of the state that a bank's name is looked for in."""
+    """Return the state keys that `bank_from` reads."""
     places = [bank_from] if isinstance(bank_from, str) else list(bank_from or ())
     parts = [place.split(".") for place in places if isinstance(place, str)]
     return tuple(part[1] for part in parts if part[0] == "state" and len(part) > 1)

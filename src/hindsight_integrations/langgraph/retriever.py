@@ -1,6 +1,6 @@
-"""A LangChain retriever over one memory bank."""
+"""HindsightRetriever: a LangChain retriever over one memory bank."""
 
-# No `from __future__ import annotations`: LangChain reads the signatures of a retriever to see which options a call may give.
+# No `from __future__ import annotations`: LangChain inspects a retriever's signatures for the options of a call.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -33,26 +33,26 @@ from hindsight_integrations.validation.options import (
 
 
 class HindsightRetriever(BaseRetriever):
-    """Recalls memories as LangChain documents: the document's id is the memory's, what else is known is metadata.
+    """Recalls memories as LangChain documents, with the memory's id as document id and the rest as metadata.
 
     retriever = HindsightRetriever(bank=bank, k=5)
     documents = retriever.invoke("Where does Alice live?", as_of="2024-05-01")
 
-    Every option may be given to the constructor, or to a call, which then differs from it. `invoke` and `ainvoke` both do
-    their own work, whichever face of the bank was given.
+    Options can be set in the constructor and overridden in a call. `invoke` and `ainvoke` both work with a sync or async
+    bank.
 
     Attributes:
-        bank: the bank to recall from, of either face.
-        memory_tags: the `tags` of `RecallOptions`, which describes the fields that are not here. (`tags` are LangChain's, of
+        bank: the sync or async bank to recall from.
+        memory_tags: the `tags` of `RecallOptions`, which documents the fields not listed here. (LangChain uses `tags` for
             traces.)
-        k: at most this many memories; exactly as many where so many are found, likely to help or not.
-        max_tokens: what the texts may cost together; None means 4,096, and no bound where `k` is given.
-        metadata: conditions on what came with the memories. (LangChain's own use of it, to say more in traces, is
-            `config={"metadata": ...}` of a call; a trace shows these conditions there.)
-        text: None means the integration's default, "compact" (docs/integrations.md); so do the next three.
-        relevance: "likely" without `k`, which stops where evidence gives out.
-        include_records: on without `k`.
-        include_core: off.
+        k: return at most this many memories, without a relevance threshold.
+        max_tokens: token limit of all texts together; None means 4,096, or no limit if `k` is given.
+        metadata: filter on the memories' metadata. (LangChain's trace metadata go into `config={"metadata": ...}` of a
+            call; traces show the filter there.)
+        text: None uses the default, "compact" (docs/integrations.md); the next three fields work the same way.
+        relevance: default without `k`: "likely", which returns only memories likely to help.
+        include_records: default: on without `k`.
+        include_core: default: off.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -78,7 +78,7 @@ class HindsightRetriever(BaseRetriever):
     @field_validator("metadata", mode="before")
     @classmethod
     def _as_mapping(cls, given: object) -> object:
-        """Conditions in their JSON form: LangChain keeps a mapping there. What is wrong in them a call says."""
+        """Convert filters to a mapping, as LangChain requires here; they are validated when the retriever is called."""
         match given:
             case MetadataFilter(key=key, value=value, operator=operator):
                 return {"key": key, "value": value, "operator": operator}
@@ -113,11 +113,11 @@ class HindsightRetriever(BaseRetriever):
         return as_documents(await bank.recall(query, **self._options(options)))
 
     def _get_ls_params(self, **_: Any) -> LangSmithRetrieverParams:  # noqa: ANN401 - LangChain's
-        """What a trace says of this retriever."""
+        """Return the retriever's name and provider for traces."""
         return LangSmithRetrieverParams(ls_retriever_name="hindsight", ls_vector_store_provider="hindsight")
 
     def _options(self, call: Mapping[str, Any]) -> RecallOptions:
-        """The options of a recall: what the call gives, else what the retriever has."""
+        """Return the recall options: the call's, else the retriever's own."""
         accept_options(call, OPTIONS)
         chosen = {name: getattr(self, name) if call.get(name) is None else call[name] for name in OPTIONS}
         return with_defaults(
@@ -130,11 +130,11 @@ class HindsightRetriever(BaseRetriever):
 OPTIONS: Final = HindsightRetriever.model_fields.keys() - BaseRetriever.model_fields.keys() - {"bank"} | {
     "metadata"
 }
-"""Fields that a call may give too. (`metadata` is also a field of LangChain's.)"""
+"""Fields that a call may override. (LangChain has a `metadata` field too.)"""
 
 
 def as_documents(found: RecallResult) -> list[Document]:
-    """What was recalled as documents: the table of records, if there is one, and the memories."""
+    """Convert a recall result to documents: the record tables first, then the memories."""
     tables = [
         Document(page_content=table.text, metadata=table.metadata, id=table.id) for table in found.records
     ]
@@ -142,7 +142,7 @@ def as_documents(found: RecallResult) -> list[Document]:
 
 
 def as_document(recalled: RecalledUnit) -> Document:
-    """A memory as a document: the caller's own metadata with what the engine knows, which wins where both use a key."""
+    """Convert a memory to a document; on a key conflict the engine's metadata override the caller's."""
     metadata = {
         **plain_metadata(recalled),
         "score": float(recalled.score),

@@ -1,7 +1,7 @@
-"""What nodes read from a state and write into it: messages, the last question, and memories as plain dicts and in a prompt."""
+"""Graph state: MemoryState, memories as plain dicts and prompt text, and reading messages and the last question."""
 
-# No `from __future__ import annotations` in this package's modules: LangGraph reads the annotations of node functions
-# and of state schemas, and finds only strings otherwise: a state key is then dropped without a word.
+# No `from __future__ import annotations` in this package: LangGraph reads the annotations of node functions and state
+# schemas, and silently drops a state key whose annotation is a string.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,19 +33,19 @@ class Memory(TypedDict):
     """One recalled memory in the state of a graph.
 
     Attributes:
-        id: the unit's id, the same every time.
-        kind: memory; turn: a message that waits for extraction; or table: the records that the question asks over, in front.
-        text: what is remembered; of a table its lines.
+        id: the unit's stable id.
+        kind: "memory"; "turn", a message waiting for extraction; or "table", the records the question is about, listed first.
+        text: the memory's text; the lines of a table.
         fact_type: world, experience, opinion or observation.
-        occurred_start: when what it describes began (ISO 8601, UTC); None if it has no time of its own.
-        occurred_end: the first instant after it.
+        occurred_start: start of the event (ISO 8601, UTC); None if the memory has no event time.
+        occurred_end: end of the event, exclusive.
         mentioned_at: when it was said or learned.
         score: higher is better, comparable within one recall only.
-        channels: its rank, from 1, in each channel that found it: semantic, keyword, graph, temporal.
-        valid: False for history, of a recall `as_of` an earlier time: it does not hold now.
-        confidence: of an opinion, in [0, 1]; None for others.
-        when: its date in words, seen from the question; empty where none is shown.
-        reason: why it is there: found, core, request, overview or small_bank; see `RecallReason`.
+        channels: rank, from 1, in each channel that found it: semantic, keyword, graph, temporal.
+        valid: False if the memory is no longer valid, which a recall `as_of` an earlier time can return.
+        confidence: an opinion's confidence in [0, 1]; else None.
+        when: the date in words, relative to the question; empty if none is shown.
+        reason: why it was returned: found, core, request, overview or small_bank; see `RecallReason`.
     """
 
     id: str
@@ -64,17 +64,17 @@ class Memory(TypedDict):
 
 
 class MemoryState(MessagesState):
-    """State of a graph with memory: `messages` as LangGraph's `MessagesState` has them, and what `create_recall_node` writes.
+    """State of a graph with memory: LangGraph's `messages` and the output of `create_recall_node`.
 
     Attributes:
-        memories: of this turn, best first.
+        memories: the turn's memories, best first.
     """
 
     memories: list[Memory]
 
 
 def as_memory(recalled: RecalledUnit) -> Memory:
-    """A recalled unit as a plain dict."""
+    """Convert a recalled unit to a plain dict."""
     unit = recalled.unit
     return Memory(
         id=unit.id,
@@ -94,7 +94,7 @@ def as_memory(recalled: RecalledUnit) -> Memory:
 
 
 def as_memories(found: RecallResult) -> list[Memory]:
-    """What was recalled as plain dicts: the table of records, if there is one, and the memories."""
+    """Convert a recall result to plain dicts: the record tables first, then the memories."""
     return [*map(_table, found.records), *map(as_memory, found.units)]
 
 
@@ -115,7 +115,7 @@ def _table(table: RecordDigest) -> Memory:
 
 
 def told_of(memories: list[Memory]) -> Mapping[str, Any]:
-    """Of the memories what an event may tell: no text."""
+    """Return the fields of a recall event: ids, scores and channels, without text."""
     units = [memory for memory in memories if memory["kind"] != TABLE]
     return {
         "units": [memory["id"] for memory in units],
@@ -126,10 +126,10 @@ def told_of(memories: list[Memory]) -> Mapping[str, Any]:
 
 
 def format_memories(memories: Iterable[Memory]) -> str:
-    """Memories for a prompt: one line each, a table as its lines, in their order, with its date, and what a reader must know of it.
+    """Format memories for a prompt, one dated line each, in the given order; tables keep their lines.
 
-    An opinion is marked as the agent's, with how firmly it is held; what holds no more is marked as history. Empty if
-    there are none.
+    Opinions are marked as the agent's, with their confidence; memories that are no longer valid are marked as history.
+    No memories give an empty string.
     """
     return "\n".join(map(_line, memories))
 
@@ -137,15 +137,15 @@ def format_memories(memories: Iterable[Memory]) -> str:
 def with_memories(
     messages: Sequence[Any], memories: Iterable[Memory], *, heading: str = HEADING
 ) -> list[BaseMessage]:
-    """The messages for a model, with memories beside the last one of the user; without memories as they are.
+    """Return a copy of the messages with the memories inserted before the text of the user's last message.
 
-    The system message stays as it is, so that services can keep the prefix of the prompt. The messages given are not changed, and
-    what this returns belongs into a prompt alone, never into the state: there it would be remembered itself.
+    The system message is unchanged, so that prompt caching keeps working. Use the result in a prompt only: in the state,
+    the memories would be retained as part of the conversation. Without memories the messages are returned unchanged.
 
     Args:
-        messages: of the conversation, in any form LangChain takes.
-        memories: as recalled.
-        heading: what the model is told about them.
+        messages: the conversation, in any form LangChain accepts.
+        memories: the recalled memories.
+        heading: introduces the memories to the model.
     """
     given = convert_to_messages(messages)
     lines = [_line(memory) for memory in memories]
@@ -175,18 +175,18 @@ def _line(memory: Memory) -> str:
     )
 
 
-USER = "user"  # who speaks where a message has no name
+USER = "user"  # speaker of a message without a name
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The last question of the user.
+    """The user's last question.
 
     Attributes:
-        text: as much of it as a query may have.
-        timestamp: when, if the message says so.
-        message_id: of the message; None where it has none, or the question is a text by itself.
-        speaker: who asks: the message's name.
+        text: its text, cut to the maximum length of a query.
+        timestamp: the message's timestamp, if it has one.
+        message_id: the message's id; None if it has none, or if the question is not from a message.
+        speaker: the message's name.
     """
 
     text: str
@@ -196,26 +196,24 @@ class Question:
 
     @property
     def asked(self) -> RecallOptions:
-        """What `bank.recall` is told of it beside its text."""
+        """Return the options that the question sets in `bank.recall`."""
         return {"query_timestamp": self.timestamp, "speaker": self.speaker}
 
 
 def messages_in(state: object, key: str) -> list[Any]:
-    """What was said, as it is: none is converted that need not be, since there may be thousands of them.
-
-    A summary in their place was said by nobody, and is left out.
+    """Return the state's messages without summaries, converting as few as possible, since there may be thousands.
 
     Raises:
-        InvalidRequest: the state has no messages under this key, or an item is none.
+        InvalidRequest: the state has no messages under this key, or an item is not a message.
     """
     return [_message(item) for item in _held(state, key) if not is_summary(item)]
 
 
 def conversation(state: object, key: str) -> list[BaseMessage]:
-    """All messages of a state, each converted; none where the state has none.
+    """Return all messages of the state as LangChain messages; empty if the key is missing.
 
     Raises:
-        InvalidRequest: an item is no message.
+        InvalidRequest: an item is not a message.
     """
     return [] if value_of(state, key) is None else [_converted(item) for item in _held(state, key)]
 
@@ -224,7 +222,7 @@ def _held(state: object, key: str) -> Sequence[Any]:
     found = value_of(state, key)
     if found is None:
         raise InvalidRequest(
-            "messages_key", f"the state has no {key!r}", "Name the key of the state that holds the messages."
+            "messages_key", f"the state has no {key!r}", "Pass the state key that holds the messages."
         )
     if isinstance(found, str | Mapping | BaseMessage):
         return [found]
@@ -234,7 +232,7 @@ def _held(state: object, key: str) -> Sequence[Any]:
 
 
 def _message(item: Any) -> Any:  # noqa: ANN401 - whatever a state holds as a message
-    """A dict or a whole message as it is; a piece of one, a (role, text) pair or a text as a message."""
+    """Return dicts and complete messages unchanged; convert chunks, (role, text) pairs and strings to messages."""
     if isinstance(item, BaseMessageChunk):
         return message_chunk_to_message(item)
     return item if isinstance(item, BaseMessage | Mapping) else _converted(item)
@@ -252,24 +250,24 @@ def _no_message(item: object) -> InvalidRequest:
     return InvalidRequest(
         "messages",
         f"{type(item).__name__} is not a message",
-        "Pass LangChain messages, dicts with role and content, (role, text) pairs or texts.",
+        "Pass LangChain messages, dicts with role and content, (role, text) pairs or strings.",
     )
 
 
 def is_summary(message: object) -> bool:
-    """Whether LangChain's SummarizationMiddleware wrote this in place of messages; it looks like one of the user."""
+    """Return whether this is a summary by LangChain's SummarizationMiddleware, which poses as a user message."""
     extra = value_of(message, "additional_kwargs")
     return isinstance(extra, Mapping) and extra.get("lc_source") == "summarization"
 
 
 def last_question(state: object, key: str) -> Question | None:
-    """The user's last message, cut to what a query may have; None if there is none.
+    """Return the user's last message as a question, cut to the maximum query length; None if there is none.
 
-    Looked for from the end, so that a long conversation is not read whole. A summary is one of these only where it stands
-    for everything that the user said.
+    The search starts at the end, so that a long conversation is not read whole. A summary counts as the question only if
+    it has replaced all user messages.
 
     Raises:
-        InvalidRequest: the state has no messages under this key, or one that is read is none.
+        InvalidRequest: the state has no messages under this key, or one that is read is not a message.
     """
     for given in reversed(_held(state, key)):
         message = _converted(given)
@@ -281,7 +279,7 @@ def last_question(state: object, key: str) -> Question | None:
 
 
 def read_or_none(timestamp: object) -> str | float | None:
-    """A timestamp that can be read, as it is; None for any other: retaining tells of it."""
+    """Return a readable timestamp unchanged, else None; the retain node warns about unreadable ones."""
     try:
         checked_moment(timestamp, "timestamp")
     except InvalidRequest:
@@ -290,14 +288,16 @@ def read_or_none(timestamp: object) -> str | float | None:
 
 
 def question(given: object) -> Question | None:
-    """A question that the state holds as a text; None if it is empty.
+    """Return the question of a string, or None if it is empty.
 
     Raises:
-        InvalidRequest: it is no text.
+        InvalidRequest: the value is not a string.
     """
     if given is None:
         return None
     if not isinstance(given, str):
-        raise InvalidRequest("query_key", f"{type(given).__name__} is not a question", "Give a str there.")
+        raise InvalidRequest(
+            "query_key", f"must name a string, not {type(given).__name__}", "Store the question as a str."
+        )
     text = clean_text(given)
     return Question(text[:MAX_QUERY], None) if text else None

@@ -1,4 +1,4 @@
-"""HindsightStore: LangGraph's store over a bank, exact by key and found by meaning and words."""
+"""HindsightStore: a LangGraph store over a memory bank, with exact lookup by key and hybrid search."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ from hindsight_integrations.validation.items import checked_item_filter
 from hindsight_integrations.validation.limits import checked_count
 
 _TOKEN = re.compile("%(25|2E|00|6C)|%$")
-_RESERVED = "langgraph"  # no namespace may begin with it
+_RESERVED = "langgraph"  # LangGraph forbids it as the first label
 
 
 def namespace_label(identity: str) -> str:
-    """An identity as a label: "ann@example.com" is "ann@example%2Ecom". Different identities are different labels.
+    """Encode an identity as a namespace label: "ann@example.com" becomes "ann@example%2Ecom". The encoding is reversible.
 
     Args:
-        identity: a user, an agent, a tenant: any text.
+        identity: any string, such as the id of a user, an agent or a tenant.
     """
     if not identity:
         return "%"
@@ -64,7 +64,7 @@ def namespace_label(identity: str) -> str:
 
 
 def identity_of(label: str) -> str:
-    """The identity of a label that `namespace_label` made."""
+    """Decode a label created by `namespace_label`."""
     return _TOKEN.sub(lambda found: chr(int(found[1], 16)) if found[1] else "", label)
 
 
@@ -74,7 +74,7 @@ Paths = Sequence[str] | Literal[False]
 
 
 def item_texts(value: Mapping[str, Any], paths: Paths) -> tuple[str, ...]:
-    """The texts at these paths, in order; "$" is the whole value in readable lines. False and no path give none."""
+    """Return the texts at these paths, in order; "$" is the whole value as readable lines. False gives none."""
     if paths is False:
         return ()
     return tuple(
@@ -86,9 +86,9 @@ def item_texts(value: Mapping[str, Any], paths: Paths) -> tuple[str, ...]:
 
 
 def readable(value: Mapping[str, Any]) -> str:
-    """A value as a reader would write it down: a line for each text or number in it, with the name it has.
+    """Format a value as "name: text" lines, one per string or number; a value with a single entry is that entry's text.
 
-    Braces and quotes mean nothing to an embedder, and a value that is one text alone is that text.
+    JSON's braces and quotes would add noise to the embedding.
     """
     lines = list(_lines(value, ""))
     return (
@@ -113,19 +113,21 @@ Namespace = tuple[str, ...]
 
 ANY = "*"
 
-MOST = 2**31  # namespaces of a page: a larger number is a slip
+MOST = 2**31  # largest limit, offset or depth
 
 
 def check_listing(op: ListNamespacesOp) -> None:
-    """Refuse what a listing of namespaces cannot be asked for.
+    """Validate a listing of namespaces.
 
     Raises:
-        InvalidRequest: a path is no list of labels, or the limit, offset or depth is no count.
+        InvalidRequest: a path is not a list of labels, or the limit, offset or depth is not a non-negative integer.
     """
     for condition in op.match_conditions or ():
         path: object = condition.path
         if not isinstance(path, tuple | list):
-            raise InvalidRequest("match_conditions", "a path is no list of labels", 'Pass ("memories", "*").')
+            raise InvalidRequest(
+                "match_conditions", "each path must be a list of labels", 'Pass ("memories", "*").'
+            )
     checked_count(op.limit, "limit", least=0, most=MOST)
     checked_count(op.offset, "offset", least=0, most=MOST)
     if op.max_depth is not None:
@@ -133,7 +135,7 @@ def check_listing(op: ListNamespacesOp) -> None:
 
 
 def widest_prefix(conditions: Iterable[MatchCondition]) -> Namespace:
-    """The longest labels all that match begin with, as far as a condition on prefixes says it before its first "*"."""
+    """Return the longest literal prefix, up to the first "*", that the prefix conditions require."""
     known = [
         tuple(takewhile(lambda label: label != ANY, condition.path))
         for condition in conditions
@@ -143,7 +145,7 @@ def widest_prefix(conditions: Iterable[MatchCondition]) -> Namespace:
 
 
 def listed(namespaces: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:
-    """The page an operation asks for: those that meet all conditions, cut to a depth, each once, in order."""
+    """Return the requested page of the matching namespaces, truncated to max_depth, sorted and without duplicates."""
     conditions = op.match_conditions or ()
     found = [each for each in namespaces if all(_matches(each, condition) for condition in conditions)]
     cut = sorted({each[: op.max_depth] for each in found} if op.max_depth is not None else found)
@@ -166,15 +168,15 @@ def _alike(labels: Sequence[str], path: Sequence[str]) -> bool:
     return all(wanted in (ANY, label) for label, wanted in zip(labels, path, strict=True))
 
 
-STORE = "store"  # the bank of a store that was told none
+STORE = "store"  # default bank name
 
 MOST_MINUTES = 1_000 * 365 * 24 * 60.0  # a thousand years
 
 Call = Callable[[Any], Any]
-"""A question to a bank's items, of either face."""
+"""A call on a bank's `items` namespace, sync or async."""
 
 Step = tuple[Call, Callable[[Any], None]]
-"""A question, and what takes its answer."""
+"""A call, and the function that receives its result."""
 
 
 class HindsightStore(BaseStore):
@@ -184,24 +186,24 @@ class HindsightStore(BaseStore):
     store.put(("memories", "alice"), "food", {"text": "Alice likes red apples."})
     store.search(("memories", "alice"), query="what does she eat?")
 
-    All namespaces of a store lie in one bank, so that a search of any prefix is one ranking; they are kept apart by the
-    labels they begin with. Where tenants shall lie apart, open a store for each over a bank of its own. Labels hold no
-    dots: `namespace_label` makes one of an e-mail address.
+    All namespaces of a store share one bank, so a search under any prefix gives a single ranking. To isolate tenants,
+    create a store per tenant, each with its own bank. Labels must not contain dots: encode e-mail addresses with
+    `namespace_label`.
 
-    It may be used from any thread and any number of event loops at once, sync and async; nothing is read before the first
-    call. The engine stays yours to close.
+    The store may be used from any thread and any number of event loops at once, sync and async. It opens the bank at the
+    first call. Closing the engine is up to you.
 
     Args:
-        memory: an engine, or a bank, of either face.
-        bank: with an engine: the name of the bank; made with the first call.
-        index: paths of a value whose texts an item is found by, unless its put names others; "$" is all of it. False or
-            none: items are listed, and found by no query.
-        ttl: LangGraph's: `default_ttl` (minutes), `refresh_on_read`. What has expired is hidden whatever `omit_expired`
-            says, and erased by `settle`, a worker or `sweep_ttl`.
+        memory: a sync or async engine or bank.
+        bank: with an engine: the bank's name; the bank is created at the first call.
+        index: paths in a value whose texts are searchable, unless a put names others; "$" is the whole value. With False
+            or no path, items are listed but never match a query.
+        ttl: LangGraph's TTL configuration: `default_ttl` (minutes), `refresh_on_read`. Expired items are hidden whatever
+            `omit_expired` is, and erased by `settle`, a worker or `sweep_ttl`.
 
     Raises:
-        InvalidRequest: `memory` is neither, or is a bank and `bank` names another, `index` is no list of paths, or
-            `ttl` is no configuration or its default is not above 0.
+        InvalidRequest: `memory` is neither an engine nor a bank; `bank` is given although `memory` is a bank; `index` is
+            not a list of paths; or `ttl` is not a configuration or its default is not positive.
     """
 
     supports_ttl = True
@@ -217,24 +219,24 @@ class HindsightStore(BaseStore):
         if not isinstance(memory, AnyMemory):
             raise InvalidRequest(
                 "memory",
-                f"{type(memory).__name__} is not a memory",
-                "Pass an engine or a bank, of either face.",
+                f"{type(memory).__name__} is neither an engine nor a bank",
+                "Pass a sync or async engine or bank.",
             )
         if bank is not None and isinstance(memory, MemoryBank | AsyncMemoryBank):
-            raise InvalidRequest("bank", "the memory given is a bank already", "Leave bank out.")
+            raise InvalidRequest("bank", "`memory` is already a bank", "Leave bank out.")
         self._memory, self._name = memory, STORE if bank is None else bank
         self._index = _checked_paths(index, "index")
         self.ttl_config = _checked_ttl_config(ttl)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do several operations; reads see the state before the batch, and of several puts for one key the last counts.
+        """Execute several operations; reads see the state before the batch, and the last put for a key wins.
 
         Args:
-            ops: LangGraph's operations.
+            ops: LangGraph operations.
 
         Raises:
-            InvalidRequest: something in them cannot be kept or asked; nothing was written.
-            InvalidNamespaceError: a label LangGraph does not allow; nothing was written.
+            InvalidRequest: an operation is invalid; nothing was written.
+            InvalidNamespaceError: LangGraph does not allow a label; nothing was written.
             HindsightError: the bank cannot be read or written.
         """
         steps, results = self._planned(list(ops))
@@ -244,10 +246,10 @@ class HindsightStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """As `batch`.
+        """Execute several operations, asynchronously; see `batch`.
 
         Args:
-            ops: LangGraph's operations.
+            ops: LangGraph operations.
         """
         steps, results = self._planned(list(ops))
         items = (await self._abank()).items
@@ -264,7 +266,7 @@ class HindsightStore(BaseStore):
         *,
         ttl: float | NotProvided | None = NOT_PROVIDED,
     ) -> None:
-        """Store or update an item, as LangGraph's `BaseStore.put`; a label with a dot is refused with the remedy."""
+        """Store or update an item, see LangGraph's `BaseStore.put`; the error for a label with a dot names the remedy."""
         with _dots_explained():
             super().put(namespace, key, value, index, ttl=ttl)
 
@@ -277,34 +279,34 @@ class HindsightStore(BaseStore):
         *,
         ttl: float | NotProvided | None = NOT_PROVIDED,
     ) -> None:
-        """As `put`."""
+        """Store or update an item, asynchronously; see `put`."""
         with _dots_explained():
             await super().aput(namespace, key, value, index, ttl=ttl)
 
     def forget(self, namespace: tuple[str, ...], key: str | None = None) -> int:
-        """Erase an item, or with no key all under a prefix, and scrub it from every file at once; how many.
+        """Erase an item, or all items under a prefix, and scrub them from all files; return how many.
 
         Args:
-            namespace: where it lies, or the prefix.
-            key: its key; None means all whose namespace begins with these labels.
+            namespace: the item's namespace, or the prefix.
+            key: the item's key; None erases all items whose namespace starts with these labels.
         """
         return self._bank().items.forget(namespace, key)
 
     async def aforget(self, namespace: tuple[str, ...], key: str | None = None) -> int:
-        """As `forget`.
+        """Erase an item or all items under a prefix, asynchronously; see `forget`.
 
         Args:
-            namespace: where it lies, or the prefix.
-            key: its key.
+            namespace: the item's namespace, or the prefix.
+            key: the item's key; None erases all items whose namespace starts with these labels.
         """
         return await (await self._abank()).items.forget(namespace, key)
 
     def sweep_ttl(self) -> int:
-        """Erase what has expired, and scrub the files of what was deleted; how many items. A worker does it by itself."""
+        """Erase expired items and scrub deleted ones from all files; return how many. A worker does this automatically."""
         return self._bank().items.expire()
 
     async def asweep_ttl(self) -> int:
-        """As `sweep_ttl`."""
+        """Erase expired items, asynchronously; see `sweep_ttl`."""
         return await (await self._abank()).items.expire()
 
     def _bank(self) -> MemoryBank:
@@ -322,7 +324,7 @@ class HindsightStore(BaseStore):
         return await engine.bank(self._name)
 
     def _planned(self, ops: Sequence[Op]) -> tuple[list[Step], list[Result]]:
-        """What to ask of the bank's items, reads before the one write, and the results that the answers are placed in."""
+        """Return the calls on the bank's items, reads first and one write last, and the list that they fill."""
         for op in ops:
             _check_op(op)
         results: list[Result] = [None] * len(ops)
@@ -350,7 +352,7 @@ class HindsightStore(BaseStore):
 
 
 def _check_op(op: Op) -> None:
-    """Refuse what LangGraph does not allow, and what it would take for something else: of one str, its letters."""
+    """Reject operations that LangGraph does not allow, and a str as namespace, which it would split into letters."""
     if isinstance(op, GetOp | PutOp):
         labels: object = op.namespace
     elif isinstance(op, SearchOp):
@@ -372,7 +374,7 @@ def _check_op(op: Op) -> None:
 
 
 def _gets(ops: Sequence[Op], results: list[Result]) -> Iterator[Step]:
-    """One question for all keys whose reads refresh, and one for the others."""
+    """Yield one call for the reads that refresh the TTL, and one for the others."""
     for refresh in (False, True):
         at = [n for n, op in enumerate(ops) if isinstance(op, GetOp) and bool(op.refresh_ttl) is refresh]
         if at:
@@ -408,7 +410,7 @@ def _place_listed(
 
 
 def _fields(item: StoredItem) -> dict[str, Any]:
-    """What LangGraph's items have too."""
+    """Return the fields of LangGraph's `Item`."""
     return {
         "namespace": item.namespace,
         "key": item.key,
@@ -424,8 +426,8 @@ def _checked_paths(given: object, field: str) -> Paths:
     if isinstance(given, Mapping):
         raise InvalidRequest(
             field,
-            "it is LangGraph's IndexConfig, and the embedder is the engine's",
-            "Give Hindsight.open(embeddings=...) the embedder, and pass the fields alone.",
+            "LangGraph's IndexConfig is not supported; the engine has the embedder",
+            "Pass the embedder to Hindsight.open(embeddings=...), and only the fields here.",
         )
     if (
         isinstance(given, str)
@@ -454,15 +456,15 @@ def _checked_minutes(given: object) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= MOST_MINUTES:
         raise InvalidRequest(
             "ttl",
-            f"{shown(given)} is not a time to live",
-            "Pass minutes above 0, or None for an item that stays.",
+            f"{shown(given)} is not a valid time to live",
+            "Pass a positive number of minutes, or None for an item that does not expire.",
         )
     return given
 
 
 @contextmanager
 def _dots_explained() -> Iterator[None]:
-    """Add the remedy to LangGraph's refusal of a label with a dot, such as an e-mail address."""
+    """Add the remedy to LangGraph's error for a label with a dot, such as an e-mail address."""
     try:
         yield
     except InvalidNamespaceError as error:

@@ -1,4 +1,4 @@
-"""Memory as tools that a model calls itself: in `create_agent`, in a ToolNode, or by hand."""
+"""Agent tools over a memory bank: retain, recall, reflect, forget and list records."""
 
 # No `from __future__ import annotations`: see state.py.
 
@@ -62,8 +62,8 @@ from hindsight_integrations.validation.options import (
     with_defaults,
 )
 
-Asked = Callable[[Any], Any]  # a call of a bank of either face: of the async one an awaitable
-Reply = tuple[str, Any]  # what the model reads, and the artifact: plain JSON
+Asked = Callable[[Any], Any]  # a call on a bank; with an async bank its result is awaitable
+Reply = tuple[str, Any]  # (the text for the model, the artifact as plain JSON)
 Steps = Generator[Asked, Any, Reply]
 
 
@@ -72,10 +72,10 @@ class ToolCall:
     """One call of a tool.
 
     Attributes:
-        bank: name of the bank.
-        arguments: what the model said, valid.
-        runtime: what ToolNode put in; None by hand.
-        config: of the run.
+        bank: the bank's name.
+        arguments: the model's arguments, validated.
+        runtime: injected by ToolNode; None if the tool is invoked directly.
+        config: the run's config.
     """
 
     bank: str
@@ -85,12 +85,12 @@ class ToolCall:
 
 
 class MemoryTool(BaseTool):
-    """A tool over the bank of the run; made by `create_memory_tools`.
+    """A tool over the run's bank, created by `create_memory_tools`.
 
     Attributes:
-        where: tells whose memory a run needs.
-        steps: what it does, a generator that yields calls of the bank and gets what they return.
-        told: names of the bank's arguments that stand for the model's: a mistake in them is the model's.
+        where: finds the run's bank.
+        steps: the implementation, a generator that yields calls on the bank and receives their results.
+        told: maps the bank's field names to the model's arguments; errors in these fields are reported to the model.
     """
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
@@ -139,7 +139,7 @@ class MemoryTool(BaseTool):
                 raise self._shown(error) from None
 
     def _call(self, given: tuple[str, ...], arguments: dict[str, Any], config: RunnableConfig) -> ToolCall:
-        """The call; a text alone, as LangChain allows, is the first argument."""
+        """Build the call; a plain string, which LangChain allows, is the first argument."""
         runtime = arguments.get("runtime")
         if runtime is not None and not isinstance(runtime, ToolRuntime):
             raise ToolException(_again(self.name, "runtime is not an argument", self.args))
@@ -150,7 +150,7 @@ class MemoryTool(BaseTool):
         return ToolCall(self.where.name(_state(arguments), config), said, runtime, config)
 
     def _shown(self, error: InvalidRequest) -> Exception:
-        """The error as the model's, if what it said is at fault; else as it is."""
+        """Return a ToolException if the model's arguments caused the error, else the error itself."""
         if error.field not in self.told:
             return error
         argument = self.told[error.field]
@@ -158,7 +158,7 @@ class MemoryTool(BaseTool):
 
 
 def wrong_arguments(name: str, takes: tuple[str, ...]) -> Callable[[Any], str]:
-    """What a model is told whose arguments are not those of a tool: what is wrong, and how to call it. No values."""
+    """Return the handler that tells the model which arguments are wrong and how to call the tool, without their values."""
 
     def told(error: ValidationError) -> str:
         wrong = (
@@ -181,14 +181,12 @@ def _state(arguments: Mapping[str, Any]) -> object:
     return runtime.state if isinstance(runtime, ToolRuntime) else {}
 
 
-LONGEST_WORD = 512  # characters of a kind, a category or an id
-FIRST_DAY, LAST_DAY = (
-    date(1000, 1, 1),
-    date(9000, 1, 1),
-)  # where no bound is given; no time zone leads out of datetime
+LONGEST_WORD = 512  # maximum characters of a kind, a category or an id
+# The window's default bounds, far enough inside datetime's range for any time zone.
+FIRST_DAY, LAST_DAY = date(1000, 1, 1), date(9000, 1, 1)
 
-# Put in by ToolNode and hidden from the model. Not validated, or pydantic would build one of what a model wrote; not
-# dumped either, since it holds the whole state.
+# Injected by ToolNode and hidden from the model. Not validated, because pydantic would build one from the model's
+# arguments; not dumped, because it holds the whole state.
 Injected = Annotated[Any, SkipValidation, InjectedToolArg, PlainSerializer(lambda _: None)]
 
 
@@ -197,7 +195,7 @@ def _described(name: str, default: Any = ..., **bounds: Any) -> Any:  # noqa: AN
 
 
 class Arguments(BaseModel):
-    """Arguments of a tool; what they do not name is refused."""
+    """Arguments of a tool; unknown ones are rejected."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=False)
 
@@ -250,7 +248,7 @@ class RecordsArguments(Arguments):
 
 
 def window(start: date | None, end: date | None) -> tuple[str, str] | None:
-    """The days from the first to the last as `bank.records` takes them; None where there is no limit."""
+    """Convert first and last day, both inclusive, to the half-open window of `bank.records`; None if unbounded."""
     if start is None and end is None:
         return None
     first = max(start or FIRST_DAY, FIRST_DAY)
@@ -260,19 +258,19 @@ def window(start: date | None, end: date | None) -> tuple[str, str] | None:
 
 TOOL = "forget_memory"
 DECISIONS = ["approve", "edit", "reject"]
-PUSHED = "__pregel_push"  # LangGraph's trigger of a task that a Send made
-UNREADABLE = 'Answer true or false, or {"decisions": [{"type": ...}]} with "approve", "reject", or "edit" and edited_action.'
-EDITED = f'An edited_action is {{"name": "{TOOL}", "args": {{"memory_id": ..., "erase": true}}}}.'
+PUSHED = "__pregel_push"  # LangGraph's trigger of a task created by a Send
+UNREADABLE = 'Answer true or false, or {"decisions": [{"type": ...}]} with type "approve", "reject", or "edit" and edited_action.'
+EDITED = f'An edited_action must be {{"name": "{TOOL}", "args": {{"memory_id": ..., "erase": true}}}}.'
 
 
 def check_alone(call: ToolCall) -> None:
-    """Refuse an erasure that shares its task with other tool calls.
+    """Reject an erasure that shares its task with other tool calls.
 
-    Answers to the interrupts of one task are handed out in the order in which the calls come to theirs, which differs
-    from run to run: the approval of one would become that of another.
+    LangGraph assigns the answers to a task's interrupts in the order in which the calls reach them, which differs from
+    run to run: the approval of one erasure could be applied to another.
 
     Raises:
-        ToolException: there are others, or it cannot be seen that there are none.
+        ToolException: there are other tool calls, or the calls cannot be determined.
     """
     if call.runtime is None or PUSHED in call.config.get("metadata", {}).get("langgraph_triggers", ()):
         return
@@ -284,13 +282,13 @@ def check_alone(call: ToolCall) -> None:
 def asked_for(
     memory_id: str, units: list[MemoryUnit], receipt: ForgetReceipt, problem: str
 ) -> dict[str, Any]:
-    """What a person is shown: the form of LangChain's HITLRequest, with the dry run beside it.
+    """Build the approval request: LangChain's HITLRequest plus the dry run.
 
     Args:
-        memory_id: what is to be erased.
-        units: all that would go.
-        receipt: of the dry run.
-        problem: why it is asked again; empty the first time.
+        memory_id: the memory to erase.
+        units: all units that would be erased.
+        receipt: the dry run's receipt.
+        problem: why the request is repeated; empty the first time.
     """
     listed = "\n".join(f"- {unit.text}" for unit in units)
     description = f"Erase for good, from memory and its files:\n{listed}"
@@ -313,18 +311,18 @@ def asked_for(
 
 
 def decided(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the person answered; the run stops here until it is there.
+    """Interrupt the run until a person has decided, and return the decision.
 
     Raises:
-        GraphInterrupt: it is not there yet.
-        InvalidRequest: there is no graph to stop.
+        GraphInterrupt: there is no answer yet.
+        InvalidRequest: the tool runs outside a graph.
     """
     try:
         answer = interrupt(request)
-    except KeyError:  # by hand: the config has nothing of a graph
+    except KeyError:  # invoked outside a graph
         raise InvalidRequest(
             "erase",
-            "a person must approve it, and there is no graph to interrupt",
+            "a person must approve it, which needs a graph to interrupt",
             "Call the tool in a graph with a checkpointer, or erase with bank.forget.",
         ) from None
     if isinstance(answer, bool):
@@ -335,7 +333,7 @@ def decided(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def edited(decision: Mapping[str, Any]) -> EraseArguments | None:
-    """The arguments of an edit; None if they are not those of this tool."""
+    """Return the edited arguments, or None if they are not valid for this tool."""
     action = decision.get("edited_action")
     if not isinstance(action, Mapping) or action.get("name") != TOOL:
         return None
@@ -346,13 +344,13 @@ def edited(decision: Mapping[str, Any]) -> EraseArguments | None:
 
 
 def refused(decision: Mapping[str, Any]) -> ToolException:
-    """What the model is told of a rejection."""
+    """Return the exception that tells the model of the rejection."""
     said = decision.get("message")
     return ToolException(f"{REFUSED} {said}" if isinstance(said, str) and said else REFUSED)
 
 
 def _calls(state: object, call_id: str | None) -> list[Any]:
-    """The tool calls of the message that has this one, wherever the state keeps messages; none if it is not found."""
+    """Return all tool calls of the message with this call, from any list in the state; empty if not found."""
     values = (
         list(state.values())
         if isinstance(state, Mapping)
@@ -373,18 +371,18 @@ BY_TOOL = "withdrawn by the agent's tool"
 
 
 class ToolVerb(StrEnum):
-    """What a tool of memory does."""
+    """A memory tool."""
 
     RETAIN = "retain"
-    """retain_memory: keeps a text."""
+    """retain_memory: stores a text."""
     RECALL = "recall"
-    """recall_memories: looks up."""
+    """recall_memories: searches memories."""
     REFLECT = "reflect"
-    """reflect_on_memories: answers."""
+    """reflect_on_memories: answers a question from memory."""
     FORGET = "forget"
-    """forget_memory: withdraws one memory, which `bank.restore` undoes."""
+    """forget_memory: withdraws one memory; `bank.restore` undoes it."""
     RECORDS = "records"
-    """list_records: lists or adds up."""
+    """list_records: lists or aggregates records."""
 
 
 def create_memory_tools(
@@ -400,33 +398,33 @@ def create_memory_tools(
     tags: Iterable[str] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> list[BaseTool]:
-    """Tools that keep, look up, reflect on, forget and list memories, for `create_agent(model, tools)`.
+    """Create memory tools for `create_agent(model, tools)`: retain, recall, reflect, forget and list records.
 
-    The model says what, never whose: the bank is the run's. By hand, give the run's config, or pass a bank:
-    `tool.invoke({"query": "bees"}, {"configurable": {"user_id": "alice"}})`. Each result is a text for the model and
-    an artifact of plain JSON. What the model does wrong becomes a ToolMessage with status "error" that says how to do it;
-    what fails otherwise is raised, so that nothing but memories can be taken for memories.
+    The run's config selects the user; the model cannot. To invoke a tool directly, pass a config or create the tools over
+    one bank: `tool.invoke({"query": "bees"}, {"configurable": {"user_id": "alice"}})`. Each result is a text for the model
+    and an artifact of plain JSON. A mistake in the model's arguments becomes a ToolMessage with status "error" that
+    explains how to call the tool; any other error is raised.
 
-    What a tool shows stands in the conversation, and so in its checkpoints; tracers see it as they see any tool's.
+    Tool results are part of the conversation and its checkpoints, and tracers see them like those of any tool.
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
-        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it.
-        bank_from: with an engine: where the run says it, as `create_recall_node` takes it. None of both: the authenticated
-            user, else `bank` or `user_id` of the context, else of the configurable.
-        names: which tools: retain, recall, reflect, forget, records.
-        allow_erase: forget_memory may also erase, one memory a call: the graph is interrupted first, the interrupt's value
-            shows the dry run in the form of LangChain's human-in-the-loop requests, and only
-            `Command(resume=True)`, or {"decisions": [{"type": "approve"}]}, erases it. Needs a checkpointer.
-        max_tokens: what the memories of one call may cost.
-        recall_options: of `bank.recall`, beside its query and max_tokens: budget, types, tags, k, ...
-        reflect_options: of `bank.reflect`, beside its query: strategy, budget, tags, ...; no opinions are formed unless
-            `form_opinions` is among them.
-        tags: visibility tags of what is retained.
-        metadata: values to keep with every memory.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that returns it.
+        bank_from: with an engine: where to read the name from, as in `create_recall_node`. If neither is given: the
+            authenticated user, else `bank` or `user_id` in the context, else in the configurable.
+        names: the tools to create: retain, recall, reflect, forget, records.
+        allow_erase: forget_memory may also erase, one memory per call. The graph is interrupted first with a dry run in
+            the form of LangChain's human-in-the-loop requests; only `Command(resume=True)`, or {"decisions": [{"type":
+            "approve"}]}, erases. Needs a checkpointer.
+        max_tokens: token limit of the memories in one result.
+        recall_options: options of `bank.recall` besides query and max_tokens: budget, types, tags, k, ...
+        reflect_options: options of `bank.reflect` besides the query: strategy, budget, tags, ... Opinions are formed only
+            if `form_opinions` is set.
+        tags: visibility tags of the retained memories.
+        metadata: metadata of the retained memories.
 
     Raises:
-        InvalidRequest: an argument is wrong; when run: the run does not say whose memory it needs.
+        InvalidRequest: an argument is invalid; at run time: the run does not select a bank.
     """
     where = BankFinder(memory, bank, bank_from)
     chosen = _chosen(names)
@@ -468,10 +466,12 @@ _Made = tuple[str, type[Arguments], Callable[[ToolCall], Steps], Mapping[str, st
 
 def _chosen(names: object) -> list[ToolVerb]:
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidRequest("names", f"{shown(names)} is not a list of tools", 'Pass names, as ["recall"].')
+        raise InvalidRequest(
+            "names", f"{shown(names)} is not a list of tools", 'Pass a list of names, such as ["recall"].'
+        )
     chosen = list(dict.fromkeys(choice(ToolVerb, name, "names") for name in names))
     if not chosen:
-        raise InvalidRequest("names", "it names no tool", "Leave it out for all of them.")
+        raise InvalidRequest("names", "must name at least one tool", "Leave it out for all tools.")
     return chosen
 
 
@@ -516,9 +516,8 @@ def _recall(options: Mapping[str, Any], numbered: bool, call: ToolCall) -> Steps
 def _reflect(options: Mapping[str, Any], call: ToolCall) -> Steps:
     answer = yield methodcaller("reflect", call.arguments["question"], **options)
     memories = [as_memory(unit) for unit in answer.units]
-    quoted = (
-        answer.extractive and answer.units
-    )  # memories as they were said, not an answer in the bank's words
+    # An extractive answer consists of memories, not of the bank's own words.
+    quoted = answer.extractive and answer.units
     text = memories_block(map(memory_line, answer.units)) if quoted else answer.text
     return text, {"text": answer.text, "sufficient": answer.sufficient, "memories": memories}
 
@@ -569,7 +568,7 @@ def _records(tokens: int, call: ToolCall) -> Steps:
 
 
 def _plain(entry: RecordEntry) -> dict[str, Any]:
-    """A record as JSON: values that can be added up as their digits, exactly."""
+    """Convert a record to JSON; exact values are strings of digits."""
     record = entry.record
     return {
         "kind": record.kind.value,

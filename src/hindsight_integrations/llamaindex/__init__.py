@@ -1,6 +1,6 @@
-"""Long-term memory for LlamaIndex: a retriever over a memory bank, and the memory of agents and chat engines.
+"""LlamaIndex integration: memory for agents and chat engines, memory block, retriever, query engine and tools.
 
-Importing this package does not import LlamaIndex; using a name does.
+LlamaIndex is imported when one of these names is first used.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HOME_OF = {
 }
 
 
-if not TYPE_CHECKING:  # a type checker shall go on naming what is not there
+if not TYPE_CHECKING:  # so that type checkers still report unknown names
 
     def __getattr__(name: str) -> object:
         return adapter_attribute(

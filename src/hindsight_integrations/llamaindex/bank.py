@@ -1,4 +1,4 @@
-"""The bank of a component: the field that holds it, what it recalls as lines of a prompt, and the events that tell of it."""
+"""What the components share: the bank field, recall as prompt lines, and instrumentation events."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from hindsight_integrations.validation.options import PROMPT_DEFAULTS, checked_r
 
 
 def open_bank(given: object) -> AsyncMemoryBank:
-    """The bank a component was given, in its async face.
+    """Return a component's bank as an async bank.
 
     Args:
-        given: a bank of either face, or its reference, also as the mapping that JSON has of it.
+        given: a sync or async bank, or its reference, also in JSON form.
 
     Raises:
         InvalidRequest: it is none of these.
-        BankNotOpen: no open engine of this process has the directory that a reference means.
-        BankNotFound: the directory has no such bank (any more).
+        BankNotOpen: no engine in this process has the reference's directory open.
+        BankNotFound: the directory does not have the bank, or no longer has it.
     """
     if isinstance(given, MemoryBank):
         return given.asynchronous
@@ -46,12 +46,12 @@ def open_bank(given: object) -> AsyncMemoryBank:
     if isinstance(given, BankReference):
         return bank_at(given)
     raise InvalidRequest(
-        "bank", f"{shown(given)} is not a bank", "Pass engine.bank(name), awaited if it is async."
+        "bank", f"{shown(given)} is not a bank", "Pass engine.bank(name), awaited if the engine is async."
     )
 
 
 def reference_of(bank: AsyncMemoryBank) -> dict[str, str]:
-    """What a serialised component keeps of its bank, as JSON has it."""
+    """Return a bank's reference in JSON form, for serialised components."""
     reference = bank.reference
     return {"place": reference.place, "bank": reference.bank}
 
@@ -64,14 +64,14 @@ BankField = Annotated[
         {"type": "object", "properties": {"place": {"type": "string"}, "bank": {"type": "string"}}}
     ),
 ]
-"""A pydantic field that takes either face of a bank or its reference, holds the async face, and is stored as the reference."""
+"""Pydantic field that accepts a sync or async bank or its reference, holds the async bank and serialises to the reference."""
 
 
 dispatcher = get_dispatcher("hindsight_integrations.llamaindex")
 
 
 class MemoryEvent(BaseEvent):  # type: ignore[misc] # mypy is told to skip LlamaIndex, whose types it cannot follow
-    """Something a bank did.
+    """Base class of memory events.
 
     Attributes:
         bank: the bank's id.
@@ -81,22 +81,22 @@ class MemoryEvent(BaseEvent):  # type: ignore[misc] # mypy is told to skip Llama
 
     @classmethod
     def class_name(cls) -> str:
-        """The event's name in traces."""
+        """Return the event's name in traces."""
         return f"Hindsight{cls.__name__}"
 
 
 class MemoryRetained(MemoryEvent):
-    """What a turn changed.
+    """A turn was retained.
 
     Attributes:
-        units: ids of the memories that stand for its new messages.
+        units: ids of the memories made from its new messages.
         created: how many of them are new.
-        superseded: ids of memories that hold no more, since their messages were edited or dropped.
-        restored: ids of memories that hold again.
-        queued: passages that wait for the model.
-        calls: how often the model was called.
-        tokens_in: prompt tokens it reported.
-        tokens_out: completion tokens it reported.
+        superseded: ids of memories made invalid because their messages were edited or discarded.
+        restored: ids of memories made valid again.
+        queued: number of passages waiting for extraction.
+        calls: number of model calls.
+        tokens_in: prompt tokens reported by the model.
+        tokens_out: completion tokens reported by the model.
     """
 
     units: list[str]
@@ -110,12 +110,12 @@ class MemoryRetained(MemoryEvent):
 
 
 class MemoryRecalled(MemoryEvent):
-    """What was found.
+    """Memories were recalled.
 
     Attributes:
-        units: ids, in the order recalled.
-        scores: of each; comparable within one recall only.
-        channels: of each its rank, from 1, in every channel that found it.
+        units: memory ids, in the order recalled.
+        scores: one score per memory; comparable within one recall only.
+        channels: per memory, its rank, from 1, in each channel that found it.
     """
 
     units: list[str]
@@ -124,12 +124,12 @@ class MemoryRecalled(MemoryEvent):
 
 
 class MemoryWarning(MemoryEvent):
-    """The memory failed, and the agent went on.
+    """Memory failed, and the agent continued.
 
     Attributes:
-        where: the part that met it.
+        where: the component that failed.
         error: the error's class.
-        missing: what the agent goes on without.
+        missing: what the agent continues without.
         remedy: what to do.
     """
 
@@ -140,12 +140,12 @@ class MemoryWarning(MemoryEvent):
 
 
 class OpinionChanged(MemoryEvent):
-    """What became of an opinion that an answer put forward.
+    """An opinion in an answer was assessed.
 
     Attributes:
-        outcome: as `OpinionOutcome`: formed, known, changed, refused ...
-        opinion: its id; None where it was refused.
-        confidence: as it was put forward, in [0, 1]; None where it had none.
+        outcome: an `OpinionOutcome`: formed, known, changed, refused ...
+        opinion: the opinion's id; None if it was refused.
+        confidence: the answer's confidence in it, in [0, 1]; None if it gave none.
     """
 
     outcome: str
@@ -154,15 +154,15 @@ class OpinionChanged(MemoryEvent):
 
 
 LONGEST_QUERY = (
-    8_000  # characters; the bank refuses longer ones, and what a user writes last is what is asked
+    8_000  # characters, the bank's limit; of longer texts the end is used, where the question usually is
 )
 
 
 def chat_recall_options(recall_options: object) -> dict[str, Any]:
-    """The options of a chat memory's recalls, with the defaults of a prompt; the tokens are a setting of their own.
+    """Validate a chat memory's recall options and add the prompt defaults, without max_tokens, which is set separately.
 
     Raises:
-        InvalidRequest: as of `checked_recall_options`.
+        InvalidRequest: an option is unknown or invalid.
     """
     options = with_defaults(checked_recall_options(recall_options), PROMPT_DEFAULTS)
     return {name: value for name, value in options.items() if name != "max_tokens"}
@@ -176,14 +176,14 @@ async def recalled_lines(
     *,
     asker: ChatMessage | None,
 ) -> list[str]:
-    """The memories of a question, a line each, in its order, behind the lines of a table of records; watchers are told of them.
+    """Recall memories, emit the event, and return the record tables followed by one line per memory.
 
     Args:
-        bank: to recall from.
+        bank: the bank to recall from.
         query: the question.
-        max_tokens: what the memories may cost.
-        options: of `bank.recall` beside these.
-        asker: a message of the user who asks; its name says whose core memory is shown.
+        max_tokens: token limit of the memories.
+        options: further options of `bank.recall`.
+        asker: a message of the asking user; its name selects whose core memory is included.
     """
     named = {"speaker": str(name)} if asker and (name := asker.additional_kwargs.get("name")) else {}
     found = await bank.recall(query[-LONGEST_QUERY:], max_tokens=max_tokens, **{**named, **options})
@@ -191,13 +191,13 @@ async def recalled_lines(
 
 
 def lines_of(bank: str, found: RecallResult) -> list[str]:
-    """What was found, a line each, in its order; watchers are told of it."""
+    """Emit the recall event and return the record tables followed by one line per memory."""
     dispatcher.event(recalled(bank, found))
     return [*(table.text for table in found.records), *map(memory_line, found.units)]
 
 
 def recalled(bank: str, found: RecallResult) -> MemoryRecalled:
-    """The event of a recall."""
+    """Build the event of a recall."""
     return MemoryRecalled(
         bank=bank,
         units=[each.unit.id for each in found.units],
@@ -209,7 +209,7 @@ def recalled(bank: str, found: RecallResult) -> MemoryRecalled:
 
 
 def retained(bank: str, result: RetainResult) -> MemoryRetained:
-    """The event of a retain."""
+    """Build the event of a retain."""
     return MemoryRetained(
         bank=bank,
         units=list(result.unit_ids),
@@ -224,14 +224,14 @@ def retained(bank: str, result: RetainResult) -> MemoryRetained:
 
 
 def told(met: Tolerated) -> None:
-    """Tell watchers of a failure that the agent goes on with."""
+    """Emit the event of a failure despite which the agent continues."""
     dispatcher.event(
         MemoryWarning(bank=met.bank, where=met.where, error=met.error, missing=met.missing, remedy=met.remedy)
     )
 
 
 def tell_of(bank: str, reflection: Reflection) -> None:
-    """Tell watchers what an answer was made from, and what became of the opinions it put forward."""
+    """Emit the events of a reflection: its recall and its opinions."""
     dispatcher.event(recalled(bank, reflection.recalled))
     for change in reflection.opinions:
         dispatcher.event(

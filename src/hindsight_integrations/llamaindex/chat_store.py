@@ -1,4 +1,4 @@
-"""Where a chat's messages are kept: a chat store of LlamaIndex, of either kind."""
+"""Chat history in a LlamaIndex chat store, sync or async; the default is a SQLite file in the data directory."""
 
 from __future__ import annotations
 
@@ -33,11 +33,10 @@ _looking_up = threading.Lock()
 
 
 class WholeSetChatStore(SQLAlchemyChatStore):  # type: ignore[misc] # see bank.py
-    """LlamaIndex's chat store in SQL, fit for several callers at once and for being killed.
+    """LlamaIndex's SQL chat store, made safe for concurrent callers and killed processes.
 
-    There `set_messages` deletes first and commits: whoever is killed before the rest has lost the chat. Messages are ordered by
-    the clock, which may be put back. And of two first
-    callers one finds no table yet.
+    In the base class, `set_messages` deletes and commits before it inserts, so a kill in between loses the chat; messages
+    are ordered by the clock, which may go backwards; and concurrent first calls fail because the table is missing.
     """
 
     async def _initialize(self) -> Any:  # noqa: ANN401 - as LlamaIndex's: sessions and table
@@ -47,7 +46,7 @@ class WholeSetChatStore(SQLAlchemyChatStore):  # type: ignore[misc] # see bank.p
     async def set_messages(
         self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
     ) -> None:
-        """As LlamaIndex's, all or nothing."""
+        """Replace the chat's messages in one transaction."""
         sessions, table = await self._initialize()
         async with sessions() as session, session.begin():
             await session.execute(delete(table).where(table.c.key == key))
@@ -57,7 +56,7 @@ class WholeSetChatStore(SQLAlchemyChatStore):  # type: ignore[misc] # see bank.p
     async def add_messages(
         self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
     ) -> None:
-        """As LlamaIndex's, in the order in which they are added, whatever the clock does meanwhile."""
+        """Append messages; their order does not depend on the clock."""
         sessions, table = await self._initialize()
         async with sessions() as session, session.begin():
             for message in messages:
@@ -65,7 +64,7 @@ class WholeSetChatStore(SQLAlchemyChatStore):  # type: ignore[misc] # see bank.p
 
 
 def _appended(table: Table, key: str, message: ChatMessage, status: MessageStatus) -> Insert:
-    """A message put last: messages are read in the order of their timestamps, and clocks are put back."""
+    """Build the insert of a message with a timestamp above all others in the chat, since messages are read by timestamp."""
     last = select(func.coalesce(func.max(table.c.timestamp), 0)).where(table.c.key == key).scalar_subquery()
     return insert(table).values(
         key=key,
@@ -77,9 +76,9 @@ def _appended(table: Table, key: str, message: ChatMessage, status: MessageStatu
 
 
 def chat_store_beside(bank: BankReference) -> AnyChatStore:
-    """The chat store that is used if none is given: a file in the data directory, or memory where the bank is in memory.
+    """Return the default chat store: a SQLite file in the data directory, or for in-memory banks a store in memory.
 
-    The latter lasts as long as the engine does.
+    The store in memory lasts as long as the engine.
     """
     if bank.place.startswith(":memory:"):
         with _looking_up:
@@ -87,22 +86,22 @@ def chat_store_beside(bank: BankReference) -> AnyChatStore:
                 for place in filterfalse(_is_open, list(_in_memory)):
                     del _in_memory[place]
             return _in_memory.setdefault(bank.place, SimpleChatStore())
-    # A connection each time: kept ones belong to the event loop that made them.
+    # NullPool, because a pooled connection belongs to the event loop that created it.
     engine = create_async_engine(f"sqlite+aiosqlite:///{Path(bank.place) / CHATS_FILE}", poolclass=NullPool)
     event.listen(engine.sync_engine, "connect", _overwriting)
     return WholeSetChatStore(CHATS_TABLE, async_engine=engine)
 
 
 def _overwriting(connection: Any, record: object) -> None:  # noqa: ANN401 - of the driver
-    """What is deleted shall be in no file: by itself SQLite only marks its place as free."""
+    """Make SQLite overwrite deleted content instead of only marking its pages as free."""
     del record
     connection.execute("PRAGMA secure_delete = ON").close()
 
 
 def stored_chat_store(store: AnyChatStore, key: str) -> dict[str, Any] | None:
-    """What a serialised memory keeps of its chat store: None of the default, of one that is nothing but messages the chat.
+    """Serialise a chat store: None for the default store, the chat's messages for a SimpleChatStore.
 
-    Of another only that it was there: how to reach it (a password, perhaps) does not belong into what an agent stores.
+    For other stores only the class name is kept, because their connection data may include a password.
     """
     if isinstance(store, WholeSetChatStore) or any(store is kept for kept in _in_memory.values()):
         return None
@@ -113,10 +112,10 @@ def stored_chat_store(store: AnyChatStore, key: str) -> dict[str, Any] | None:
 
 
 def loaded_chat_store(given: object) -> AnyChatStore | None:
-    """The chat store of a memory: one that was given, or what `stored_chat_store` kept of it.
+    """Return the chat store that was passed, or restore it from the output of `stored_chat_store`.
 
     Raises:
-        InvalidRequest: it must be given again, or is none.
+        InvalidRequest: it is not a chat store, or must be passed again.
     """
     if not isinstance(given, Mapping):
         return checked_chat_store(given)
@@ -124,7 +123,7 @@ def loaded_chat_store(given: object) -> AnyChatStore | None:
         return SimpleChatStore.model_validate({"store": given["store"]})
     raise InvalidRequest(
         "chat_store",
-        f"{shown(given.get('class_name'))}, which a memory was stored with, is not stored with it",
+        f"the memory's {shown(given.get('class_name'))} was not serialised with it",
         "Pass it again: HindsightMemory.from_dict(stored, chat_store=...).",
     )
 
@@ -143,15 +142,15 @@ class ChatHistory:
     """The messages of one chat.
 
     Args:
-        store: where they are kept.
-        key: the chat's in the store.
+        store: the chat store.
+        key: the chat's key in the store.
     """
 
     def __init__(self, store: AnyChatStore, key: str) -> None:
         self._store, self.key = store, key
 
     async def read(self) -> list[ChatMessage]:
-        """All messages, oldest first; copies, which the caller may change."""
+        """Return copies of all messages, oldest first."""
         if isinstance(self._store, AsyncDBChatStore):
             messages = await self._store.get_messages(self.key, status=None)
         else:
@@ -168,7 +167,7 @@ class ChatHistory:
             await self._store.async_add_message(self.key, message)
 
     async def replace(self, messages: Sequence[ChatMessage]) -> None:
-        """Make these the messages of the chat, instead of all it has."""
+        """Replace all messages of the chat."""
         copies = _copies(messages)
         if isinstance(self._store, AsyncDBChatStore):
             await self._store.set_messages(self.key, copies)

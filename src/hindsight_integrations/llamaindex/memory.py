@@ -1,4 +1,4 @@
-"""HindsightMemory: a chat's history under a token limit, with what the bank remembers beside the question."""
+"""HindsightMemory: chat history within a token limit, with recalled memories next to the question."""
 
 from __future__ import annotations
 
@@ -59,58 +59,60 @@ from hindsight_integrations.validation.options import (
     checked_tokens,
 )
 
-NAMESPACE = "llamaindex"  # of the chat's list: a thread of that id in a graph has another
+NAMESPACE = "llamaindex"  # keeps chats apart from LangGraph threads with the same id
 TOKEN_LIMIT = 30_000  # LlamaIndex's own default
-PIECE = 20_000  # characters that are counted at once
-MEMORY_TOKENS = PROMPT_DEFAULTS["max_tokens"]  # of it for memories, a quarter at most
+PIECE = 20_000  # characters per tokenizer call
+MEMORY_TOKENS = PROMPT_DEFAULTS["max_tokens"]  # default share of memories, capped at a quarter of the limit
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
-_chats = InFlight()  # of two who bring one chat, the second shall not bring an older list
-_loop = SharedLoop()  # of callers that cannot await; one for all, as stores may keep connections of a loop
+_chats = InFlight()  # serialises updates of a chat, so that none retains an outdated list
+_loop = (
+    SharedLoop()
+)  # for synchronous callers; one for all, since stores may keep connections bound to a loop
 R = TypeVar("R")
 
 
 class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
-    """Memory of an agent or chat engine: `FunctionAgent(...).run(question, memory=HindsightMemory(bank))`.
+    """Memory for an agent or chat engine: `FunctionAgent(...).run(question, memory=HindsightMemory(bank))`.
 
-    `put` keeps each message in the chat's history first; where a message ends a turn (the assistant's, without tool
-    calls), what is new of the chat is retained, in one piece and with the conversation before it. `get` gives the newest
-    turns that fit, and memories recalled once a turn. What a failing bank or a killed process did not retain, the next
-    turn does. `set` brings the bank to the chat as it is then: what was made of messages that it drops at the end holds
-    no more; a question at its end waits for the answer. `reset` clears the chat's history, not the memories;
-    `engine.forget_bank` erases both.
+    `put` first appends the message to the chat history; when it ends a turn (an assistant message without tool calls), the
+    chat's new messages are retained together, with the conversation before them as context. `get` returns the newest
+    turns that fit, plus memories recalled once per turn. Messages that a failing bank or killed process did not retain
+    are retained by the next turn. `set` replaces the history and updates the bank: memories made from messages discarded
+    at the end become invalid, and a question at the end is retained with its answer. `reset` clears the history, not the
+    memories; `engine.forget_bank` erases both.
 
-    It is serialised by reference: `to_dict`, JSON and pickle hold the bank's directory and name, never its content. Of a
-    chat store of yours a SimpleChatStore's messages go along, any other is given again to `from_dict`, as is a tokenizer.
+    Serialisation (`to_dict`, JSON, pickle) contains the bank's directory and name, never its content. The messages of a
+    SimpleChatStore are included; any other chat store, and a tokenizer, must be passed again to `from_dict`.
 
     Args:
-        bank: of either face, or the reference to one (`bank.reference`).
-        session_id: the chat's id, under which its history is found again; a new one if None.
-        token_limit: what `get` may give, memories included, in tokens of `tokenizer_fn`: first the newest turn, which is
-            never left out, then memories, then older turns.
-        memory_tokens: what the memories may cost of it, in the bank's tokens, beside what frames them; None means 2,048, a quarter at most; 0
-            recalls none.
-        insert_method: "user": memories stand before the text of the user's last message; "system": in the system
-            message, in front.
-        roles: whose messages are retained: user, assistant, tool.
-        context: what the chat is, for extraction ("support chat").
-        tags: visibility tags of what is retained.
-        metadata: values to keep with every memory.
-        recall_options: of `bank.recall`, beside its query and max_tokens: budget (here "low"), types, tags, k, ...; as JSON
-            can hold them, if the memory is to be serialised.
-        on_error: "queue": where the model fails the turn waits, where the bank fails the chat goes on and the next turn
-            retains both; "skip": it goes on likewise, and a failing model's turn does not wait; "raise". Mistakes
-            (InvalidRequest, a forgotten bank) are always raised, after the message was kept.
-        background: with a model, retain without waiting for it; see the bank's `retain`.
-        use_memory: False recalls nothing and stores nothing of the messages put meanwhile, also later. Set the attribute at any time:
-            `memory.use_memory = False`. The chat's history is kept either way.
-        chat_store: LlamaIndex's, of either kind, for the history; None means a file beside the bank.
-        tokenizer_fn: a text to its tokens; LlamaIndex's global one if None.
+        bank: a sync or async bank, or its reference (`bank.reference`).
+        session_id: the chat's id; pass it again to continue the chat. None creates one.
+        token_limit: maximum size of the result of `get`, memories included, in tokens of `tokenizer_fn`. The newest turn,
+            which is never left out, comes first, then memories, then older turns.
+        memory_tokens: maximum size of the memories without their frame, in the bank's tokens; None means 2,048, but at
+            most a quarter of the limit; 0 recalls none.
+        insert_method: "user" inserts memories before the text of the user's last message; "system" at the start of the
+            system message.
+        roles: the roles to retain: user, assistant, tool.
+        context: describes the chat to the extraction model ("support chat").
+        tags: visibility tags of the retained memories.
+        metadata: metadata of the retained memories.
+        recall_options: options of `bank.recall` besides query and max_tokens: budget (default "low"), types, tags, k, ...;
+            JSON-serialisable, if the memory is to be serialised.
+        on_error: "queue": if the model fails, the turn is queued; if the bank fails, the chat continues and the next turn
+            retains both. "skip": the chat continues, but the turn of a failing model is not queued. "raise": errors are
+            raised. Programming errors (InvalidRequest, a forgotten bank) are always raised, after the message was stored.
+        background: with a model, do not wait for extraction; see the bank's `retain`.
+        use_memory: False recalls nothing and never retains the messages put meanwhile. It can be set at any time:
+            `memory.use_memory = False`. The chat history is kept either way.
+        chat_store: a sync or async LlamaIndex chat store for the history; None means a file next to the bank.
+        tokenizer_fn: function from a text to its tokens; None means LlamaIndex's global tokenizer.
 
     Raises:
-        InvalidRequest: an argument is of no use.
-        BankNotOpen: no open engine has the directory that a reference means.
-        BankNotFound: the bank is gone.
+        InvalidRequest: an argument is invalid.
+        BankNotOpen: no engine in this process has the reference's directory open.
+        BankNotFound: the bank no longer exists.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -155,7 +157,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
         class_name: str | None = None,
     ) -> None:
-        del class_name  # what to_dict writes beside the fields
+        del class_name  # written by to_dict
         opened = open_bank(bank)
         limit = checked_tokens(token_limit, "token_limit", least=1)
         share = min(MEMORY_TOKENS, limit // 4) if memory_tokens is None else memory_tokens
@@ -180,12 +182,12 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
 
     @classmethod
     def class_name(cls) -> str:
-        """The component's name where LlamaIndex serialises it."""
+        """Return the name under which LlamaIndex serialises the component."""
         return "HindsightMemory"
 
     @classmethod
     def from_defaults(cls, bank: Any = None, **options: Any) -> Self:  # noqa: ANN401 - as the constructor
-        """The constructor, by the name LlamaIndex's memories have for it.
+        """Create a memory; LlamaIndex's name for the constructor.
 
         Args:
             bank: as in the constructor.
@@ -194,17 +196,19 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         return cls(bank, **options)
 
     async def aget(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ANN401 - LlamaIndex's
-        """The newest turns that fit under the limit, with what is remembered of the question.
+        """Return the newest turns that fit in the limit, with memories relevant to the question.
 
         Args:
-            input: the question, a text or a message; None means the user's last message.
-            kwargs: `initial_token_count`: tokens of the limit that the caller uses up itself.
+            input: the question, a string or message; None means the user's last message.
+            kwargs: `initial_token_count`: tokens of the limit that the caller uses itself.
         """
         messages = await self._history.read()
         question = _text(input)
         lines = await self._remembered(messages, question)
         limit = self.token_limit - int(kwargs.get("initial_token_count") or 0)
-        newest = fitting(newest_turn(messages), limit, self._count)  # goes before memories, older turns after
+        newest = fitting(
+            newest_turn(messages), limit, self._count
+        )  # has priority over memories, which precede older turns
         block = self._block(lines, limit - messages_tokens(newest, self._count))
         shown_messages = fitting(messages, limit - self._count(block and block + GAP), self._count)
         if not block:
@@ -212,15 +216,15 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         return placed(shown_messages, block, self.insert_method, question)
 
     async def aget_all(self) -> list[ChatMessage]:
-        """The chat's whole history, without memories."""
+        """Return the whole chat history, without memories."""
         return await self._history.read()
 
     async def aput(self, message: ChatMessage) -> None:
-        """Keep a message; retain what is new of the chat if it ends a turn."""
+        """Append a message; if it ends a turn, retain the chat's new messages."""
         await self.aput_messages([message])
 
     async def aput_messages(self, messages: list[ChatMessage]) -> None:
-        """Keep messages; retain what is new of the chat, once, if one of them ends a turn."""
+        """Append messages; if one of them ends a turn, retain the chat's new messages, once."""
         if not (messages := checked_messages(messages)):
             return
         await self._history.add(messages)
@@ -228,7 +232,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
             await self._follow(last_turn_end)
 
     async def aset(self, messages: list[ChatMessage]) -> None:
-        """Make these the chat's messages, and bring the bank to them; a question without its answer waits for that."""
+        """Replace the chat history and update the bank; a question at the end is retained with its answer."""
         messages = checked_messages(messages)
         await self._history.replace(messages)
         self._turn = None
@@ -236,19 +240,19 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
             await self._follow(last_turn_end)
 
     async def areset(self) -> None:
-        """Clear the chat's history. The memories stay; `bank.forget` erases those."""
+        """Clear the chat history. Memories stay; `bank.forget` erases them."""
         await self._history.clear()
         self._turn = None
 
     async def aflush(self) -> None:
-        """Retain now what is new of the chat, a turn without its answer included."""
+        """Retain the chat's new messages now, including an unanswered question."""
         await self._follow(len)
 
     async def _follow(self, end: Callable[[list[ChatMessage]], int]) -> None:
-        """Bring the bank to the chat.
+        """Retain the chat's new messages and invalidate memories of discarded ones.
 
         Args:
-            end: up to where its messages are looked at.
+            end: returns how many of the chat's messages to use.
         """
         on_error = OnError(self.on_error)
         missing = "the turn is not retained"
@@ -274,41 +278,41 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
             dispatcher.event(retained(bank.name, result))
 
     def get(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ANN401 - LlamaIndex's
-        """As `aget`."""
+        """Synchronous version of `aget`."""
         return list(_waited_for(self.aget(input, **kwargs)))
 
     def get_all(self) -> list[ChatMessage]:
-        """As `aget_all`."""
+        """Synchronous version of `aget_all`."""
         return list(_waited_for(self.aget_all()))
 
     def put(self, message: ChatMessage) -> None:
-        """As `aput`."""
+        """Synchronous version of `aput`."""
         _waited_for(self.aput(message))
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
-        """As `aput_messages`."""
+        """Synchronous version of `aput_messages`."""
         _waited_for(self.aput_messages(messages))
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """As `aset`."""
+        """Synchronous version of `aset`."""
         _waited_for(self.aset(messages))
 
     def reset(self) -> None:
-        """As `areset`."""
+        """Synchronous version of `areset`."""
         _waited_for(self.areset())
 
     def flush(self) -> None:
-        """As `aflush`."""
+        """Synchronous version of `aflush`."""
         _waited_for(self.aflush())
 
     async def _remembered(self, messages: Sequence[ChatMessage], question: str | None) -> list[str]:
-        """The memories of this turn, a line each: recalled once, however often they are asked for."""
+        """Return this turn's memories, one line each; they are recalled once per turn and cached."""
         asked = [message for message in messages if message.role == "user"]
         last = (_text(asked[-1]) or "").strip() if asked else ""
         query = (question or last).strip()
         if not query or not self.memory_tokens or not self.use_memory:
             return []
-        # Asked before the question is put (chat engines), after, or after its answer (agents): it is one turn.
+        # One turn, whether `get` is called before the question is put (chat engines), after it, or after its answer (agents).
         turn = (len(asked) - (query == last), query)
         bank: AsyncMemoryBank = self.bank
         async with _chats.alone({(bank.reference, self.session_id, "recall")}):
@@ -333,7 +337,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
             return self._lines
 
     def _block(self, lines: Sequence[str], room: int) -> str:
-        """As many memories as there is room for, the best ones; empty if there is room for none."""
+        """Return the block of the best memories that fit; empty if none fits."""
         for most in range(len(lines), 0, -1):
             block = memories_block(lines[:most])
             if self._count(block + GAP) <= room:
@@ -341,7 +345,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         return ""
 
     def _count(self, text: str) -> int:
-        """Tokens of a text, in pieces: a tokenizer takes seconds for megabytes, and what is over the limit is out."""
+        """Count tokens piecewise and stop above the limit, because tokenizing megabytes takes seconds."""
         tokens = 0
         for start in range(0, len(text), PIECE):
             tokens += len(self.tokenizer_fn(text[start : start + PIECE]))
@@ -357,7 +361,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         return (self.from_dict, (self.to_dict(),))
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return copy.copy(self)  # the bank and the stored chat are the same ones
+        return copy.copy(self)  # shares the bank and the stored chat
 
 
 def _waited_for(call: Coroutine[Any, Any, R]) -> R:

@@ -1,4 +1,4 @@
-"""HindsightMemoryBlock: a bank as a block of LlamaIndex's Memory; what is flushed and what is read is retained, once."""
+"""HindsightMemoryBlock: a memory bank as a block of LlamaIndex's Memory."""
 
 from __future__ import annotations
 
@@ -45,16 +45,14 @@ from hindsight_integrations.validation.options import (
     checked_tokens,
 )
 
-EARLIER_MESSAGES = 20  # retained already, given along as context of new ones, as when a thread is followed
+EARLIER_MESSAGES = 20  # retained messages passed along as context of new ones, as in threads.follow
 
 
-# What a memory block sees of a chat: windows that slide, and what is flushed from them; which message is
-# which.
 def settled(window: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """The messages of a window whose turns are over: answered, or left behind by another message of the user.
+    """Return the window's messages that belong to finished turns: answered, or followed by another user message.
 
-    The last turn is open until it is answered. A question that was given beside the chat stands at the window's end, and
-    may never come into the chat: it is part of the open turn.
+    The last turn is open until it is answered. A question passed separately appears at the window's end and may never
+    become part of the chat; it counts as part of the open turn.
     """
     messages = _without_echo(window)
     answered = _answered(messages)
@@ -63,13 +61,13 @@ def settled(window: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 
 def turn(window: Sequence[ChatMessage]) -> tuple[int, str]:
-    """Which turn of a window is its last, from 1, and what the user said in it; the same however often it is read."""
+    """Return the number of the window's last turn, from 1, and its user message; stable across repeated reads."""
     asked = [message for message in _without_echo(window) if message.role == "user"]
     return len(asked), str(asked[-1].content or "").strip() if asked else ""
 
 
 def _without_echo(window: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """A window without the question at its end that was given beside the chat, where it is in the chat already."""
+    """Remove the separately passed question at the window's end if the chat already contains it."""
     messages = _once(window)
     *before, last = [each for each in messages[_answered(messages) :] if each.role == "user"] or [None]
     echo = bool(before) and last is messages[-1] and _same(before[-1], last)
@@ -77,12 +75,12 @@ def _without_echo(window: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 
 def _answered(messages: Sequence[ChatMessage]) -> int:
-    """How many messages there are up to the last answer."""
+    """Return the number of messages up to and including the last answer."""
     return max((place + 1 for place, each in enumerate(messages) if ends_turn(each)), default=0)
 
 
 def _once(window: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """A message given twice in a row is one: a put whose flush failed has kept it, and is tried again."""
+    """Drop immediate repeats, which arise when a put stored its message but its flush failed and was retried."""
     once: list[ChatMessage] = []
     for message in window:
         if not (once and _same(once[-1], message)):
@@ -97,11 +95,11 @@ def _same(one: ChatMessage, other: ChatMessage) -> bool:
 
 
 class _Read(NamedTuple):
-    """A message as the bank takes it.
+    """A message in the bank's form.
 
     Attributes:
-        item: what was said, by whom, and its id.
-        digest: a hash of both; what says the same has the same.
+        item: the message as a dict with role, content and id.
+        digest: hash of role and content.
     """
 
     item: dict[str, Any]
@@ -110,18 +108,18 @@ class _Read(NamedTuple):
 
 @dataclass(slots=True)
 class ChatWindow:
-    """What was seen of one chat, and what of it is not retained yet.
+    """The messages seen of one chat, and those not retained yet.
 
-    A message without an id is known by its text and how often that was said before, as where threads are followed. How
-    often is counted over all that was seen, and a window is laid over that where it overlaps most: so no message ever
-    counts twice, and one that repeats an earlier one is told from it unless what stands around it repeats itself too.
+    A message without an id is identified by its text and its occurrence number, as in threads.follow. Each window is
+    aligned with the messages seen before at the largest overlap. So no message is retained twice, and a repeated message
+    is distinguished from the earlier one unless the messages around it repeat too.
 
     Attributes:
-        seen: a hash of each message seen, in order.
+        seen: a hash per message seen, in order.
         flushed: how many of them have left the window.
-        waiting: messages that are not retained yet, by their ids, in order.
-        earlier: the last that were retained.
-        done: ids and hashes of all that were.
+        waiting: messages not retained yet, by id, in order.
+        earlier: the last retained messages.
+        done: (id, hash) of all retained messages.
     """
 
     seen: list[str] = field(default_factory=list)
@@ -131,31 +129,31 @@ class ChatWindow:
     done: set[tuple[str, str]] = field(default_factory=set)
 
     def take_window(self, messages: Sequence[ChatMessage]) -> None:
-        """Take in what is settled of messages that stand next to each other in the chat, anywhere in it."""
+        """Add the finished turns of a window, which may lie anywhere in the chat."""
         self._take(_read(settled(messages)))
 
     def take_flushed(self, messages: Sequence[ChatMessage]) -> None:
-        """Take in messages that have just left the window: they go on where those flushed before them ended."""
+        """Add messages that have just left the window; they follow those flushed before."""
         if given := _read(_once(messages)):
             self.flushed = self._take(given) + len(given)
 
     def take_chat(self, messages: Sequence[ChatMessage]) -> None:
-        """Take in what is settled of the chat from its first message on, which leaves nothing to be guessed."""
+        """Add the finished turns of the complete chat, which needs no alignment."""
         self.seen, self.flushed = [], 0
         self._take(_read(settled(messages)))
 
     def given(self) -> list[dict[str, Any]]:
-        """What waits, after what came before it; empty where nothing waits."""
+        """Return the waiting messages, preceded by earlier ones as context; empty if none wait."""
         return [*self.earlier, *(each.item for each in self.waiting.values())] if self.waiting else []
 
     def retained(self) -> None:
-        """What waited is retained."""
+        """Mark the waiting messages as retained."""
         self.done.update((identity, each.digest) for identity, each in self.waiting.items())
         self.earlier.extend(each.item for each in self.waiting.values())
         self.waiting.clear()
 
     def _take(self, given: Sequence[_Read]) -> int:
-        """Lay messages over what was seen, and have the new ones wait; where in it they begin."""
+        """Align messages with those seen, queue the new ones, and return where they start."""
         start = self._place([each.digest for each in given])
         if start is None:
             start, self.seen, self.flushed = 0, [], 0
@@ -169,7 +167,7 @@ class ChatWindow:
         return start
 
     def _place(self, digests: Sequence[str]) -> int | None:
-        """Where messages lie in what was seen, as early as can be; None where they are another chat, as after a `set`."""
+        """Return the first position where the messages match those seen; None for a different chat, as after `set`."""
         for start in range(len(self.seen)):
             if all(seen == each for seen, each in zip(self.seen[start:], digests, strict=False)):
                 return start
@@ -182,12 +180,12 @@ def _read(messages: Iterable[ChatMessage]) -> list[_Read]:
     for message in spoken(messages):
         item = as_dict(message)
         (named,) = identified([{**item, "id": None, "tool_call_id": None}])
-        if (derived := named["id"]) is not None:  # messages of the system have none
+        if (derived := named["id"]) is not None:  # system messages have none
             read.append(_Read(item, derived.rpartition(":")[0]))
     return read
 
 
-NAMESPACE = "llamaindex/block"  # of what it sees of a chat: HindsightMemory keeps another list
+NAMESPACE = "llamaindex/block"  # keeps the block's message list apart from HindsightMemory's
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
 
@@ -195,41 +193,41 @@ _log = logging.getLogger("hindsight_integrations.llamaindex")
 class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see bank.py
     """A bank in LlamaIndex's Memory: `Memory.from_defaults(session_id="s1", memory_blocks=[HindsightMemoryBlock(bank)])`.
 
-    Messages that leave the short-term memory are retained then; those that never do when they are read: each `get`
-    retains, in one piece, the turns that are over and were not retained yet. So an agent retains each turn once, after
-    its answer; with a chat engine the last turn of a chat is retained by the next `get`. `get` gives the memories of the
-    user's last message, recalled once a turn, as data between markers.
+    Messages are retained when they leave the short-term memory, or earlier when they are read: each `get` retains all
+    finished turns that were not retained yet. So an agent retains each turn once, after its answer; with a chat engine,
+    the last turn of a chat is retained by the next `get`. `get` returns the memories relevant to the user's last message,
+    recalled once per turn, as data between markers.
 
-    ReActAgent drops a system message in front, where Memory writes its blocks by default: for it build the Memory with
+    ReActAgent drops a leading system message, where Memory writes its blocks by default: for it, create the Memory with
     `insert_method="user"`.
 
-    A failing bank loses nothing: what it did not retain waits for the next call. Waiting messages do not outlast the
-    process unless `chat_store` is given: then the block reads the whole chat there, archived messages too.
+    A failing bank loses nothing: messages that were not retained wait for the next call. They do not survive the process
+    unless `chat_store` is given; the block then reads the whole chat from it, archived messages included.
 
     Args:
-        bank: of either face, or the reference to one (`bank.reference`).
+        bank: a sync or async bank, or its reference (`bank.reference`).
         name: the block's name, unique within the Memory.
         description: the block's description.
-        priority: 0 is never truncated; of the others LlamaIndex truncates the smallest number first, here the memory
-            found last first.
-        accept_short_term_memory: False: what leaves the short-term memory is not handed to the block.
-        max_tokens: what the memories may cost, in the bank's tokens; 0 recalls none.
-        roles: whose messages are retained: user, assistant, tool.
-        context: what the chat is, for extraction ("support chat").
-        tags: visibility tags of what is retained.
-        metadata: values to keep with every memory.
-        recall_options: of `bank.recall`, beside its query and max_tokens: budget (here "low"), types, tags, k, ...; as
-            JSON can hold them, if the block is to be serialised.
+        priority: 0 is never truncated; otherwise LlamaIndex truncates the smallest number first. Within the block, the
+            lowest-ranked memory is removed first.
+        accept_short_term_memory: False does not pass messages that leave the short-term memory to the block.
+        max_tokens: token limit of the memories, in the bank's tokens; 0 recalls none.
+        roles: the roles to retain: user, assistant, tool.
+        context: describes the chat to the extraction model ("support chat").
+        tags: visibility tags of the retained memories.
+        metadata: metadata of the retained memories.
+        recall_options: options of `bank.recall` besides query and max_tokens: budget (default "low"), types, tags, k, ...;
+            JSON-serialisable, if the block is to be serialised.
         on_error: as in HindsightMemory: "queue", "skip" or "raise".
-        background: with a model, retain without waiting for it; see the bank's `retain`.
-        chat_store: the one of the Memory, of which the block then reads the chat whole; equal messages are told apart
-            after a restart too, and what a killed process left is retained.
-        tokenizer_fn: a text to its tokens, the one of the Memory; LlamaIndex's global one if None.
+        background: with a model, do not wait for extraction; see the bank's `retain`.
+        chat_store: the Memory's chat store. With it, equal messages are distinguished after a restart too, and messages
+            left by a killed process are retained.
+        tokenizer_fn: the Memory's tokenizer, a function from a text to its tokens; None means LlamaIndex's global one.
 
     Raises:
-        InvalidRequest: an argument is of no use.
-        BankNotOpen: no open engine has the directory that a reference means.
-        BankNotFound: the bank is gone.
+        InvalidRequest: an argument is invalid.
+        BankNotOpen: no engine in this process has the reference's directory open.
+        BankNotFound: the bank no longer exists.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -255,7 +253,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
         bank: MemoryBank | AsyncMemoryBank | Mapping[str, str] | Any,  # noqa: ANN401 - checked by open_bank
         *,
         name: str = "hindsight",
-        description: str | None = "What is remembered of earlier chats.",
+        description: str | None = "Memories of earlier chats.",
         priority: int = 1,
         accept_short_term_memory: bool = True,
         max_tokens: int = PROMPT_DEFAULTS["max_tokens"],
@@ -289,18 +287,18 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
 
     @classmethod
     def class_name(cls) -> str:
-        """The block's name where LlamaIndex serialises it."""
+        """Return the name under which LlamaIndex serialises the block."""
         return "HindsightMemoryBlock"
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """Leave out the memories found last, until so many tokens are saved; no memory is cut.
+        """Remove whole memories, lowest-ranked first, until enough tokens are saved.
 
         Args:
-            content: what `aget` gave.
-            tokens_to_truncate: how many are too many, in those of `tokenizer_fn`.
+            content: the result of `aget`.
+            tokens_to_truncate: how many tokens to save, counted by `tokenizer_fn`.
 
         Returns:
-            The rest; None where no memory is left.
+            The remaining block; None if no memory is left.
         """
         kept: str | None = content or None
         while kept and len(self.tokenizer_fn(content)) - len(self.tokenizer_fn(kept)) < tokens_to_truncate:
@@ -310,7 +308,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
     async def _aput(self, messages: list[ChatMessage]) -> None:
         if not messages:
             return
-        # Read at once: other blocks take it out of the same messages.
+        # Read immediately: other blocks pop it from the same messages.
         session = str(messages[-1].additional_kwargs.get("session_id") or "")
         async with self._alone.alone({session}):
             if self.chat_store is None:
@@ -333,7 +331,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
         return memories
 
     async def _retain(self, session: str) -> None:
-        """Retain what waits of a chat, in one piece; what fails goes on waiting."""
+        """Retain the chat's waiting messages together; if that fails they keep waiting."""
         on_error = OnError(self.on_error)
         bank: AsyncMemoryBank = self.bank
         window = self._windows[session]
@@ -346,7 +344,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
                 given,
                 thread=session,
                 namespace=NAMESPACE,
-                on_fork="keep",  # a window that moves is no fork
+                on_fork="keep",  # a sliding window is not a fork
                 roles=self.roles,
                 context=self.context,
                 tags=self.tags,
@@ -358,7 +356,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
             dispatcher.event(retained(bank.name, result))
 
     async def _memories(self, window: Sequence[ChatMessage], session: str) -> str:
-        """The memories of a turn: recalled once, however often they are asked for."""
+        """Return the turn's memories; they are recalled once per turn and cached."""
         if not (this := turn(window))[1] or not self.max_tokens:
             return ""
         if self._recalled.get(session, (None, ""))[0] != this:
@@ -386,7 +384,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
         return (_loaded, (type(self), self.model_dump()))
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return copy.copy(self)  # the bank is the same one
+        return copy.copy(self)  # shares the bank
 
 
 def _loaded(kind: type[HindsightMemoryBlock], fields: dict[str, Any]) -> HindsightMemoryBlock:

@@ -1,4 +1,4 @@
-"""Messages of a chat: arguments checked, what was said of them, which fit a token limit, and where memories stand among them."""
+"""Chat messages: argument checks, cleaning for retain, trimming to a token limit, and inserting memories."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from hindsight_integrations.validation.llamaindex_documents import as_dict
 
 
 def checked_session(given: object) -> str:
-    """The id of a chat; a new one for None.
+    """Validate a chat's id; None creates one.
 
     Raises:
-        InvalidRequest: it is no text, blank, of several lines, or nothing that can be stored.
+        InvalidRequest: it is not a string, is blank, or has several lines or characters that cannot be stored.
     """
     if given is None:
         return uuid4().hex
     if checked_name(given, "session_id") != given:
-        reason = f"{shown(given)} has characters around or in it that cannot be stored"
-        raise InvalidRequest("session_id", reason, "Pass a text without them, or None for a new chat.")
+        reason = f"{shown(given)} contains, or is surrounded by, characters that cannot be stored"
+        raise InvalidRequest("session_id", reason, "Remove them, or pass None for a new chat.")
     return str(given)
 
 
 def checked_insert_method(given: object) -> str:
-    """Where memories are put: "user" or "system"; LlamaIndex's InsertMethod names them too.
+    """Validate where memories are inserted: "user" or "system", or LlamaIndex's InsertMethod.
 
     Raises:
         InvalidRequest: it is neither.
@@ -48,16 +48,18 @@ def checked_insert_method(given: object) -> str:
 
 
 def checked_messages(given: object) -> list[ChatMessage]:
-    """Messages to keep in a chat's history.
+    """Validate messages for a chat's history.
 
     Raises:
-        InvalidRequest: it is not a list of ChatMessages; nothing of it was kept.
+        InvalidRequest: it is not a list of ChatMessages.
     """
     messages = checked_list(given, "messages")
     for at, message in enumerate(messages):
         if not isinstance(message, ChatMessage):
             raise InvalidRequest(
-                f"messages[{at}]", f"it is {type(message).__name__}", "Pass ChatMessages of LlamaIndex."
+                f"messages[{at}]",
+                f"{type(message).__name__} is not a ChatMessage",
+                "Pass LlamaIndex ChatMessages.",
             )
     return messages
 
@@ -65,11 +67,11 @@ def checked_messages(given: object) -> list[ChatMessage]:
 def checked_chat_store(
     given: object, kinds: tuple[type, ...] = (BaseChatStore, AsyncDBChatStore)
 ) -> BaseChatStore | AsyncDBChatStore | None:
-    """A chat store of LlamaIndex; None stays None.
+    """Validate a LlamaIndex chat store; None stays None.
 
     Args:
-        given: anything.
-        kinds: the kinds of stores that serve.
+        given: the value to check.
+        kinds: the accepted store classes.
 
     Raises:
         InvalidRequest: it is none of them.
@@ -77,36 +79,36 @@ def checked_chat_store(
     if given is None or isinstance(given, kinds):
         return given
     named = " or ".join(kind.__name__ for kind in kinds)
-    raise InvalidRequest("chat_store", f"{shown(given)} is none", f"Pass LlamaIndex's {named}, or None.")
+    raise InvalidRequest("chat_store", f"{shown(given)} is not a chat store", f"Pass a {named}, or None.")
 
 
 def checked_tokenizer(given: object) -> Callable[[str], Sequence[Any]]:
-    """What makes a text into tokens; LlamaIndex's global one for None.
+    """Validate a tokenizer function; None means LlamaIndex's global one.
 
     Raises:
-        InvalidRequest: it cannot be called.
+        InvalidRequest: it is not callable.
     """
     if given is None:
         return get_tokenizer()  # type: ignore[no-any-return] # see bank.py
     if not callable(given):
         raise InvalidRequest(
-            "tokenizer_fn", f"{shown(given)} cannot be called", "Pass a function of a text to its tokens."
+            "tokenizer_fn", f"{shown(given)} is not callable", "Pass a function from a text to its tokens."
         )
     return given
 
 
 _TRACE = re.compile(r"\s*Thought:.*\n\s*(Action|Answer):", re.DOTALL)
 _NO_ANSWER = (
-    "Empty Response"  # what LlamaIndex's synthesizers say for a model that was not asked, or said nothing
+    "Empty Response"  # LlamaIndex's synthesizers return it if the model was not asked or said nothing
 )
 _ANSWER = re.compile(r"(?:^|\n)\s*Answer:\s*")
 
 
 def spoken(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """The messages, each ReAct trace (thoughts, actions, observations) cut to its last answer, or left out without one.
+    """Reduce ReAct traces (thoughts, actions, observations) to their last answer and drop placeholder answers.
 
-    ReActAgent puts the whole trace into memory as one message of the assistant. What LlamaIndex puts there in place of an
-    answer nobody said: a chat engine over an empty bank would teach it that to begin with.
+    ReActAgent stores the whole trace as one assistant message; traces without an answer are dropped. LlamaIndex's
+    "Empty Response" is dropped because a chat engine over an empty bank would otherwise retain it.
     """
     said = []
     for message in messages:
@@ -123,9 +125,9 @@ def spoken(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
 
 
 def told_apart(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
-    """The messages as plain dicts, each tool call with an id that tells it from all others, and so its result.
+    """Convert messages to plain dicts, with unique ids for tool calls and their results.
 
-    Where a model's service gives calls no ids, LlamaIndex's clients name them all as the tool.
+    If a model service provides no call ids, LlamaIndex's clients use the tool's name as the id of every call.
     """
     said, calls = [], dict[str, str]()
     for message in messages:
@@ -152,23 +154,23 @@ def _digest(text: str) -> str:
 
 InsertMethod = Literal["user", "system"]
 
-GAP = "\n\n"  # between the block and what stands beside it
+GAP = "\n\n"  # between the block and the text it precedes
 
 
 def placed(
     messages: Sequence[ChatMessage], block: str, method: InsertMethod, question: str | None = None
 ) -> list[ChatMessage]:
-    """The messages with a block of text put in; those given are not changed.
+    """Return a copy of the messages with a block of text inserted.
 
-    Beside the last message of the user the beginning of the prompt stays as it was, so that services can keep it, and
-    agents that replace the system message (ReActAgent) do not lose the block. Where the question is not among the
-    messages yet, no message is the right one, and the block becomes a system message in front.
+    In the user's last message, the block leaves the start of the prompt unchanged for prompt caching, and agents that
+    replace the system message (ReActAgent) keep it. If the question is not among the messages yet, the block becomes a
+    system message at the start.
 
     Args:
-        messages: of a prompt, oldest first.
-        block: what is put in.
-        method: "user": before the text of the user's last message; "system": in front of the system message.
-        question: what the user asks now, if the caller was told.
+        messages: a prompt's messages, oldest first.
+        block: the text to insert.
+        method: "user": before the text of the user's last message; "system": at the start of the system message.
+        question: the user's current question, if known.
     """
     role = method
     last = next((at for at in reversed(range(len(messages))) if messages[at].role == "user"), None)
@@ -190,10 +192,10 @@ def placed(
 
 
 def without_memories(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """The messages without the blocks that `placed` put in; one that held nothing else is left out.
+    """Remove the blocks that `placed` inserted; messages without other content are dropped.
 
-    What `get` gave may come back as the chat (`agent.run(chat_history=memory.get())`): the prompt of one turn is no part
-    of the next.
+    The result of `get` may come back as chat history (`agent.run(chat_history=memory.get())`), and the memories of one
+    turn must not become part of the next.
     """
     kept = []
     for message in messages:
@@ -213,7 +215,7 @@ def _is_memories(block: object) -> bool:
 
 
 TOKENS_OF_BLOCK = {"image": 256, "audio": 256, "video": 256, "document": 2_048}
-"""What a block that is no text is taken to cost, as LlamaIndex's own Memory estimates it."""
+"""Estimated tokens of a non-text block, as in LlamaIndex's own Memory."""
 
 INSTRUCTIONS = ("system", "developer")
 RESULTS = ("tool", "function")
@@ -222,15 +224,15 @@ ANSWERS = ("assistant", "model", "chatbot")
 Count = Callable[[str], int]
 
 Step = list[ChatMessage]
-"""One message, or a message that calls tools with their results."""
+"""One message, or a message with tool calls followed by their results."""
 
 
 def message_tokens(message: ChatMessage, count: Count) -> int:
-    """What a message costs: texts, reasoning, tool calls with their arguments, and what lies beside the text.
+    """Count a message's tokens: text, reasoning, tool calls with arguments, additional_kwargs and non-text blocks.
 
     Args:
-        message: of any role.
-        count: tokens of a text.
+        message: a message of any role.
+        count: counts the tokens of a text.
     """
     told = [_text(block) for block in message.blocks]
     if message.additional_kwargs:
@@ -240,22 +242,22 @@ def message_tokens(message: ChatMessage, count: Count) -> int:
 
 
 def messages_tokens(messages: Iterable[ChatMessage], count: Count) -> int:
-    """What messages cost together."""
+    """Count the tokens of several messages."""
     return sum(message_tokens(message, count) for message in messages)
 
 
 def fitting(messages: Sequence[ChatMessage], limit: int, count: Count) -> list[ChatMessage]:
-    """The newest turns that cost at most `limit` tokens together, after the system messages in front, which always stay.
+    """Return the leading system messages and the newest turns that fit in `limit` tokens.
 
-    Where earlier ones were left out, what remains begins with a message of the user; a chat that begins with a greeting
-    of the assistant keeps it as long as all of it fits. A call that lacks a result is left out, and so is a result
-    without its call: services refuse both. If the newest turn alone is too long, its user message stays with the newest
-    of its steps that fit, at least the last one, whatever that costs.
+    If turns were left out, the rest starts with a user message; an initial greeting by the assistant is kept only if the
+    whole chat fits. Tool calls without results and results without calls are dropped, because model services reject
+    them. If the newest turn alone is too long, its user message is kept with as many of its newest steps as fit, and at
+    least the last one.
 
     Args:
         messages: the whole history, oldest first.
-        limit: tokens.
-        count: tokens of a text.
+        limit: maximum tokens.
+        count: counts the tokens of a text.
     """
     front, turns = _divided(messages)
     left = limit - messages_tokens(front, count)
@@ -269,31 +271,31 @@ def fitting(messages: Sequence[ChatMessage], limit: int, count: Count) -> list[C
 
 
 def newest_turn(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """The system messages in front, and what was said since the user's last message, that included."""
+    """Return the leading system messages and the messages from the user's last one on."""
     front, turns = _divided(messages)
     return [*front, *_joined(turns[-1])] if turns else front
 
 
 def last_turn_end(messages: Sequence[ChatMessage]) -> int:
-    """How many messages there are up to the last answer: an assistant's message that calls no tools. 0 without one."""
+    """Return the number of messages up to and including the last answer; 0 if there is none."""
     ends = (at + 1 for at in reversed(range(len(messages))) if ends_turn(messages[at]))
     return next(ends, 0)
 
 
 def ends_turn(message: ChatMessage) -> bool:
-    """Whether this is an answer: a message of the assistant that calls no tool."""
+    """Return whether this is an answer: an assistant message without tool calls."""
     return message.role in ANSWERS and not calls(message)
 
 
 def calls(message: ChatMessage) -> list[object]:
-    """The tool calls of a message, in blocks, or beside the text as older integrations put them."""
+    """Return a message's tool calls, from its blocks or, for older integrations, from additional_kwargs."""
     made = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
     beside = message.additional_kwargs.get("tool_calls")
     return [*made] or (list(beside) if isinstance(beside, list) else [])
 
 
 def _divided(messages: Sequence[ChatMessage]) -> tuple[list[ChatMessage], list[list[Step]]]:
-    """The system messages in front, and the turns after them, each but perhaps the first begun by the user."""
+    """Split into leading system messages and turns; each turn but possibly the first starts with a user message."""
     front = next((at for at, each in enumerate(messages) if each.role not in INSTRUCTIONS), len(messages))
     turns: list[list[Step]] = []
     for step in _steps(messages[front:]):
@@ -314,7 +316,7 @@ def _steps(messages: Sequence[ChatMessage]) -> list[Step]:
 
 
 def _awaits(step: Step, result: ChatMessage) -> bool:
-    """Whether a result belongs to a step: its call is there and has none yet. Where ids are missing, places count."""
+    """Return whether a step has an unanswered call for this result; without ids, results match in order."""
     asked = [_call_id(call) for call in calls(step[0])]
     told = [each.additional_kwargs.get("tool_call_id") for each in step[1:]]
     answers = result.additional_kwargs.get("tool_call_id")

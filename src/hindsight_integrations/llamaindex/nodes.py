@@ -1,4 +1,4 @@
-"""Memories as LlamaIndex's nodes."""
+"""Conversion of memories and record tables to LlamaIndex nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hindsight_integrations.model.recalled import RecalledUnit, plain_metadata
 from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.requests import ResultOrder
 
-SHOWN_TO_MODEL = "date"  # the one metadata key that is worth its tokens
+SHOWN_TO_MODEL = "date"  # the only metadata key shown to LLMs
 
 
 def as_nodes(
@@ -25,14 +25,15 @@ def as_nodes(
     keys: Collection[str] | None = None,
     order: ResultOrder = ResultOrder.RANK,
 ) -> list[NodeWithScore]:
-    """The memories of a recall as nodes, in its order, under scores that never rise: LlamaIndex's parts sort by them.
+    """Convert recalled memories to nodes, in the given order.
 
-    In order of time each has its own score: sorted by it, they are best first again.
+    LlamaIndex components sort by score. In rank order scores are therefore made non-increasing; in time order each node
+    keeps its own score.
 
     Args:
-        units: as the recall returned them.
-        keys: the metadata the nodes carry; None means all.
-        order: which that is.
+        units: the recalled memories.
+        keys: metadata keys to include; None means all.
+        order: the order of `units`.
     """
     scores = [float(recalled.score) for recalled in units]
     if order is ResultOrder.RANK:
@@ -43,15 +44,14 @@ def as_nodes(
 def as_node(
     recalled: RecalledUnit, *, score: float | None = None, keys: Collection[str] | None = None
 ) -> NodeWithScore:
-    """A memory as a node. An LLM sees its text and date; an embedding model its text alone.
+    """Convert a memory to a node. LLMs see its text and date, embedding models its text only.
 
-    Nothing but the score depends on the question that found it: fusion takes nodes for the same by a hash of text and
-    metadata.
+    Only the score depends on the query, because LlamaIndex's fusion identifies nodes by a hash of text and metadata.
 
     Args:
         recalled: the memory.
-        score: the node's; None means the memory's own.
-        keys: the metadata the node carries; None means all.
+        score: the node's score; None means the memory's own.
+        keys: metadata keys to include; None means all.
     """
     unit = recalled.unit
     metadata = {key: value for key, value in plain_metadata(recalled).items() if keys is None or key in keys}
@@ -67,12 +67,12 @@ def as_node(
 
 
 def table_node(table: RecordDigest, *, score: float, keys: Collection[str] | None = None) -> NodeWithScore:
-    """A table of records as a node; models and embedders see its text alone.
+    """Convert a record table to a node; LLMs and embedding models see its text only.
 
     Args:
-        table: as the recall returned it.
-        score: the node's.
-        keys: the metadata the node carries; None means all.
+        table: the recalled table.
+        score: the node's score.
+        keys: metadata keys to include; None means all.
     """
     metadata = {key: value for key, value in table.metadata.items() if keys is None or key in keys}
     node = TextNode(

@@ -1,4 +1,4 @@
-"""HindsightQueryEngine: `bank.reflect` as a query engine of LlamaIndex, with what the answer stands on as source nodes."""
+"""HindsightQueryEngine: `bank.reflect` as a LlamaIndex query engine, with the cited memories as source nodes."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ from hindsight_integrations.validation.options import STANDING_REFLECT, accept_o
 class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see bank.py
     """Answers from memory, in the bank's character: `HindsightQueryEngine(bank).query("Where does Alice live?")`.
 
-    The source nodes are the memories the answer stands on, in the order it cites them; `metadata` says how it came about
-    (`sufficient`, `extractive`, `citations`, `opinions`, `steps`, `notes`, `calls`, `tokens_in`, `tokens_out`). With
-    `streaming` both are empty until the text has been read to its end. With `output_cls` the response is of that form.
+    The source nodes are the cited memories, in the order of their citations. `metadata` has `sufficient`, `extractive`,
+    `citations`, `opinions`, `steps`, `notes`, `calls`, `tokens_in` and `tokens_out`. With `streaming`, both are filled once
+    the text has been read to its end.
 
-    Prompts are the engine's own: `get_prompts` is empty, and `update_prompts` changes nothing.
+    The prompts cannot be changed: `get_prompts` is empty, and `update_prompts` has no effect.
 
     Args:
-        bank: of either face, or the reference to one (`bank.reference`).
-        streaming: `query` gives a StreamingResponse, `aquery` an AsyncStreamingResponse.
-        output_cls: LlamaIndex's name for `response_schema`: the answer comes in the form of this pydantic model.
-        callback_manager: LlamaIndex's own.
-        options: of `bank.reflect`, as `ReflectOptions` describes them. `tools` may be LlamaIndex's, too. `form_opinions` is off,
-            as a query engine is not expected to form any.
+        bank: a sync or async bank, or its reference (`bank.reference`).
+        streaming: `query` returns a StreamingResponse, `aquery` an AsyncStreamingResponse.
+        output_cls: LlamaIndex's name for `response_schema`: a pydantic model for the structured answer.
+        callback_manager: LlamaIndex's callback manager.
+        options: options of `bank.reflect`, see `ReflectOptions`. `tools` may include LlamaIndex tools. `form_opinions`
+            defaults to False.
 
     Raises:
-        InvalidRequest: `bank` is no bank, or an option is of no use; on a query (with `streaming`, where its text is first
-            read, as all that fails there): one is out of range.
+        InvalidRequest: `bank` is not a bank, or an option is invalid; on a query: an option is out of range. With
+            `streaming`, errors of a query are raised when its text is first read.
     """
 
     @shows_options(ReflectOptions, {"form_opinions": False})
@@ -118,7 +118,7 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see bank.py
 
 
 class _Streamed:
-    """The pieces of a streamed answer; at its end its source nodes and metadata are filled in."""
+    """A streamed answer; source nodes and metadata are filled in at its end."""
 
     def __init__(self, bank: str) -> None:
         self._bank = bank
@@ -147,12 +147,12 @@ class _Streamed:
 
 
 def source_nodes(reflection: Reflection) -> list[NodeWithScore]:
-    """The memories an answer stands on, in the order cited."""
+    """Return the cited memories as nodes, in the order of their citations."""
     return [as_node(recalled) for recalled in reflection.units]
 
 
 def answer_metadata(reflection: Reflection) -> dict[str, Any]:
-    """What a caller should know of an answer beside its text and sources, JSON-able."""
+    """Return a reflection's metadata as JSON-serialisable values."""
     return {
         "sufficient": reflection.sufficient,
         "extractive": reflection.extractive,

@@ -1,4 +1,4 @@
-"""A LlamaIndex retriever over one memory bank."""
+"""HindsightRetriever: a LlamaIndex retriever over one memory bank."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from hindsight_integrations.validation.options import (
 
 
 def core_filters(given: object) -> MetadataGroup:
-    """The same conditions in the core's words; what an operator makes of a value is checked by the recall.
+    """Convert LlamaIndex's metadata filters to the bank's; recall validates operators and values.
 
     Args:
-        given: LlamaIndex's filters, nested or not; without a condition all of them must hold, as LlamaIndex has it.
+        given: filters, possibly nested; without a condition they are combined with "and", as in LlamaIndex.
 
     Raises:
-        InvalidRequest: it is no MetadataFilters.
+        InvalidRequest: it is not a MetadataFilters.
     """
     if not isinstance(given, MetadataFilters):
         raise InvalidRequest(
@@ -60,7 +60,7 @@ def _condition(given: LlamaIndexFilter | MetadataFilters) -> MetadataFilter | Me
     return MetadataFilter(given.key, given.value, _named(given.operator))
 
 
-def _named(given: Any) -> Any:  # noqa: ANN401 - what was built around LlamaIndex's own checks is refused by the recall
+def _named(given: Any) -> Any:  # noqa: ANN401 - recall validates it
     return getattr(given, "value", given)
 
 
@@ -68,28 +68,27 @@ _LOG = logging.getLogger(__name__)
 
 
 class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to skip LlamaIndex, whose types it cannot follow
-    """Recalls memories as nodes: the node's id is the memory's, an LLM is shown the date, the rest is metadata.
+    """Recalls memories as nodes, with the memory's id as node id; LLMs see the text and date, the rest is metadata.
 
-    `retrieve` and `aretrieve` both do their own work, whichever face of the bank was given. The question's vector is the
-    bundle's `embedding`, else the mean of its `custom_embedding_strs`, else the question's own, as with LlamaIndex's
-    `VectorIndexRetriever`. Scores are comparable within one retrieval only, and never rise from one node to the next, unless `order="time"`.
+    `retrieve` and `aretrieve` both work with a sync or async bank. The query vector is the bundle's `embedding`, else the
+    mean of its `custom_embedding_strs`, else the embedded query, as in LlamaIndex's `VectorIndexRetriever`. Scores are
+    comparable within one retrieval only, and non-increasing unless `order="time"`.
 
     Args:
         bank: the bank to recall from.
-        filters: conditions on the memories' metadata, in LlamaIndex's form; `metadata` has them in the bank's own form, and
-            both must hold.
-        metadata_keys: the metadata that nodes carry, e.g. ("date",); None means all of it. Fusion merges nodes of one
-            text and the same metadata: () lets it merge them with bare nodes of other retrievers.
-        use_embedding: whether a vector in the bundle counts. False where another model makes it; one of another dimension
-            than the bank's never counts.
-        callback_manager: LlamaIndex's own.
-        verbose: LlamaIndex's own.
-        options: of `bank.recall`, as `RecallOptions` describes them; the defaults are those of a search: `text="compact"`,
-            `relevance="likely"`, which stops where evidence gives out, and `include_records`. With `k` the retriever gives
-            that many memories, likely to help or not, and no records; `max_tokens` has no bound then unless it is given.
+        filters: metadata filters in LlamaIndex's form. `metadata` takes the bank's own form; both must match.
+        metadata_keys: metadata keys of the nodes, such as ("date",); None means all. Fusion merges nodes with equal text
+            and metadata: () lets it merge them with nodes of other retrievers that have no metadata.
+        use_embedding: whether to use a vector in the bundle. Set it to False if the vector comes from another model; a
+            vector with a different dimension than the bank's is always ignored.
+        callback_manager: LlamaIndex's callback manager.
+        verbose: LlamaIndex's verbose flag.
+        options: options of `bank.recall`, see `RecallOptions`. The defaults suit a search: `text="compact"`,
+            `relevance="likely"` (only memories likely to help) and `include_records`. With `k` there is no relevance
+            threshold, no records, and no `max_tokens` unless given.
 
     Raises:
-        InvalidRequest: `bank` is no bank or `filters` are none of LlamaIndex's; on retrieval: an option is out of range.
+        InvalidRequest: `bank` is not a bank, or `filters` are not LlamaIndex's; on retrieval: an option is out of range.
     """
 
     @shows_options(RecallOptions, SEARCH_DEFAULTS)
@@ -135,7 +134,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
         return self._nodes(found)
 
     def _embedding(self, query_bundle: QueryBundle) -> Sequence[float] | Sequence[str] | None:
-        """What stands for the question's vector; the bundle is left as it is, since other retrievers share it."""
+        """Return the bundle's vector or texts to embed; the bundle is not changed, since other retrievers share it."""
         vector: Sequence[float] | None = query_bundle.embedding if self._use_embedding else None
         texts: Sequence[str] | None = query_bundle.custom_embedding_strs or None
         return texts if vector is None else vector

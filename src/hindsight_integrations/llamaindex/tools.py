@@ -1,4 +1,4 @@
-"""HindsightToolSpec: retain, recall and reflect as tools that a LlamaIndex agent calls itself."""
+"""HindsightToolSpec: retain, recall and reflect as tools for LlamaIndex agents."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from hindsight_integrations.validation.options import (
 
 
 class GivenTool:
-    """A tool of LlamaIndex in the form that `bank.reflect` takes from LangChain.
+    """Adapts a LlamaIndex tool to the LangChain tool interface that `bank.reflect` uses.
 
     Args:
-        tool: with its name, its description and its arguments in `metadata`.
+        tool: the tool; its `metadata` has name, description and arguments.
     """
 
     def __init__(self, tool: AsyncBaseTool) -> None:
@@ -39,13 +39,13 @@ class GivenTool:
         self.args: Mapping[str, Any] = tool.metadata.get_parameters_dict()["properties"]
 
     async def ainvoke(self, arguments: Mapping[str, Any]) -> str:
-        """Use it.
+        """Call the tool.
 
         Args:
-            arguments: by their names.
+            arguments: arguments by name.
 
         Raises:
-            Exception: what the tool raised, or put into its output as its error.
+            Exception: the exception that the tool raised or reported in its output.
         """
         output = await self._tool.acall(**arguments)
         if output.is_error:
@@ -54,13 +54,13 @@ class GivenTool:
 
 
 def reflecting_tools(given: Iterable[Callable[..., object] | BaseTool] | None) -> tuple[Any, ...]:
-    """The caller's tools as `bank.reflect` takes them: LlamaIndex's in its form, all others as they are.
+    """Adapt LlamaIndex tools for `bank.reflect`; other tools are returned unchanged.
 
     Args:
-        given: functions, tools of LlamaIndex, tools of LangChain; None means none.
+        given: functions, LlamaIndex tools or LangChain tools; None means none.
 
     Raises:
-        InvalidRequest: it is not a list, or one of them cannot be called.
+        InvalidRequest: it is not a list, or a tool is not callable.
     """
     return tuple(
         GivenTool(adapt_to_async_tool(each)) if isinstance(each, BaseTool) else each
@@ -71,20 +71,20 @@ def reflecting_tools(given: Iterable[Callable[..., object] | BaseTool] | None) -
 class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
     """Tools over one bank: `FunctionAgent(tools=HindsightToolSpec(bank).to_tool_list())`.
 
-    The bank is chosen here, never by the model. What fails is raised: LlamaIndex's agents then tell the model of an error,
-    and cannot take it for what is remembered.
+    The bank is fixed here; the model cannot choose it. Errors are raised, and LlamaIndex's agents report them to the model
+    as errors.
 
     Args:
-        bank: of either face, or the reference to one (`bank.reference`).
-        max_tokens: what the memories of one call may cost.
-        recall_options: of `bank.recall`, beside its query and max_tokens: budget, types, tags, k, ...
-        reflect_options: of `bank.reflect`, beside its query: strategy, budget, tags, ...; no opinions are formed unless
-            `form_opinions` is among them.
-        tags: visibility tags of what is retained.
-        metadata: values to keep with every memory.
+        bank: a sync or async bank, or its reference (`bank.reference`).
+        max_tokens: token limit of the memories in one result.
+        recall_options: options of `bank.recall` besides query and max_tokens: budget, types, tags, k, ...
+        reflect_options: options of `bank.reflect` besides the query: strategy, budget, tags, ... Opinions are formed only
+            if `form_opinions` is set.
+        tags: visibility tags of the retained memories.
+        metadata: metadata of the retained memories.
 
     Raises:
-        InvalidRequest: `bank` is none, or an option is unknown or of no use.
+        InvalidRequest: `bank` is not a bank, or an option is unknown or invalid.
     """
 
     spec_functions: ClassVar[list[Any]] = [
@@ -121,11 +121,11 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
         }
 
     def to_tool_list(self, *args: Any, **kwargs: Any) -> list[Any]:  # noqa: ANN401 - LlamaIndex's
-        """The tools, of a type that LlamaIndex's agents take under a strict type checker.
+        """Return the tools, with a type that LlamaIndex's agents accept under strict type checking.
 
         Args:
-            args: as LlamaIndex's `BaseToolSpec.to_tool_list` takes them.
-            kwargs: likewise.
+            args: arguments of LlamaIndex's `BaseToolSpec.to_tool_list`.
+            kwargs: its keyword arguments.
         """
         return list(super().to_tool_list(*args, **kwargs))
 
@@ -140,7 +140,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
         return self._kept(self._sync_bank.retain(content, **self._retain))
 
     async def aretain_memory(self, content: str) -> str:
-        """As `retain_memory`."""
+        """Asynchronous version of `retain_memory`."""
         return self._kept(await self._bank.retain(content, **self._retain))
 
     def recall_memories(self, query: str) -> str:
@@ -153,7 +153,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
         return _shown(lines_of(self._bank.name, found))
 
     async def arecall_memories(self, query: str) -> str:
-        """As `recall_memories`."""
+        """Asynchronous version of `recall_memories`."""
         found = await self._bank.recall(query, **self._recall)
         return _shown(lines_of(self._bank.name, found))
 
@@ -166,7 +166,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
         return self._answered(self._sync_bank.reflect(question, **self._reflect))
 
     async def areflect_on_memories(self, question: str) -> str:
-        """As `reflect_on_memories`."""
+        """Asynchronous version of `reflect_on_memories`."""
         return self._answered(await self._bank.reflect(question, **self._reflect))
 
     def _kept(self, result: RetainResult) -> str:
@@ -175,9 +175,8 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
 
     def _answered(self, answer: Reflection) -> str:
         tell_of(self._bank.name, answer)
-        if (
-            answer.extractive and answer.units
-        ):  # memories as they were said, not an answer in the bank's own words
+        # An extractive answer consists of memories, not of the bank's own words.
+        if answer.extractive and answer.units:
             return memories_block(map(memory_line, answer.units))
         return answer.text
 
