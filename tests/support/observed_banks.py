@@ -11,6 +11,7 @@ import numpy as np
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.config import KeywordBackend, ObservationConfig, StorageConfig, VectorBackend
+from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import Observed
 from hindsight_integrations.model.tasks import Task, TaskKind, TaskState
 from hindsight_integrations.model.units import MemoryUnit
@@ -99,8 +100,9 @@ def observations(bank: MemoryBank) -> dict[str, MemoryUnit]:
     return {unit.text: unit for unit in bank.iterate_units(types=["observation"])}
 
 
-def ledger_of(bank: MemoryBank) -> Any:
-    return bank.asynchronous._context.ledger
+def ledger_of(bank: MemoryBank) -> Ledger:
+    ledger: Ledger = bank.asynchronous._context.ledger
+    return ledger
 
 
 def observed(bank: MemoryBank, entity: str = "Alice") -> Observed:
@@ -116,7 +118,7 @@ def grounds(bank: MemoryBank) -> dict[str, frozenset[str]]:
     ledger = ledger_of(bank)
     units = observations(bank)
     rows = ledger.units.row_ids(bank.name, [unit.id for unit in units.values()])
-    stored = ledger.grounds_of(bank.name, np.array(sorted(rows.values()), np.int64))
+    stored = ledger.observations.grounds_of(bank.name, np.array(sorted(rows.values()), np.int64))
     return {text: frozenset(stored[rows[unit.id]]) for text, unit in units.items() if rows[unit.id] in stored}
 
 

