@@ -115,7 +115,7 @@ def grounds(bank: MemoryBank) -> dict[str, frozenset[str]]:
     """The facts each observation stands on, by its text."""
     ledger = ledger_of(bank)
     units = observations(bank)
-    rows = ledger.row_ids(bank.name, [unit.id for unit in units.values()])
+    rows = ledger.units.row_ids(bank.name, [unit.id for unit in units.values()])
     stored = ledger.grounds_of(bank.name, np.array(sorted(rows.values()), np.int64))
     return {text: frozenset(stored[rows[unit.id]]) for text, unit in units.items() if rows[unit.id] in stored}
 

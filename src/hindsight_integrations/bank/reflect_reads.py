@@ -34,7 +34,7 @@ from hindsight_integrations.recall.includes import may_show, stood, with_history
 from hindsight_integrations.recall.listing import aggregate
 from hindsight_integrations.recall.plan import selection
 from hindsight_integrations.recall.rerank import grounds_of
-from hindsight_integrations.reflect.tools import (
+from hindsight_integrations.reflect.context import (
     Listed,
     MentalModelsNear,
     Period,
@@ -160,7 +160,7 @@ class LimitedReads:
         """Turns with these words, oldest first."""
         window = self._window(period)
         async with self._context.viewing() as view:
-            found = await self._context.tools.workers.read(self._said, view, words, window, limit)
+            found = await self._context.services.workers.read(self._said, view, words, window, limit)
         units = await self.standing([unit for _, made in found for unit in made])
         standing = {item.unit.id: item for item in units}
         return tuple(
@@ -171,7 +171,7 @@ class LimitedReads:
     async def sources(self, item: RecalledUnit) -> Sources:
         """What a memory was made from; of an observation what its facts were."""
         async with self._context.viewing() as view:
-            return await self._context.tools.workers.read(self._sources, view, item.unit)
+            return await self._context.services.workers.read(self._sources, view, item.unit)
 
     async def mental_models(self, text: str) -> Sequence[MentalModel]:
         """Kept answers near a text."""
@@ -210,7 +210,7 @@ class LimitedReads:
         asked = replace(self._query, types=tuple(FactType))
         async with self._context.viewing() as view:
             usable = selection(view.columns, asked)
-            return await self._context.tools.workers.read(mentioned, view, name, usable)
+            return await self._context.services.workers.read(mentioned, view, name, usable)
 
     def _limits(self, period: Period) -> _Limits:
         query, window = self._query, self._window(period)
@@ -246,12 +246,12 @@ class LimitedReads:
     def _midnight(self, day: date | None, otherwise: datetime) -> datetime:
         if day is None:
             return otherwise
-        return as_utc(datetime.combine(day, time(), self._context.tools.zone))
+        return as_utc(datetime.combine(day, time(), self._context.services.dates.zone))
 
     async def by_id(self, unit_ids: Sequence[str]) -> tuple[RecalledUnit, ...]:
         """Memories as recall serves them, in order of time."""
         async with self._context.viewing() as view:
-            units = await self._context.tools.workers.read(_units_of, view, unit_ids)
+            units = await self._context.services.workers.read(_units_of, view, unit_ids)
         return await self.standing(units)
 
     async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
@@ -263,14 +263,14 @@ class LimitedReads:
         if not units:
             return ()
         async with self._context.viewing() as view:
-            return await self._context.tools.workers.read(self._served, view, units)
+            return await self._context.services.workers.read(self._served, view, units)
 
     def _served(self, view: BankView, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
         rows_of = view.ledger.units.row_ids(view.bank, [unit.id for unit in units])
         rows = np.array(sorted(rows_of.values()), np.int64)
         standing = set(rows[stood(view, rows, self._query.as_of)].tolist())
         items = DocumentItems.at(view.columns, self._query.as_of)
-        documents = documents_among(rows, items, view, self._context.recall_tools().tokens)
+        documents = documents_among(rows, items, view, self._context.services.tokens)
         entities = view.ledger.entities.of_units(view.bank, rows)
         return tuple(
             RecalledUnit(

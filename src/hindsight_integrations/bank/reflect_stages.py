@@ -482,7 +482,7 @@ class AsyncReflectStages(BankVerbs):
         return stored.state, self._request(stored.query, stored.asked_at, stored.operation, options)
 
     async def _steps(self, request: ReflectQuery) -> ReflectSteps:
-        return ReflectSteps(request, await self._reflections.tools(request.recall.as_of))
+        return ReflectSteps(request, await self._reflections.context(request.recall.as_of))
 
     def _request(
         self, query: str, asked_at: datetime, operation: str, options: ReflectOptions

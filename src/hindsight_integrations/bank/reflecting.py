@@ -25,8 +25,8 @@ from hindsight_integrations.model.requests import (
     TagsMatch,
 )
 from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.reflect.context import RECORD_TOKENS, ReflectContext
 from hindsight_integrations.reflect.pipeline import reflect, reflect_events
-from hindsight_integrations.reflect.tools import RECORD_TOKENS, ReflectTools
 from hindsight_integrations.validation.arguments import (
     MAX_OPERATION,
     checked_instant,
@@ -70,14 +70,14 @@ class Reflections:
             InvalidRequest: one is out of range, or unknown.
         """
         accept_options(options, REFLECT_DEFAULTS)
-        given, dates = REFLECT_DEFAULTS | options, self._context.tools.dates
+        given, dates = REFLECT_DEFAULTS | options, self._context.services.dates
         then = checked_instant(given["as_of"], "as_of", dates)
         context, operation = given["context"], given["operation"]
         wanted, refusal = bool(given["form_opinions"]), self._no_opinions(then)
         at = checked_instant(given["query_timestamp"], "query_timestamp", dates)
         asked = RecallQuery(
             text=checked_text(query, "query", MAX_QUERY),
-            query_timestamp=asked_at or at or then or as_utc(self._context.tools.clock.now()),
+            query_timestamp=asked_at or at or then or as_utc(self._context.services.clock.now()),
             max_tokens=checked_count(given["max_tokens"], "max_tokens"),
             budget=choice(Budget, given["budget"], "budget"),
             types=recalled_by_default(self._context),
@@ -100,37 +100,33 @@ class Reflections:
             tools=checked_tools(given["tools"]),
         )
 
-    async def tools(self, as_of: datetime | None) -> ReflectTools:
-        """What a reflection needs of the bank.
+    async def context(self, as_of: datetime | None) -> ReflectContext:
+        """The bank as a reflection sees it.
 
         Args:
-            as_of: the moment it is about; None for now.
+            as_of: the moment the reflection is about; None for now.
         """
-        context, tools = self._context, self._context.tools
-        return ReflectTools(
-            projector=context,
-            workers=tools.workers,
-            recall=partial(recalled, context),
-            profile=self._answering_as or await profile_of(context, as_of),
-            model=tools.model,
-            tokens=tools.tokens,
-            languages=tools.languages,
-            mental_models=partial(mental_models_near, context),
-            directives=partial(directives_for, context),
-            opinions=None if tools.model is None else context.opinion_tools(tools.model),
+        bank = self._context
+        return ReflectContext(
+            projector=bank,
+            services=bank.services,
+            profile=self._answering_as or await profile_of(bank, as_of),
+            recall=partial(recalled, bank),
+            mental_models=partial(mental_models_near, bank),
+            directives=partial(directives_for, bank),
             reads=self._reads,
         )
 
     def _no_opinions(self, as_of: datetime | None) -> str:
         """Why no opinions may come of an answer; empty if they may."""
-        tools = self._context.tools
-        if tools.model is None:
+        services = self._context.services
+        if services.model is None:
             return "no opinions are formed without a language model"
         if as_of is not None:
             return "no opinions are formed with `as_of`: the answer is of an earlier time"
         if self._answering_as is not None:
             return "no opinions are formed on a bank `with_profile`: they would be another character's"
-        return "no opinions are formed on a read-only engine" if tools.read_only else ""
+        return "no opinions are formed on a read-only engine" if services.read_only else ""
 
     def _reads(self, query: RecallQuery) -> LimitedReads:
         kept = partial(mental_models_near, self._context)
@@ -170,7 +166,7 @@ class ReflectingVerbs(ReadingVerbs):
             ModelError: the model failed; memory is unchanged.
         """
         request = self._reflections.checked(query, **options)
-        return await reflect(request, await self._reflections.tools(request.recall.as_of))
+        return await reflect(request, await self._reflections.context(request.recall.as_of))
 
     @shows_options(ReflectOptions)
     async def reflect_stream(
@@ -193,7 +189,7 @@ class ReflectingVerbs(ReadingVerbs):
             ModelError: the model failed, perhaps after some events; memory is unchanged.
         """
         request = self._reflections.checked(query, **options)
-        needed = await self._reflections.tools(request.recall.as_of)
+        needed = await self._reflections.context(request.recall.as_of)
         async with aclosing(reflect_events(request, needed)) as events:
             async for event in events:
                 yield event

@@ -219,7 +219,7 @@ def rerank(
         turns: order of the conversations they are turns of; None if none is a turn, or neighbours are off.
         matches: row ids of the items of documents that the channels found, the best first.
     """
-    reranker = run.tools.reranker
+    reranker = run.services.reranker
     if reranker is None or not len(ids):
         return unread(ids, fused)
     head = ids[: run.rerank_limit]
@@ -247,7 +247,7 @@ def _with_items(
 ) -> dict[int, MemoryUnit]:
     """The units, documents with their items, those that were found first: a cross-encoder reads the beginning of a text."""
     found = documents_among(
-        np.array(list(units), np.int64), run.items, run.view, run.tools.tokens, matches=matches
+        np.array(list(units), np.int64), run.items, run.view, run.services.tokens, matches=matches
     )
     return {
         row: replace(
@@ -262,7 +262,7 @@ def _with_items(
 def _scored(run: RecallContext, reranker: Reranker, units: Sequence[MemoryUnit]) -> FloatArray:
     """Logits of the first units, as many as the deadline allows."""
     with timed(run.trace, "rerank") as detail:
-        logits = score_until(reranker, run.query.text, units, run.tools.config.rerank_deadline_ms)
+        logits = score_until(reranker, run.query.text, units, run.services.config.recall.rerank_deadline_ms)
         detail["scored"], detail["candidates"] = len(logits), len(units)
     if len(logits) < len(units):
         run.trace.notes.append(f"rerank: deadline after {len(logits)} of {len(units)} candidates")
@@ -271,7 +271,7 @@ def _scored(run: RecallContext, reranker: Reranker, units: Sequence[MemoryUnit])
 
 def _boosts(run: RecallContext, ids: IntArray) -> Boosts:
     """The units' boosts; none unless switched on."""
-    if not run.tools.config.boosts:
+    if not run.services.config.recall.boosts:
         return no_boosts(len(ids))
     return boosts_of(
         ids,

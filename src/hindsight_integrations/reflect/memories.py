@@ -10,27 +10,27 @@ from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.reflect.tools import ReflectTools
+from hindsight_integrations.reflect.context import ReflectContext
 
 OBSERVATION_SHARE = 0.2  # of the token budget, at most, for what entities' facts were summed up as
 BELIEF_SHARE = 0.1  # of it, at most, for what the agent believes
 
 
-async def recalled_tiers(query: RecallQuery, tools: ReflectTools) -> MemoryTiers:
+async def recalled_tiers(query: RecallQuery, context: ReflectContext) -> MemoryTiers:
     """What is known of a question, within its token budget: step 1 of reflect (paper section 6.1).
 
     What the shares of beliefs and observations leave over is the facts'.
     """
-    models = await tools.mental_models(query)
-    taken = sum(tools.tokens.count([model.text for model in models])) if models else 0
+    models = await context.mental_models(query)
+    taken = sum(context.services.tokens.count([model.text for model in models])) if models else 0
     left = max(1, query.max_tokens - taken)
-    held = await tools.recall(
+    held = await context.recall(
         replace(
             query, types=(FactType.OPINION,), record_tokens=0, max_tokens=max(1, round(left * BELIEF_SHARE))
         )
     )
     most_observed = round(left * OBSERVATION_SHARE)
-    found = await tools.recall(
+    found = await context.recall(
         replace(
             query,
             types=tuple(kind for kind in query.types if kind is not FactType.OPINION),

@@ -26,6 +26,7 @@ from hindsight_integrations.prompts.reflect_step import streamed_answer_prompt, 
 from hindsight_integrations.reflect.agentic.steps import AgenticLoop, Progress
 from hindsight_integrations.reflect.answer import Answered, answer_in_one_call, conclude, tiers_hold_anything
 from hindsight_integrations.reflect.citations import CitationIndex
+from hindsight_integrations.reflect.context import ReflectContext
 from hindsight_integrations.reflect.memories import recalled_tiers
 from hindsight_integrations.reflect.opinions.forming import (
     AssessedOpinions,
@@ -37,7 +38,6 @@ from hindsight_integrations.reflect.opinions.forming import (
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
 from hindsight_integrations.reflect.opinions.situation import Occasion
 from hindsight_integrations.reflect.streaming import StreamedText, streamed_text
-from hindsight_integrations.reflect.tools import ReflectTools
 from hindsight_integrations.reflect.without_model import extracted
 
 
@@ -83,19 +83,20 @@ class ReflectSteps:
 
     Args:
         query: the question.
-        tools: what the bank and the engine provide.
+        context: the bank and its services.
         streamed: give the pieces of the answer's text as they are written, where the model can.
     """
 
-    def __init__(self, query: ReflectQuery, tools: ReflectTools, *, streamed: bool = False) -> None:
+    def __init__(self, query: ReflectQuery, context: ReflectContext, *, streamed: bool = False) -> None:
         self._query = query
-        self._tools = tools
-        self._writer = tools.model if streamed and isinstance(tools.model, StreamingLanguageModel) else None
+        self._context = context
+        model = context.services.model
+        self._writer = model if streamed and isinstance(model, StreamingLanguageModel) else None
 
     @property
     def keeps_opinions(self) -> bool:
         """Whether there is what it takes to form opinions: a model."""
-        return self._tools.opinions is not None
+        return self._context.services.model is not None
 
     async def recall(self) -> ReflectState:
         """Recall what the question needs, and begin the conversation of an agentic reflection.
@@ -103,15 +104,15 @@ class ReflectSteps:
         Raises:
             InvalidRequest: a tool of the caller's cannot be used.
         """
-        query, tools = self._query, self._tools
-        revision = await tools.revision()
-        if tools.model is None:
-            return ReflectState(revision, MemoryTiers(await tools.recall(query.recall)))
-        state = ReflectState(revision, await recalled_tiers(query.recall, tools))
+        query, context = self._query, self._context
+        revision = await context.revision()
+        if context.services.model is None:
+            return ReflectState(revision, MemoryTiers(await context.recall(query.recall)))
+        state = ReflectState(revision, await recalled_tiers(query.recall, context))
         if query.strategy is Strategy.SINGLE:
             return state
         index = CitationIndex.of(state.tiers)
-        progress = await self._new_loop(index, tools.model).begin(state.tiers)
+        progress = await self._new_loop(index, context.services.model).begin(state.tiers)
         return replace(state, index=index, progress=progress)
 
     async def think(self, state: ReflectState) -> ReflectState:
@@ -141,11 +142,11 @@ class ReflectSteps:
             MalformedOutput: the model wrote nothing that can be read as an answer, or none in the caller's schema.
             ModelError: it failed.
         """
-        query, tools = self._query, self._tools
-        if tools.model is None:
-            answered = Answered(await extracted(state.tiers.recalled, query.recall, tools))
+        query, context = self._query, self._context
+        if context.services.model is None:
+            answered = Answered(await extracted(state.tiers.recalled, query.recall, context))
         elif state.progress is None:
-            answered = await answer_in_one_call(state.tiers, query, tools.model, tools)
+            answered = await answer_in_one_call(state.tiers, query, context.services.model, context)
         else:
             loop, progress = self._loop(state)
             answered = await loop.answer(progress, state.tiers)
@@ -161,16 +162,18 @@ class ReflectSteps:
             revision: of the bank, before anything was recalled.
             relations: of pairs that were compared already.
         """
-        recall, tools = self._query.recall, self._tools.opinions
+        recall, context = self._query.recall, self._context
         occasion = Occasion(recall.text, recall.query_timestamp, self._query.operation, revision)
-        if tools is None:
+        if not self.keeps_opinions:
             return AssessedOpinions((), occasion, Relations(), FormedOpinions(()))
-        return await assess_opinions(proposed, occasion, tools, relations)
+        return await assess_opinions(proposed, occasion, context.projector, context.services, relations)
 
     async def commit(self, assessed: AssessedOpinions) -> FormedOpinions:
         """Keep the opinions that were assessed, in one commit; if the bank changed meanwhile, assess them again first."""
-        tools = self._tools.opinions
-        return assessed.formed if tools is None else await commit_opinions(assessed, tools)
+        context = self._context
+        if not self.keeps_opinions:
+            return assessed.formed
+        return await commit_opinions(assessed, context.projector, context.services)
 
     async def run(self) -> AsyncGenerator[ReflectEvent, None]:
         """Run all steps: yields an event a tool called, the text or its pieces, and last the reflection.
@@ -190,7 +193,7 @@ class ReflectSteps:
         if self._writer is not None and (state.progress is not None or tiers_hold_anything(state.tiers)):
             written = StreamedText()
             prompt = await self._streamed_prompt(state)
-            pieces = streamed_text(self._writer, prompt, self._query, self._tools, into=written)
+            pieces = streamed_text(self._writer, prompt, self._query, self._context, into=written)
             async with aclosing(pieces):
                 async for piece in pieces:
                     yield ReflectEvent(ReflectEventKind.TEXT, text=piece)
@@ -201,7 +204,7 @@ class ReflectSteps:
         yield ReflectEvent(ReflectEventKind.REFLECTION, reflection=reflection)
 
     async def _streamed_prompt(self, state: ReflectState) -> TextPrompt:
-        query, tools = self._query, self._tools
+        query, context = self._query, self._context
         if state.progress is not None:
             return streamed_last_step_prompt(
                 state.progress.messages, state.progress.why, max_answer_tokens=query.max_answer_tokens
@@ -209,8 +212,8 @@ class ReflectSteps:
         return streamed_answer_prompt(
             Asked(query.recall.text, query.recall.query_timestamp, query.context),
             state.tiers,
-            tools.profile,
-            await tools.directives(query.recall),
+            context.profile,
+            await context.directives(query.recall),
             max_answer_tokens=query.max_answer_tokens,
         )
 
@@ -219,7 +222,7 @@ class ReflectSteps:
         if state.progress is None:
             index = CitationIndex.of(state.tiers)
             answered = await conclude(
-                text.written(index), index, state.tiers, query=self._query, tools=self._tools
+                text.written(index), index, state.tiers, query=self._query, context=self._context
             )
         else:
             loop, progress = self._loop(state)
@@ -259,28 +262,28 @@ class ReflectSteps:
             raise InvalidRequest(
                 "underway", "this reflection takes no steps", 'Begin it with strategy="agentic".'
             )
-        if self._tools.model is None:
+        if self._context.services.model is None:
             raise InvalidRequest(
                 "underway", "it was begun with a model, and there is none now", "Open one with it."
             )
-        return self._new_loop(state.index, self._tools.model), state.progress
+        return self._new_loop(state.index, self._context.services.model), state.progress
 
     def _new_loop(self, index: CitationIndex, model: LanguageModel) -> AgenticLoop:
-        return AgenticLoop(self._query, model, self._tools, index=index, streamed=self._writer is not None)
+        return AgenticLoop(self._query, model, self._context, index=index, streamed=self._writer is not None)
 
 
-async def reflect(query: ReflectQuery, tools: ReflectTools) -> Reflection:
+async def reflect(query: ReflectQuery, context: ReflectContext) -> Reflection:
     """Answer a question from memory in the character of a profile, with what the answer stands on.
 
     Raises:
         InvalidRequest: a tool of the caller's cannot be used.
         ModelError: the model failed; nothing was changed.
     """
-    async with aclosing(ReflectSteps(query, tools).run()) as events:
+    async with aclosing(ReflectSteps(query, context).run()) as events:
         (reflection,) = [event.reflection async for event in events if event.reflection is not None]
     return reflection
 
 
-def reflect_events(query: ReflectQuery, tools: ReflectTools) -> AsyncGenerator[ReflectEvent, None]:
+def reflect_events(query: ReflectQuery, context: ReflectContext) -> AsyncGenerator[ReflectEvent, None]:
     """The same while it is made: steps, pieces of the answer's text, and last the reflection."""
-    return ReflectSteps(query, tools, streamed=True).run()
+    return ReflectSteps(query, context, streamed=True).run()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hindsight_integrations.model.reflections import Citation, Reflection
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
-from hindsight_integrations.reflect.tools import ReflectTools
+from hindsight_integrations.reflect.context import ReflectContext
 
 EXTRACTED = 3  # units an extractive answer quotes
 LIKELY_ANSWERED = 0.5  # confidence of a recall from which on the answer is likely there
@@ -18,20 +18,20 @@ NO_MATCH = "No language model is set, and no memory matches the question."
 NO_MODEL = "no language model is set: pass `model=` to `Hindsight.open` for a written answer"
 
 
-async def extracted(recalled: RecallResult, query: RecallQuery, tools: ReflectTools) -> Reflection:
+async def extracted(recalled: RecallResult, query: RecallQuery, context: ReflectContext) -> Reflection:
     """Exact figures of the records that the question touches, and the best memories.
 
     Args:
         recalled: that.
         query: the question.
-        tools: of the reflection.
+        context: of the reflection.
     """
     found = best_memories(recalled)
     if not recalled.records:
         return found
     figures = "\n\n".join(digest.text for digest in recalled.records)
     entered = dict.fromkeys(each for digest in recalled.records for each in digest.unit_ids)
-    standing = await tools.reads(query).by_id(list(entered)) if tools.reads else ()
+    standing = await context.reads(query).by_id(list(entered)) if context.reads else ()
     units = tuple({item.unit.id: item for item in (*standing, *found.units)}.values())
     return replace(
         found,

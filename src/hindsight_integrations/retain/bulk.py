@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 
 from hindsight_integrations.errors import BankForgotten, EngineClosed, HindsightError
+from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.model.results import ItemOutcome
 from hindsight_integrations.retain.pipeline import nothing_new, retain, store
 from hindsight_integrations.retain.prepare import prepare
 from hindsight_integrations.retain.proposal import Proposal
-from hindsight_integrations.retain.tools import RetainTools
+from hindsight_integrations.services import Services
 from hindsight_integrations.validation.retain_request import RetainRequest
 
 Given = RetainRequest | HindsightError
@@ -19,7 +20,8 @@ Given = RetainRequest | HindsightError
 
 async def retain_many(
     items: Sequence[Given],
-    tools: RetainTools,
+    projector: Projector,
+    services: Services,
     *,
     batch_size: int,
     concurrent: int,
@@ -32,14 +34,15 @@ async def retain_many(
 
     Args:
         items: what to retain.
-        tools: the engine's.
+        projector: the bank.
+        services: the engine's.
         batch_size: at most so many items a commit.
         concurrent: at most so many items read by the model at once.
         progress: called after each batch with the number of items done, and of all.
     """
     outcomes: list[ItemOutcome] = []
     for batch in batches(items, batch_size):
-        outcomes += await _retain_batch(batch, tools, concurrent)
+        outcomes += await _retain_batch(batch, projector, services, concurrent)
         if progress:
             progress(len(outcomes), len(items))
     return outcomes
@@ -60,14 +63,16 @@ def batches(items: Sequence[Given], size: int) -> Iterator[list[Given]]:
         yield batch
 
 
-async def _retain_batch(batch: Sequence[Given], tools: RetainTools, concurrent: int) -> list[ItemOutcome]:
+async def _retain_batch(
+    batch: Sequence[Given], projector: Projector, services: Services, concurrent: int
+) -> list[ItemOutcome]:
     slots = frozenset(slot for item in batch if isinstance(item, RetainRequest) for slot in item.slots)
-    async with tools.in_flight.alone(slots):
+    async with services.in_flight.alone(slots):
         gate = asyncio.Semaphore(concurrent)
-        read = await asyncio.gather(*(_read(item, tools, gate) for item in batch))
+        read = await asyncio.gather(*(_read(item, projector, services, gate) for item in batch))
         proposals = [item for item in read if isinstance(item, Proposal)]
         try:
-            results = iter(await store(proposals, tools) if proposals else [])
+            results = iter(await store(proposals, projector, services) if proposals else [])
         except (EngineClosed, BankForgotten):
             raise
         except HindsightError as error:
@@ -76,29 +81,31 @@ async def _retain_batch(batch: Sequence[Given], tools: RetainTools, concurrent: 
         else:
             return [ItemOutcome(next(results)) if isinstance(item, Proposal) else item for item in read]
     return [  # something in the batch cannot be stored: find out what, one by one
-        await _alone(given, tools) if isinstance(item, Proposal) else item
+        await _alone(given, projector, services) if isinstance(item, Proposal) else item
         for given, item in zip(batch, read, strict=True)
     ]
 
 
-async def _read(item: Given, tools: RetainTools, gate: asyncio.Semaphore) -> Proposal | ItemOutcome:
+async def _read(
+    item: Given, projector: Projector, services: Services, gate: asyncio.Semaphore
+) -> Proposal | ItemOutcome:
     if isinstance(item, HindsightError):
         return ItemOutcome(None, item)
     try:
         async with gate:
-            proposal = await prepare(item, tools)
+            proposal = await prepare(item, projector, services)
     except (EngineClosed, BankForgotten):
         raise
     except HindsightError as error:
         return ItemOutcome(None, error)
-    return proposal or ItemOutcome(await nothing_new(item, tools))
+    return proposal or ItemOutcome(await nothing_new(item, projector, services))
 
 
-async def _alone(item: Given, tools: RetainTools) -> ItemOutcome:
+async def _alone(item: Given, projector: Projector, services: Services) -> ItemOutcome:
     if isinstance(item, HindsightError):
         return ItemOutcome(None, item)
     try:
-        return ItemOutcome(await retain([item], tools))
+        return ItemOutcome(await retain([item], projector, services))
     except (EngineClosed, BankForgotten):
         raise
     except HindsightError as error:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.turns import OnFork, Role, ThreadMark
 from hindsight_integrations.retain.pipeline import store
 from hindsight_integrations.retain.prepare import prepare
 from hindsight_integrations.retain.proposal import FollowedThread, Proposal
 from hindsight_integrations.retain.threads import read_fork, thread_digests
-from hindsight_integrations.retain.tools import RetainTools
+from hindsight_integrations.services import Services
 from hindsight_integrations.validation.intake import ConversationIntake
 from hindsight_integrations.validation.messages import id_of, role_of
 from hindsight_integrations.validation.retain_request import RetainRequest
@@ -44,57 +45,61 @@ class ThreadList:
 
 
 async def follow(
-    given: ThreadList, requested: Requested, tools: RetainTools, *, remember: bool = True
+    given: ThreadList,
+    requested: Requested,
+    projector: Projector,
+    services: Services,
+    *,
+    remember: bool = True,
 ) -> RetainResult:
     """Retain what is new of a conversation, and bring its memories to the branch it is on.
 
     Args:
         given: the conversation.
         requested: makes a request of some of its messages.
-        tools: the engine's.
+        projector: the bank.
+        services: the engine's.
         remember: False marks what is new as known and stores nothing of it.
 
     Raises:
         ModelError: extraction or embedding failed; nothing was written.
     """
-    bank = tools.projector.name
-    async with tools.in_flight.alone({(bank, given.thread, "list", given.namespace)}):
-        before, start, digest = await tools.workers.read(_where, given, tools)
+    bank = projector.name
+    async with services.in_flight.alone({(bank, given.thread, "list", given.namespace)}):
+        before, start, digest = await services.workers.read(_where, given, projector)
         if start == len(given.items) and start == before.seen:
-            revision = await tools.workers.read(tools.projector.ledger.revision, bank)
+            revision = await services.workers.read(projector.ledger.revision, bank)
             return RetainResult((), 0, {}, 0, (), revision)
         first = max(0, start - EARLIER_MESSAGES)
         request = requested(given.items[first:])
-        if start and request and await tools.workers.read(_returns, request, tools):
+        if start and request and await services.workers.read(_returns, request, projector):
             start = first = 0
             request = requested(given.items)
         earlier = {id_of(item) for item in given.items[first:start]}
         followed = _followed(given, request, earlier, before, digest=digest, whole=not start)
         if request is None:
-            return await _stored(Proposal((), followed=followed), tools)
-        async with tools.in_flight.alone(request.slots):
-            fork = await tools.workers.read(read_fork, followed, tools.projector.ledger, bank)
+            (result,) = await store([Proposal((), followed=followed)], projector, services)
+            return result
+        async with services.in_flight.alone(request.slots):
+            fork = await services.workers.read(read_fork, followed, projector.ledger, bank)
             proposal = None
             if remember:
-                proposal = await prepare(replace(request, dropped=fork.gone), tools)
+                proposal = await prepare(replace(request, dropped=fork.gone), projector, services)
             proposal = proposal or _known(request)
-            return await _stored(replace(proposal, followed=followed), tools)
+            proposal = replace(proposal, followed=followed)
+            (result,) = await store([proposal], projector, services, request.options)
+            return result
 
 
-async def _stored(proposal: Proposal, tools: RetainTools) -> RetainResult:
-    (result,) = await store([proposal], tools)
-    return result
-
-
-def _returns(request: RetainRequest, tools: RetainTools) -> bool:
+def _returns(request: RetainRequest, projector: Projector) -> bool:
     """Whether a message had been dropped: a list may come back to a branch by going on, too."""
     places = [key.place for key in request.intake.keys]
-    return bool(tools.projector.ledger.turns.dropped(tools.projector.name, places))
+    return bool(projector.ledger.turns.dropped(projector.name, places))
 
 
-def _where(given: ThreadList, tools: RetainTools) -> tuple[ThreadMark, int, str]:
+def _where(given: ThreadList, projector: Projector) -> tuple[ThreadMark, int, str]:
     """How far the thread was read before, from where on its list is new (0 unless it was only continued), and its digest."""
-    before = tools.projector.ledger.turns.thread_mark(tools.projector.name, given.thread, given.namespace)
+    before = projector.ledger.turns.thread_mark(projector.name, given.thread, given.namespace)
     beginning, digest = thread_digests(given.items, before.seen)
     continued = len(given.items) >= before.seen > 0 and beginning == before.digest
     return before, before.seen if continued else 0, digest

@@ -8,7 +8,9 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from hindsight_integrations.config import AS_SET, ExtractionOptions
 from hindsight_integrations.errors import RevisionConflict
+from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.ledger.values import Receipt
 from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped, RetainResult
 from hindsight_integrations.model.tasks import TaskKind
@@ -26,10 +28,11 @@ from hindsight_integrations.retain.changes import (
 from hindsight_integrations.retain.commit import commit, decide
 from hindsight_integrations.retain.drafts import Draft
 from hindsight_integrations.retain.embedding import Vectors, embed, waiting_writes, with_tokens
+from hindsight_integrations.retain.extraction import extractor_of
 from hindsight_integrations.retain.prepare import prepare
 from hindsight_integrations.retain.proposal import Proposal, joined
-from hindsight_integrations.retain.tools import RetainTools
 from hindsight_integrations.retain.turns import parked
+from hindsight_integrations.services import Services
 from hindsight_integrations.validation.retain_request import RetainRequest
 
 _LISTED = (
@@ -49,20 +52,25 @@ _LISTED = (
 _VERSIONS = frozenset({FORKED, MESSAGE_EDITED, DOCUMENT_CHANGED})
 
 
-async def retain(requests: Sequence[RetainRequest], tools: RetainTools) -> RetainResult:
+async def retain(requests: Sequence[RetainRequest], projector: Projector, services: Services) -> RetainResult:
     """Turn messages or documents into memory units, links and entities, in one commit; one result for all of them.
 
     Raises:
         ModelError: extraction or embedding failed; nothing was written.
     """
-    async with tools.in_flight.alone(frozenset().union(*(request.slots for request in requests))):
-        proposals = [found for request in requests if (found := await prepare(request, tools))]
+    async with services.in_flight.alone(frozenset().union(*(request.slots for request in requests))):
+        proposals = [found for request in requests if (found := await prepare(request, projector, services))]
         if not proposals:
-            return _together([await nothing_new(request, tools) for request in requests])
-        return _together(await store(proposals, tools))
+            return _together([await nothing_new(request, projector, services) for request in requests])
+        return _together(await store(proposals, projector, services, requests[0].options))
 
 
-async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[RetainResult]:
+async def store(
+    proposals: Sequence[Proposal],
+    projector: Projector,
+    services: Services,
+    options: ExtractionOptions = AS_SET,
+) -> list[RetainResult]:
     """Embed several retains in one batch and commit them together; a result for each.
 
     They must have no message or document in common. All of them or none is written.
@@ -70,16 +78,16 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     whole = joined(proposals)
 
     def measure() -> tuple[list[Draft], Vectors]:
-        made = embed(whole.drafts, tools.embedder)
+        made = embed(whole.drafts, services.embedder)
         if whole.waiting:
-            made = replace(made, waiting=waiting_writes(whole, tools.tokens, tools.embedder))
-        return with_tokens(whole.drafts, tools.tokens), made
+            made = replace(made, waiting=waiting_writes(whole, services.tokens, services.embedder))
+        return with_tokens(whole.drafts, services.tokens), made
 
-    counted, vectors = await tools.workers.read(measure)
+    counted, vectors = await services.workers.read(measure)
     whole = replace(whole, drafts=counted)
-    judgement = await _judgement(whole, vectors, tools)
-    receipt, writes, retraction, behind = await tools.workers.write(
-        commit, whole, vectors, tools.projector, tools.languages, judgement
+    judgement = await _judgement(whole, vectors, projector, services, options)
+    receipt, writes, retraction, behind = await services.workers.write(
+        commit, whole, vectors, projector, services.languages, judgement
     )
     kept, created = {item.unit.id for item in writes.units}, set(receipt.created)
     results: Iterable[RetainResult] = (
@@ -91,20 +99,23 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     return [_with_version_changes(_with_tokens(first, judgement), writes.events), *others]
 
 
-async def _judgement(proposal: Proposal, vectors: Vectors, tools: RetainTools) -> Judgement:
+async def _judgement(
+    proposal: Proposal, vectors: Vectors, projector: Projector, services: Services, options: ExtractionOptions
+) -> Judgement:
     """What the model says of statements that say no memory's very words, on the bank as it is now.
 
     The commit decides again on the bank as it is then; what the model was not asked about stays ambiguous.
     """
     stating = any(each.invalidates and each.said_by_person and not each.given for each in proposal.drafts)
-    if tools.llm is None or not stating:
+    llm = extractor_of(services, options)
+    if llm is None or not stating:
         return NOT_ASKED
-    async with tools.projector.viewing() as view:
+    async with projector.viewing() as view:
         try:
-            _, retraction = await tools.workers.read(decide, proposal, vectors, view, tools.languages)
+            _, retraction = await services.workers.read(decide, proposal, vectors, view, services.languages)
         except RevisionConflict:  # the commit raises it as well
             return NOT_ASKED
-    return await judgement_on(retraction.open, tools.llm)
+    return await judgement_on(retraction.open, llm)
 
 
 def _together(results: Sequence[RetainResult]) -> RetainResult:
@@ -153,9 +164,9 @@ def _with_version_changes(result: RetainResult, events: Sequence[ValidityEvent])
     return replace(result, superseded=tuple(closed), restored=tuple(restored))
 
 
-async def nothing_new(request: RetainRequest, tools: RetainTools) -> RetainResult:
+async def nothing_new(request: RetainRequest, projector: Projector, services: Services) -> RetainResult:
     """The result of a retain of what the bank knows already."""
-    revision = await tools.workers.read(tools.projector.ledger.revision, tools.projector.name)
+    revision = await services.workers.read(projector.ledger.revision, projector.name)
     return RetainResult((), 0, {}, len(request.intake.keys), request.intake.dropped, revision)
 
 

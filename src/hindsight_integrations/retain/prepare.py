@@ -9,6 +9,7 @@ from functools import partial
 from hindsight_integrations.errors import ModelRefused, ModelUnavailable
 from hindsight_integrations.indexes.bank_view import BankView, Projector
 from hindsight_integrations.language.categories import categories_to_show
+from hindsight_integrations.language.language import Language
 from hindsight_integrations.language.names import possible_names
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.requests import Message
@@ -21,7 +22,14 @@ from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.retain.changes import sharing_units, undone_by, units_of
 from hindsight_integrations.retain.documents import DocumentPlan, plan_document
 from hindsight_integrations.retain.drafts import Origin, draft_facts
-from hindsight_integrations.retain.extraction import Extraction, LLMExtractor, without_sources
+from hindsight_integrations.retain.extraction import (
+    EndingJudge,
+    Extraction,
+    LLMExtractor,
+    ending_judge_of,
+    extractor_of,
+    without_sources,
+)
 from hindsight_integrations.retain.proposal import Proposal, WaitingPassage, forgettings
 from hindsight_integrations.retain.recalled_text import (
     may_repeat,
@@ -31,9 +39,9 @@ from hindsight_integrations.retain.recalled_text import (
     worth_remembering,
 )
 from hindsight_integrations.retain.shown_memories import with_memories
-from hindsight_integrations.retain.tools import RetainTools
 from hindsight_integrations.retain.turns import turns_of, waiting_tasks, waiting_units
-from hindsight_integrations.retain.verbatim import in_pieces, passages, questions_answered
+from hindsight_integrations.retain.verbatim import VerbatimExtractor, in_pieces, passages, questions_answered
+from hindsight_integrations.services import Services
 from hindsight_integrations.validation.intake import (
     ConversationIntake,
     DocumentIntake,
@@ -92,29 +100,29 @@ def _payload(snippet: Snippet) -> str:
     return stored.dumped()
 
 
-async def prepare(request: RetainRequest, tools: RetainTools) -> Proposal | None:
+async def prepare(request: RetainRequest, projector: Projector, services: Services) -> Proposal | None:
     """Read what the bank does not know yet and draft its units; None where it knows everything. Writes nothing.
 
     Raises:
         ModelError: the model was unavailable, and that is not to be queued.
     """
     if isinstance(request.intake, DocumentIntake):
-        return await _prepare_document(request, request.intake, tools)
-    return await _prepare_conversation(request, request.intake, tools)
+        return await _prepare_document(request, request.intake, projector, services)
+    return await _prepare_conversation(request, request.intake, projector, services)
 
 
 async def _prepare_conversation(
-    request: RetainRequest, intake: ConversationIntake, tools: RetainTools
+    request: RetainRequest, intake: ConversationIntake, projector: Projector, services: Services
 ) -> Proposal | None:
     about_agent = snippet_tasks(intake.snippets)
-    known, fresh, before = await tools.workers.read(_unread, intake, request.dropped, tools.projector)
+    known, fresh, before = await services.workers.read(_unread, intake, request.dropped, projector)
     if (
         not fresh
         and len(known) == len(intake.keys)
-        and not await tools.workers.read(_unknown, about_agent, tools.projector)
+        and not await services.workers.read(_unknown, about_agent, projector)
     ):
         return None
-    extraction = await _extract_messages(request, fresh, before, tools)
+    extraction = await _extract_messages(request, fresh, before, projector, services)
     origin = replace(
         _origin(request), moments={message: moment for (_, message), moment in intake.moments.items()}
     )
@@ -128,8 +136,10 @@ async def _prepare_conversation(
         keys=(*intake.keys, *(snippet.key for snippet in intake.snippets)),
         speakers=frozenset(speakers.values()),
         moments=intake.moments,
-        turns=turns_of(fresh_messages, intake.moments, request.tags) if tools.keep_turns else (),
-        waiting=(*await _waiting_passages(extraction, origin, speakers, tools), *about_agent),
+        turns=turns_of(fresh_messages, intake.moments, request.tags)
+        if services.config.retain.source_turns
+        else (),
+        waiting=(*await _waiting_passages(extraction, origin, speakers, services), *about_agent),
         skipped=len(known),
         dropped=(*intake.dropped, *extraction.dropped, *dropped),
         forget=forgettings(extraction.forget, origin),
@@ -140,7 +150,7 @@ async def _prepare_conversation(
 
 
 async def _waiting_passages(
-    extraction: Extraction, origin: Origin, speakers: Mapping[MessageKey, str], tools: RetainTools
+    extraction: Extraction, origin: Origin, speakers: Mapping[MessageKey, str], services: Services
 ) -> tuple[WaitingPassage, ...]:
     """What waits of a conversation, with the turns that recall finds meanwhile."""
     passages = waiting_tasks(extraction.waiting, origin, speakers)
@@ -149,23 +159,26 @@ async def _waiting_passages(
         return tuple(
             replace(
                 passage,
-                units=waiting_units(waiting.passage.messages, origin, tools.verbatim, chunk=waiting.chunk),
+                units=waiting_units(
+                    waiting.passage.messages, origin, _verbatim(services), chunk=waiting.chunk
+                ),
             )
             for passage, waiting in zip(passages, extraction.waiting, strict=True)
         )
 
-    return await tools.workers.read(with_units) if passages else ()
+    return await services.workers.read(with_units) if passages else ()
 
 
 async def _prepare_document(
-    request: RetainRequest, intake: DocumentIntake, tools: RetainTools
+    request: RetainRequest, intake: DocumentIntake, projector: Projector, services: Services
 ) -> Proposal | None:
-    bank = tools.projector
-    revision = await tools.workers.read(bank.ledger.revision, bank.name)
-    plan = await tools.workers.read(_planned, request, intake, bank, tools.llm)
+    revision = await services.workers.read(projector.ledger.revision, projector.name)
+    plan = await services.workers.read(
+        _planned, request, intake, projector, extractor_of(services, request.options)
+    )
     if plan is None:
         return None
-    extraction = await _extract_passages(request, intake, plan, tools)
+    extraction = await _extract_passages(request, intake, plan, projector, services)
     origin = replace(
         _origin(request), document_id=intake.id, metadata={**intake.metadata, **request.metadata}
     )
@@ -187,6 +200,10 @@ async def _prepare_document(
         tokens_out=extraction.tokens_out,
         calls=extraction.calls,
     )
+
+
+def _verbatim(services: Services) -> VerbatimExtractor:
+    return VerbatimExtractor(services.languages, services.dates.order, services.dates.week_starts)
 
 
 def _origin(request: RetainRequest) -> Origin:
@@ -246,81 +263,101 @@ def _planned(
 
 
 async def _extract_messages(
-    request: RetainRequest, fresh: Sequence[Message], before: Sequence[Message], tools: RetainTools
+    request: RetainRequest,
+    fresh: Sequence[Message],
+    before: Sequence[Message],
+    projector: Projector,
+    services: Services,
 ) -> Extraction:
     if request.facts is not None:
         return Extraction((request.facts,), given=True)
     if not fresh:  # only its system messages are new
         return Extraction(())
-    if tools.llm is not None:
-        cut = tools.llm.passages(fresh, before=before, context=request.context)
-        if tools.llm.background:
-            return tools.llm.later(cut)
+    llm = extractor_of(services, request.options)
+    if llm is not None:
+        cut = llm.passages(fresh, before=before, context=request.context)
+        if llm.background:
+            return llm.later(cut)
         try:
             edited = [(request.thread, message.id or "") for message in fresh]
-            with_shown = await shown(cut, request.tags, tools, edited=[*edited, *request.dropped])
+            with_shown = await shown(
+                cut, request.tags, projector, services, edited=[*edited, *request.dropped]
+            )
         except (ModelUnavailable, ModelRefused) as error:  # the embedder, without which none can be found
-            return tools.llm.waiting(cut, error)
+            return llm.waiting(cut, error)
         return await _without_recalled(
-            await tools.llm.extract(with_shown), with_shown, tools, dropped=request.dropped
+            await llm.extract(with_shown), with_shown, projector, services, dropped=request.dropped
         )
-    recalled = await _recalled(fresh, tools, request.dropped)
+    judge = ending_judge_of(services, request.options)
+    recalled = await _recalled(fresh, projector, services, request.dropped)
 
     def verbatim() -> Extraction:
         answered = questions_answered([*before, *fresh])
         worth = worth_remembering(
-            fresh, recalled, tools.languages, answers=answered.keys(), judged=tools.endings is not None
+            fresh, recalled, services.languages, answers=answered.keys(), judged=judge is not None
         )
         pieces = in_pieces(worth.messages)
-        aliases = _known_names([message.text for message in pieces], tools)
-        facts = tools.verbatim.extract(pieces, answered=answered, zone=request.zone, aliases=aliases)
+        aliases = _known_names([message.text for message in pieces], projector, services.languages)
+        facts = _verbatim(services).extract(pieces, answered=answered, zone=request.zone, aliases=aliases)
         return Extraction((tuple(facts),), dropped=worth.left_out)
 
-    return await _with_endings(await tools.workers.read(verbatim), request, fresh, before, tools)
+    extraction = await services.workers.read(verbatim)
+    if judge is None:
+        return extraction
+    return await _with_endings(extraction, judge, request, fresh, before, projector, services)
 
 
 async def _with_endings(
     extraction: Extraction,
+    judge: EndingJudge,
     request: RetainRequest,
     fresh: Sequence[Message],
     before: Sequence[Message],
-    tools: RetainTools,
+    projector: Projector,
+    services: Services,
 ) -> Extraction:
     """The messages kept word for word, with what a model says they end; it is asked only where memories are near.
 
     An earlier wording of the messages themselves is not shown: nothing but their edit ends it.
     """
-    if tools.endings is None:
-        return extraction
-    cut = tools.endings.passages(extraction, fresh, before=before, context=request.context)
+    cut = judge.passages(extraction, fresh, before=before, context=request.context)
     edited = [*((request.thread, message.id or "") for message in fresh), *request.dropped]
-    with_shown = await shown(cut, request.tags, tools, edited=edited, categories=False) if cut else ()
+    with_shown = (
+        await shown(cut, request.tags, projector, services, edited=edited, categories=False) if cut else ()
+    )
     own = frozenset((request.thread, message.id or "") for message in fresh)
     others = (
         replace(passage, memories=[unit for unit in passage.memories if not stands_on(unit, own)])
         for passage in with_shown
     )
     passages = [passage for passage in others if passage.memories]
-    return await tools.endings.with_endings(extraction, passages) if passages else extraction
+    return await judge.with_endings(extraction, passages) if passages else extraction
 
 
 async def _recalled(
-    messages: Sequence[Message], tools: RetainTools, dropped: Sequence[Place]
+    messages: Sequence[Message], projector: Projector, services: Services, dropped: Sequence[Place]
 ) -> Mapping[str, Sequence[MemoryUnit]]:
     """The memories that messages may repeat, by message id."""
     suspected = [message for message in messages if may_repeat(message)]
     if not suspected:
         return {}
-    async with tools.projector.viewing() as view:
-        return await tools.workers.read(partial(recalled_texts, dropped=frozenset(dropped)), suspected, view)
+    async with projector.viewing() as view:
+        return await services.workers.read(
+            partial(recalled_texts, dropped=frozenset(dropped)), suspected, view
+        )
 
 
 async def _without_recalled(
-    extraction: Extraction, passages: Sequence[Passage], tools: RetainTools, *, dropped: Sequence[Place]
+    extraction: Extraction,
+    passages: Sequence[Passage],
+    projector: Projector,
+    services: Services,
+    *,
+    dropped: Sequence[Place],
 ) -> Extraction:
     """What a model extracted, without what it only read in memories that were quoted or shown to it."""
     said = {message.id or "": message for passage in passages for message in passage.messages}
-    recalled = await _recalled([*said.values()], tools, dropped)
+    recalled = await _recalled([*said.values()], projector, services, dropped)
     memories = [
         unit for passage in passages for unit in passage.memories if not stands_on(unit, frozenset(dropped))
     ]
@@ -338,7 +375,8 @@ async def _without_recalled(
 async def shown(
     cut: Sequence[Passage],
     tags: tuple[str, ...],
-    tools: RetainTools,
+    projector: Projector,
+    services: Services,
     *,
     memories: bool = True,
     edited: Sequence[Place] = (),
@@ -349,55 +387,60 @@ async def shown(
     Args:
         cut: the passages.
         tags: of the retain.
-        tools: the engine's.
+        projector: the bank.
+        services: the engine's.
         memories: whether memories are of use: no document ends any.
         edited: messages that may have another wording now; what their earlier one ended is shown as it will hold again.
         categories: whether categories are.
     """
-    most = tools.shown_memories if memories else 0
-    categories = categories and tools.shown_categories
+    most = services.config.retain.most_shown_memories if memories else 0
+    categories = categories and services.config.retain.shown_categories
 
     def looked_up(view: BankView) -> Sequence[Passage]:
         passages = cut
         if most:
             undone = undone_by(view.ledger, view.bank, edited)
-            passages = with_memories(cut, view, tools.embedder, tags=tags, limit=most, undone=undone)
+            passages = with_memories(cut, view, services.embedder, tags=tags, limit=most, undone=undone)
         if categories:
-            passages = with_categories(passages, view, tools.tokens, tags=tags)
+            passages = with_categories(passages, view, services.tokens, tags=tags)
         return passages
 
     if not most and not categories:
         return cut
-    async with tools.projector.viewing() as view:
-        return await tools.workers.read(looked_up, view)
+    async with projector.viewing() as view:
+        return await services.workers.read(looked_up, view)
 
 
 async def _extract_passages(
-    request: RetainRequest, intake: DocumentIntake, plan: DocumentPlan, tools: RetainTools
+    request: RetainRequest,
+    intake: DocumentIntake,
+    plan: DocumentPlan,
+    projector: Projector,
+    services: Services,
 ) -> Extraction:
     if request.facts is not None:
         return Extraction((request.facts,), given=True)
     pieces = [chunk.text for chunk in plan.unread]
-    if tools.llm is not None:
-        cut = tools.llm.document_passages(pieces, timestamp=intake.mentioned_at, context=request.context)
-        if tools.llm.background:
-            return without_sources(tools.llm.later(cut))
-        with_shown = await shown(cut, request.tags, tools, memories=False)
-        return without_sources(await tools.llm.extract(with_shown))
+    llm = extractor_of(services, request.options)
+    if llm is not None:
+        cut = llm.document_passages(pieces, timestamp=intake.mentioned_at, context=request.context)
+        if llm.background:
+            return without_sources(llm.later(cut))
+        with_shown = await shown(cut, request.tags, projector, services, memories=False)
+        return without_sources(await llm.extract(with_shown))
 
     def verbatim() -> Extraction:
-        aliases = _known_names(pieces, tools)
-        facts = tools.verbatim.extract_passages(
+        aliases = _known_names(pieces, projector, services.languages)
+        facts = _verbatim(services).extract_passages(
             pieces, timestamp=intake.mentioned_at, zone=request.zone, aliases=aliases
         )
         return Extraction(tuple((fact,) for fact in facts))
 
-    return await tools.workers.read(verbatim)
+    return await services.workers.read(verbatim)
 
 
-def _known_names(texts: Sequence[str], tools: RetainTools) -> list[str]:
+def _known_names(texts: Sequence[str], bank: Projector, languages: Sequence[Language]) -> list[str]:
     """Names of the bank's entities that may stand in the texts, in any case."""
-    bank = tools.projector
-    names = (name for text in texts for name in possible_names(text, tools.languages))
+    names = (name for text in texts for name in possible_names(text, languages))
     possible = {normalise_name(name) for name in names} - {""}
     return [entity.name for entity in bank.ledger.entities.named(bank.name, sorted(possible)).values()]

@@ -13,7 +13,6 @@ from hindsight_integrations.retain.extraction import Extraction, LLMExtractor, w
 from hindsight_integrations.retain.pipeline import store
 from hindsight_integrations.retain.prepare import shown
 from hindsight_integrations.retain.proposal import Proposal, forgettings
-from hindsight_integrations.retain.tools import RetainTools
 from hindsight_integrations.retain.turns import (
     StoredPassage,
     stored_passage,
@@ -21,6 +20,7 @@ from hindsight_integrations.retain.turns import (
     waiting_id,
     whole_messages,
 )
+from hindsight_integrations.services import Services
 
 OVERTAKEN = (Dropped("a passage that waited", "what it was made from has been replaced since"),)
 
@@ -37,7 +37,7 @@ def present_part(stored: StoredPassage, origin: Origin, bank: Projector) -> Pass
     return Passage(messages, stored.before, origin.context)
 
 
-async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> Settled:
+async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, services: Services) -> Settled:
     """Extract the passage a task keeps, and write its facts and the task's end in one commit.
 
     Raises:
@@ -46,16 +46,16 @@ async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> 
         TaskClosed: the lease is over; nothing was written.
     """
     stored, origin = stored_passage(task)
-    passage = await tools.workers.read(present_part, stored, origin, tools.projector)
+    passage = await services.workers.read(present_part, stored, origin, projector)
     if passage.messages:
-        (passage,) = await shown([passage], origin.tags, tools, memories=bool(stored.keys))
+        (passage,) = await shown([passage], origin.tags, projector, services, memories=bool(stored.keys))
         extraction = await llm.extract_again(passage)
     else:
         extraction = Extraction(((),), dropped=OVERTAKEN)
     if origin.document_id is not None:
         extraction = without_sources(extraction)
     here = replace(
-        origin, bank=tools.projector.name
+        origin, bank=projector.name
     )  # an archive may have brought the task from a bank of another name
     by_id = {message.id or "": message for message in passage.messages}
     drafts, dropped = draft_facts(extraction, here, ordinals=(stored.chunk,), messages=by_id)
@@ -64,7 +64,7 @@ async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> 
     proposal = Proposal(
         drafts=drafts,
         speakers=frozenset(stored.speakers),
-        turns=turns_of(messages, moments, origin.tags) if tools.keep_turns else (),
+        turns=turns_of(messages, moments, origin.tags) if services.config.retain.source_turns else (),
         completed=(task.claim,),
         extracted=tuple(waiting_id(origin, message) for message in stored.messages),
         dropped=(*extraction.dropped, *dropped),
@@ -72,7 +72,7 @@ async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> 
         tokens_in=extraction.tokens_in,
         tokens_out=extraction.tokens_out,
     )
-    (result,) = await store([proposal], tools)
+    (result,) = await store([proposal], projector, services)
     return Settled(
         created=result.created,
         dropped=result.dropped,

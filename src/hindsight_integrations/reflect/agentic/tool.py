@@ -17,7 +17,7 @@ from hindsight_integrations.models.protocols import answer_problem
 from hindsight_integrations.prompts.memories import memory_line
 from hindsight_integrations.prompts.reflect_tools import tool_usage
 from hindsight_integrations.reflect.citations import CitationIndex
-from hindsight_integrations.reflect.tools import MemoryReads, Period
+from hindsight_integrations.reflect.context import MemoryReads, Period
 
 
 class Numbering:

@@ -43,7 +43,7 @@ from hindsight_integrations.reflect.agentic.tool import (
     note_on,
     shown_units,
 )
-from hindsight_integrations.reflect.tools import ANY_TIME, RecordWords
+from hindsight_integrations.reflect.context import ANY_TIME, RecordWords
 
 Network = Literal["world", "experience", "observation"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hindsight_integrations.errors import ModelError, RevisionConflict
-from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.bank_view import BankView, Projector
 from hindsight_integrations.language.language import language_of
 from hindsight_integrations.language.specifics import specifics, told_apart
 from hindsight_integrations.model.opinions import (
@@ -63,7 +63,7 @@ from hindsight_integrations.reflect.opinions.situation import (
     read_situation,
     unchanged,
 )
-from hindsight_integrations.reflect.tools import OpinionTools
+from hindsight_integrations.services import Services
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,7 +218,7 @@ def decide(
     found: Situation,
     relations: Mapping[tuple[str, str], PairRelation],
     occasion: Occasion,
-    tools: OpinionTools,
+    services: Services,
 ) -> Decision:
     """What becomes of the drafts, each in turn.
 
@@ -226,9 +226,9 @@ def decide(
         found: the drafts and what they meet with.
         relations: by text and unit id of the wording compared with.
         occasion: the reflection.
-        tools: settings and thresholds.
+        services: settings and thresholds.
     """
-    deciding = _Decider(found, occasion, tools)
+    deciding = _Decider(found, occasion, services)
     deciding.decision.decided = tuple(deciding.decided(draft, relations) for draft in found.drafts)
     return deciding.decision
 
@@ -239,7 +239,7 @@ class _Decider:
 
     found: Situation
     occasion: Occasion
-    tools: OpinionTools
+    services: Services
     decision: Decision = field(default_factory=Decision)
     kept: list[Draft] = field(default_factory=list)
 
@@ -271,10 +271,10 @@ class _Decider:
         texts = (one.unit.text, other.unit.text)
         if normalised_text(texts[0]) == normalised_text(texts[1]):
             return True
-        language = language_of(texts[0], self.tools.languages)
+        language = language_of(texts[0], self.services.languages)
         denied, denied_too = (language.negation.search(text) is not None for text in texts)
         said, said_too = (specifics(text, language) for text in texts)
-        alike = float(one.vector @ other.vector) >= self.tools.embedder.identity.thresholds.duplicate
+        alike = float(one.vector @ other.vector) >= self.services.embedder.identity.thresholds.duplicate
         return alike and denied == denied_too and not told_apart(said, said_too)
 
     def _form(self, draft: Draft) -> OpinionDecision:
@@ -320,9 +320,9 @@ class _Decider:
             held.log,
             assessed,
             self.found.facts,
-            thresholds=self.tools.embedder.identity.thresholds,
-            rule=UpdateRule(self.tools.config.rule),
-            step=step_of(self.found.profile, self.tools.config),
+            thresholds=self.services.embedder.identity.thresholds,
+            rule=UpdateRule(self.services.config.opinions.rule),
+            step=step_of(self.found.profile, self.services.config.opinions),
         )
 
     def _reword(self, draft: Draft, held: HeldOpinion, related: PairRelation) -> bool:
@@ -473,7 +473,8 @@ class AssessedOpinions:
 async def assess_opinions(
     proposed: Sequence[ProposedOpinion],
     occasion: Occasion,
-    tools: OpinionTools,
+    projector: Projector,
+    services: Services,
     relations: Relations | None = None,
 ) -> AssessedOpinions:
     """Read, compare, decide: what would become of the opinions of an answer, as the bank is now.
@@ -483,49 +484,56 @@ async def assess_opinions(
     Args:
         proposed: opinions that may be kept.
         occasion: the reflection.
-        tools: of the engine.
+        projector: the bank.
+        services: of the engine.
         relations: of pairs that were compared already, and what that cost; the model is not asked about these again.
     """
     relations = relations or Relations()
     try:
-        situation = await tools.workers.read(read_situation, proposed, occasion, tools)
+        situation = await services.workers.read(read_situation, proposed, occasion, projector, services)
     except ModelError:  # of the embedder; the answer is there all the same
         refused = _refused(proposed, NOT_EMBEDDED, relations)
         return AssessedOpinions(proposed, occasion, relations, refused)
     if situation.before is not None:
         repeated = FormedOpinions(situation.before, repeated=True)
         return AssessedOpinions(proposed, occasion, relations, repeated)
-    await _compare(situation, relations, tools)
-    decision = await tools.workers.read(decide, situation, relations.found, occasion, tools)
+    if services.model is not None:
+        await _compare(situation, relations, services.model)
+    decision = await services.workers.read(decide, situation, relations.found, occasion, services)
     formed = _formed(decision.changes, relations, moves(situation, decision, occasion.at))
     return AssessedOpinions(proposed, occasion, relations, formed, (situation, decision))
 
 
-async def commit_opinions(assessed: AssessedOpinions, tools: OpinionTools) -> FormedOpinions:
+async def commit_opinions(
+    assessed: AssessedOpinions, projector: Projector, services: Services
+) -> FormedOpinions:
     """Keep the new opinions of an answer, and record what the others stand on as evidence of those held, in one commit.
 
     Where the bank changed meanwhile, they are assessed again first.
 
     Args:
         assessed: the opinions.
-        tools: of the engine.
+        projector: the bank.
+        services: of the engine.
     """
     for attempt in range(ATTEMPTS):
         if attempt:
-            assessed = await assess_opinions(assessed.proposed, assessed.occasion, tools, assessed.relations)
+            assessed = await assess_opinions(
+                assessed.proposed, assessed.occasion, projector, services, assessed.relations
+            )
         if assessed.decision is None:
             return assessed.formed
         situation, decision = assessed.decision
-        if await tools.workers.write(_commit, decision, situation, assessed.occasion, tools):
+        if await services.workers.write(_commit, decision, situation, assessed.occasion, projector):
             return assessed.formed
     return _refused(assessed.proposed, BUSY, assessed.relations)
 
 
-async def _compare(found: Situation, relations: Relations, tools: OpinionTools) -> None:
+async def _compare(found: Situation, relations: Relations, model: LanguageModel) -> None:
     """Have the new opinions compared with those near them; where the model fails, those are not kept."""
     compared = [Comparison(draft.given.text, draft.near) for draft in found.drafts if draft.near]
     try:
-        await relate(compared, tools.model, relations)
+        await relate(compared, model, relations)
     except ModelError:
         return  # the answer is there all the same; `decide` says what was not compared
 
@@ -550,14 +558,13 @@ def _refused(given: Sequence[ProposedOpinion], reason: str, relations: Relations
     return _formed(changes, relations, moved)
 
 
-def _commit(decision: Decision, found: Situation, occasion: Occasion, tools: OpinionTools) -> bool:
+def _commit(decision: Decision, found: Situation, occasion: Occasion, projector: Projector) -> bool:
     """Commit if opinions and grounds are what they were when they were read; False, and nothing is written, if not."""
     if not decision.writes_anything and not occasion.operation:
         return True
-    projector = tools.projector
     try:
         with projector.transaction() as (view, transaction):
-            if view.revision != found.revision and not unchanged(found, occasion, transaction, tools):
+            if view.revision != found.revision and not unchanged(found, occasion, transaction, view.bank):
                 return False
             transaction.commit(write_set(decision, occasion, view))
     except RevisionConflict:

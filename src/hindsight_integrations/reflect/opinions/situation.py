@@ -9,9 +9,11 @@ from datetime import datetime
 
 import numpy as np
 
+from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.indexes.embedding import embed_units
 from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.arrays import Vector
+from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.names import names_any, normalise_name
 from hindsight_integrations.model.opinions import OpinionLog, confidence_of
@@ -19,10 +21,11 @@ from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import OpinionChange, OpinionOutcome
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit
+from hindsight_integrations.models.protocols import TokenCounter
 from hindsight_integrations.reflect.opinions.candidates import HeldOpinion, about, find_near, held_opinions
 from hindsight_integrations.reflect.opinions.evidence import Fact, read_facts, weighed
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
-from hindsight_integrations.reflect.tools import OpinionTools
+from hindsight_integrations.services import Services
 
 GONE = "a memory it stands on was forgotten meanwhile"
 NO_LONGER_TRUE = "what it stands on is no longer true"
@@ -190,9 +193,11 @@ class Situation:
     before: tuple[OpinionChange, ...] | None = None
 
 
-def read_situation(given: Sequence[ProposedOpinion], occasion: Occasion, tools: OpinionTools) -> Situation:
+def read_situation(
+    given: Sequence[ProposedOpinion], occasion: Occasion, projector: Projector, services: Services
+) -> Situation:
     """Read what opinions put forward meet with; embeds them."""
-    ledger, bank = tools.projector.ledger, tools.projector.name
+    ledger, bank = projector.ledger, projector.name
     revision = ledger.revision(bank)
     with ledger.snapshot(bank) as reader:
         changes = reader.profiles.changes(bank)
@@ -203,22 +208,25 @@ def read_situation(given: Sequence[ProposedOpinion], occasion: Occasion, tools: 
         logs = tuple(reader.opinions.get(bank))
         held = held_opinions(reader, bank, logs)
         grounds = tuple(read_grounds(reader, bank, each.grounds) for each in given)
-        units = _units(given, grounds, occasion, reader, tools)
+        units = _units(given, grounds, occasion, reader, bank, services.tokens)
         known = reader.entities.named(bank, names_given(given))
         memories = reader.units.count(bank)
-        vectors = embed_units(units, tools.embedder) if units else np.empty((0, 0), np.float32)
+        vectors = embed_units(units, services.embedder) if units else np.empty((0, 0), np.float32)
         drafts = []
         for each, stands_on, unit, vector in zip(given, grounds, units, vectors, strict=True):
             entities = tuple(entities_of(each, stands_on, known))
             draft = Draft(each, stands_on.fault(each.grounds), unit, vector, entities)
-            drafts.append(draft if draft.fault else _with_near(draft, held, memories, tools))
-        facts = read_facts(reader, bank, _weighed(drafts), tools.languages)
+            drafts.append(
+                draft
+                if draft.fault
+                else _with_near(draft, held, memories, services.embedder.identity.thresholds)
+            )
+        facts = read_facts(reader, bank, _weighed(drafts), services.languages)
     return replace(found, drafts=tuple(drafts), logs=logs, grounds=grounds, facts=facts)
 
 
-def unchanged(found: Situation, occasion: Occasion, ledger: LedgerReader, tools: OpinionTools) -> bool:
+def unchanged(found: Situation, occasion: Occasion, ledger: LedgerReader, bank: str) -> bool:
     """Whether the bank holds the same opinions, and what the drafts stand on is as it was."""
-    bank = tools.projector.name
     if occasion.operation and ledger.opinions.formed_by(bank, occasion.operation) is not None:
         return False
     if tuple(ledger.opinions.get(bank)) != found.logs:
@@ -229,14 +237,14 @@ def unchanged(found: Situation, occasion: Occasion, ledger: LedgerReader, tools:
     )
 
 
-def _with_near(draft: Draft, held: Sequence[HeldOpinion], memories: int, tools: OpinionTools) -> Draft:
+def _with_near(draft: Draft, held: Sequence[HeldOpinion], memories: int, thresholds: Thresholds) -> Draft:
     """The draft with the opinions near it, among those with its tags."""
     seen = [each for each in held if each.log.tags == draft.unit.tags]
     text = normalised_text(draft.unit.text)
     same = next((each for each in seen if normalised_text(each.wording.text) == text), None)
     if same is not None:
         return replace(draft, same=same)
-    found = find_near(about(draft.entities, draft.vector, memories), seen, tools.embedder.identity.thresholds)
+    found = find_near(about(draft.entities, draft.vector, memories), seen, thresholds)
     return replace(draft, near=tuple(found))
 
 
@@ -245,13 +253,13 @@ def _units(
     grounds: Sequence[Grounds],
     occasion: Occasion,
     reader: LedgerReader,
-    tools: OpinionTools,
+    bank: str,
+    tokens: TokenCounter,
 ) -> list[MemoryUnit]:
     """The units that opinions would be. One whose id is taken, by a wording that ended or has other tags, gets another."""
-    bank = tools.projector.name
-    tokens = tools.tokens.count([each.text for each in given])
+    counts = tokens.count([each.text for each in given])
     units = []
-    for place, (each, stands_on, count) in enumerate(zip(given, grounds, tokens, strict=True)):
+    for place, (each, stands_on, count) in enumerate(zip(given, grounds, counts, strict=True)):
         unit = opinion_unit(each, occasion, bank, position=place, tags=stands_on.tags)
         while reader.units.row_ids(bank, [unit.id]):
             place += len(given)  # noqa: PLW2901 - the next place that is free
