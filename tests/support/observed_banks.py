@@ -107,7 +107,7 @@ def observed(bank: MemoryBank, entity: str = "Alice") -> Observed:
     """What the ledger holds of an entity's observations."""
     ledger = ledger_of(bank)
     (found,) = ledger.entities.find(bank.name, entity.casefold())
-    made: Observed = ledger.observed(bank.name, [found.id])[found.id]
+    made: Observed = ledger.observations.get(bank.name, [found.id])[found.id]
     return made
 
 
@@ -116,7 +116,7 @@ def grounds(bank: MemoryBank) -> dict[str, frozenset[str]]:
     ledger = ledger_of(bank)
     units = observations(bank)
     rows = ledger.units.row_ids(bank.name, [unit.id for unit in units.values()])
-    stored = ledger.grounds_of(bank.name, np.array(sorted(rows.values()), np.int64))
+    stored = ledger.observations.grounds_of(bank.name, np.array(sorted(rows.values()), np.int64))
     return {text: frozenset(stored[rows[unit.id]]) for text, unit in units.items() if rows[unit.id] in stored}
 
 
