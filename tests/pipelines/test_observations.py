@@ -134,7 +134,7 @@ def test_nothing_sound_at_all_fails_the_task_and_stores_nothing(opened: Opened, 
     assert observed(bank).stale
     (task,) = waiting(bank)
     assert task.attempts == 1
-    ledger_of(bank).make_due(bank.name, [TaskKind.OBSERVE])
+    ledger_of(bank).tasks.make_due(bank.name, [TaskKind.OBSERVE])
     assert bank.tasks.settle().observed == 1
     assert not observed(bank).stale
 

@@ -7,13 +7,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import MAXYEAR, datetime
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from hindsight_integrations.language.records import canonical_record
 from hindsight_integrations.model.documents import item_text
 from hindsight_integrations.model.entities import EntityMention
-from hindsight_integrations.model.facts import ExtractedChange, ExtractedFact, MemoryChange, NamedMemory
-from hindsight_integrations.model.links import CausalRelation
+from hindsight_integrations.model.facts import (
+    ExtractedCausalRelation,
+    ExtractedChange,
+    ExtractedFact,
+    NamedMemory,
+    renumbered,
+)
 from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.opinions import UNKNOWN_CONFIDENCE
 from hindsight_integrations.model.records import Record, RecordKind
@@ -34,46 +40,9 @@ from hindsight_integrations.retain.extraction import Extraction, occurrence
 from hindsight_integrations.retain.verbatim import LONGEST_MESSAGE
 from hindsight_integrations.validation.messages import role_of
 
+N = TypeVar("N", bound=NamedMemory)
+
 NONE_SHOWN = "it names memories by number, and none were shown"
-
-
-@dataclass(frozen=True, slots=True)
-class CausalClaim:
-    """Draft `target` of the same list stands in `relation` to this one."""
-
-    target: int
-    relation: CausalRelation
-    strength: float
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryName:
-    """A memory as a model that was shown it, or a caller, names it.
-
-    Attributes:
-        unit_id: the memory; empty where it is named by its sources.
-        sources: ids of the messages that it was made from; none where it is named by its id.
-    """
-
-    unit_id: str = ""
-    sources: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class NamedChange:
-    """What a fact does to a memory that it names.
-
-    Attributes:
-        memory: which one.
-        change: what becomes of it.
-        items: with REMOVES: numbers of the items that no longer hold.
-        removed: with REPLACES: what of the memory no longer holds, in words.
-    """
-
-    memory: MemoryName
-    change: MemoryChange
-    items: tuple[int, ...] = ()
-    removed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +52,20 @@ class Draft:
     Attributes:
         unit: everything but its tokens, which are counted in one batch.
         mentions: entities as extraction wrote them.
-        causes: causal claims, by position in the list of drafts.
+        causes: causal claims, their targets counted in the list of drafts.
         invalidates: statements of what this fact makes obsolete.
-        changes: memories it ends or changes, by name.
-        adds_to: the document that the items of the fact belong to; None for items of its own.
+        changes: memories it ends or changes, by `unit_id` or `sources`.
+        adds_to: the document that the items of the fact belong to, likewise; None for items of its own.
         given: whether the caller stated the fact; else it was extracted.
         said_by_person: whether it stands on a message of a person, not only of an assistant, a tool or a document.
     """
 
     unit: MemoryUnit
     mentions: tuple[EntityMention, ...] = ()
-    causes: tuple[CausalClaim, ...] = ()
+    causes: tuple[ExtractedCausalRelation, ...] = ()
     invalidates: tuple[str, ...] = ()
-    changes: tuple[NamedChange, ...] = ()
-    adds_to: MemoryName | None = None
+    changes: tuple[ExtractedChange, ...] = ()
+    adds_to: NamedMemory | None = None
     given: bool = False
     said_by_person: bool = False
 
@@ -177,8 +146,11 @@ def draft_facts(
                 changes, adds_to, refused = _named_by_model(fact, draft.unit.sources, shown, messages or {})
             dropped.extend(refused)
             person = _said_by_person(draft.unit.sources, messages or {})
-            draft = replace(draft, changes=changes, adds_to=adds_to)
-            drafts.append(replace(draft, given=extraction.given, said_by_person=person))
+            drafts.append(
+                replace(
+                    draft, changes=changes, adds_to=adds_to, given=extraction.given, said_by_person=person
+                )
+            )
         _connect(drafts, facts, kept)
     return _with_items(in_order(drafts)), dropped
 
@@ -239,11 +211,7 @@ def selected(drafts: Sequence[Draft], places: Sequence[int]) -> list[Draft]:
     return [
         replace(
             drafts[place],
-            causes=tuple(
-                replace(claim, target=moved[claim.target])
-                for claim in drafts[place].causes
-                if claim.target in moved
-            ),
+            causes=tuple(renumbered(drafts[place].causes, moved)),
         )
         for place in places
     ]
@@ -314,10 +282,10 @@ def _confidence(fact: ExtractedFact) -> float | None:
 
 def _named_by_caller(
     fact: ExtractedFact,
-) -> tuple[tuple[NamedChange, ...], MemoryName | None, list[Dropped]]:
+) -> tuple[tuple[ExtractedChange, ...], NamedMemory | None, list[Dropped]]:
     """What a caller says the fact ends, changes and adds to, by id or source."""
-    changes = tuple(_change(change, _name(change)) for change in fact.changes if change.memory is None)
-    adds_to = _name(fact.adds_to) if fact.adds_to and fact.adds_to.memory is None else None
+    changes = tuple(_distinct(change) for change in fact.changes if change.memory is None)
+    adds_to = _distinct(fact.adds_to) if fact.adds_to and fact.adds_to.memory is None else None
     refused = [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{field}: {NONE_SHOWN}") for field in _numbered(fact)]
     return changes, adds_to, refused
 
@@ -328,17 +296,21 @@ def _numbered(fact: ExtractedFact) -> list[str]:
     return [*fields, "adds_to"] if fact.adds_to and fact.adds_to.memory is not None else fields
 
 
-def _change(change: ExtractedChange, memory: MemoryName) -> NamedChange:
-    return NamedChange(memory, change.change, tuple(change.items), tuple(change.removed))
+def _distinct(named: N) -> N:
+    """The memory, each of its sources once."""
+    return named.model_copy(update={"sources": list(dict.fromkeys(named.sources))})
 
 
-def _name(named: NamedMemory) -> MemoryName:
-    return MemoryName(named.unit_id, tuple(dict.fromkeys(named.sources)))
+def _by_id(named: N, shown: Sequence[str]) -> N | None:
+    """The memory by its id instead of its number; None where no memory of that number was shown."""
+    if named.memory is None or named.memory > len(shown):
+        return None
+    return named.model_copy(update={"memory": None, "unit_id": shown[named.memory - 1]})
 
 
 def _named_by_model(
     fact: ExtractedFact, sources: Sequence[str], shown: Sequence[str], messages: Mapping[str, Message]
-) -> tuple[tuple[NamedChange, ...], MemoryName | None, list[Dropped]]:
+) -> tuple[tuple[ExtractedChange, ...], NamedMemory | None, list[Dropped]]:
     """What the fact ends, changes and adds to, by number; only what a person says ends or changes a memory."""
     fields = _numbered(fact)
     if not fields:
@@ -350,19 +322,15 @@ def _named_by_model(
             [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{field}: {NONE_SHOWN}") for field in fields],
         )
     dropped = []
-    changes: tuple[NamedChange, ...] = ()
+    changes: tuple[ExtractedChange, ...] = ()
     if _said_by_person(sources, messages):
-        changes = tuple(
-            _change(change, MemoryName(shown[change.memory - 1]))
-            for change in fact.changes
-            if change.memory is not None and change.memory <= len(shown)
-        )
+        changes = tuple(named for change in fact.changes if (named := _by_id(change, shown)))
     elif fact.changes:
         dropped.append(
             Dropped(fact.what[:EXCERPT_CHARACTERS], "changes: only what a person says ends a memory")
         )
     number = fact.adds_to.memory if fact.adds_to else None
-    adds_to = MemoryName(shown[number - 1]) if number is not None and number <= len(shown) else None
+    adds_to = _by_id(fact.adds_to, shown) if fact.adds_to else None
     if number is not None and adds_to is None:
         dropped.append(
             Dropped(
@@ -390,10 +358,6 @@ def _speaker(text: str, sources: Sequence[str], messages: Mapping[str, Message])
 
 def _connect(drafts: list[Draft], facts: Sequence[ExtractedFact], kept: Mapping[int, int]) -> None:
     for index, position in kept.items():
-        claims = tuple(
-            CausalClaim(kept[claim.target_fact_index], claim.relation_type, claim.strength)
-            for claim in facts[index].causal_relations
-            if claim.target_fact_index in kept and claim.target_fact_index != index
-        )
-        if claims:
-            drafts[position] = replace(drafts[position], causes=claims)
+        others = {other: place for other, place in kept.items() if other != index}
+        if claims := renumbered(facts[index].causal_relations, others):
+            drafts[position] = replace(drafts[position], causes=tuple(claims))

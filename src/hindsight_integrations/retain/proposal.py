@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from hindsight_integrations.model.facts import renumbered
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.tasks import TaskClaim, TaskWrite
 from hindsight_integrations.model.turns import OnFork, ThreadMark
@@ -160,8 +161,6 @@ def _joined_drafts(lists: Sequence[Sequence[Draft]]) -> list[Draft]:
     """Several lists of drafts as one; causal claims point at the same drafts as before."""
     together: list[Draft] = []
     for drafts in lists:
-        shift = len(together)
-        for draft in drafts:
-            causes = tuple(replace(claim, target=claim.target + shift) for claim in draft.causes)
-            together.append(replace(draft, causes=causes))
+        places = {place: place + len(together) for place in range(len(drafts))}
+        together += [replace(draft, causes=tuple(renumbered(draft.causes, places))) for draft in drafts]
     return together
