@@ -14,14 +14,20 @@ from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.bank.reading import recalled
-from hindsight_integrations.bank.reflect_reads import LimitedReads
+from hindsight_integrations.bank.reflecting import LimitedReads
 from hindsight_integrations.model.requests import RecallQuery, TagsMatch
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.prompts.reflect_step import LookupStep
-from hindsight_integrations.reflect.agentic.tool import Numbering, ToolContext, ToolProblem, ToolResult
-from hindsight_integrations.reflect.agentic.toolbox import MEMORY_TOOLS, Toolbox
+from hindsight_integrations.reflect.agentic.toolbox import (
+    MEMORY_TOOLS,
+    Numbering,
+    Toolbox,
+    ToolContext,
+    ToolProblem,
+    ToolResult,
+)
 from hindsight_integrations.reflect.citations import CitationIndex
 from hindsight_integrations.reflect.context import no_mental_models
 from hindsight_integrations.testing.scripted_model import ScriptedModel

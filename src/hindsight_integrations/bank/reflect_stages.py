@@ -34,11 +34,11 @@ from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.relate_opinions import Relation
 from hindsight_integrations.reflect.agentic.steps import Progress
+from hindsight_integrations.reflect.answer import EXTRACTED
 from hindsight_integrations.reflect.citations import CitationIndex
 from hindsight_integrations.reflect.opinions.forming import PairRelation, Relations
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
 from hindsight_integrations.reflect.pipeline import ReflectState, ReflectSteps
-from hindsight_integrations.reflect.without_model import EXTRACTED
 
 T = TypeVar("T")
 Plain = dict[str, Any]

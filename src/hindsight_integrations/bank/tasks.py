@@ -36,7 +36,7 @@ from hindsight_integrations.reflect.mental_models import refresh_waiting
 from hindsight_integrations.reflect.observations import observe
 from hindsight_integrations.reflect.opinions.reinforcing import reinforce
 from hindsight_integrations.retain.extraction import extractor_of
-from hindsight_integrations.retain.waiting_passages import extract_waiting
+from hindsight_integrations.retain.pipeline import extract_waiting
 from hindsight_integrations.services import Services
 
 logger = logging.getLogger("hindsight_integrations")

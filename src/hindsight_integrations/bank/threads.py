@@ -13,7 +13,7 @@ from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.turns import OnFork, Role
-from hindsight_integrations.retain.following import ThreadList, follow
+from hindsight_integrations.retain.pipeline import ThreadList, follow
 from hindsight_integrations.validation.intake import NothingToRetain
 from hindsight_integrations.validation.limits import checked_flag, checked_list, checked_words
 from hindsight_integrations.validation.messages import checked_roles, heard, identified

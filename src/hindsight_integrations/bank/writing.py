@@ -20,8 +20,7 @@ from hindsight_integrations.model.requests import Document, RetainItem
 from hindsight_integrations.model.results import BulkResult, RetainResult
 from hindsight_integrations.model.time import Interval, Window
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.retain.bulk import Given, retain_many
-from hindsight_integrations.retain.pipeline import retain
+from hindsight_integrations.retain.pipeline import Given, retain, retain_many
 from hindsight_integrations.validation.arguments import checked_instant, checked_unit_id, checked_window
 from hindsight_integrations.validation.intake import Content, documents_in, items_of
 from hindsight_integrations.validation.limits import (

@@ -22,11 +22,18 @@ from hindsight_integrations.recall.includes import (
     source_facts,
     stood,
 )
-from hindsight_integrations.recall.neighbours import TurnOrder, smoothed_scores, turn_order
 from hindsight_integrations.recall.packing import hydrate, in_better_order, in_order, pack_units
 from hindsight_integrations.recall.plan import selection, why_nothing
 from hindsight_integrations.recall.record_digest import record_digests
-from hindsight_integrations.recall.rerank import Ranking, passing, rerank, threshold_notes
+from hindsight_integrations.recall.rerank import (
+    Ranking,
+    TurnOrder,
+    passing,
+    rerank,
+    smoothed_scores,
+    threshold_notes,
+    turn_order,
+)
 from hindsight_integrations.recall.retrieval import ChannelResults, search_channels, with_evidence
 from hindsight_integrations.recall.trace import CandidateTrace, unit_traces
 from hindsight_integrations.services import Services

@@ -6,12 +6,14 @@ recall -> think <-> call_tool (agentic) -> answer -> assess -> commit. `reflect`
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import (
     MemoryTiers,
     ReflectEvent,
@@ -19,26 +21,80 @@ from hindsight_integrations.model.reflections import (
     Reflection,
     ReflectStep,
 )
-from hindsight_integrations.model.requests import ReflectQuery, Strategy
+from hindsight_integrations.model.requests import RecallQuery, ReflectQuery, Strategy
+from hindsight_integrations.model.units import FactType
 from hindsight_integrations.models.protocols import LanguageModel, StreamingLanguageModel, TextPrompt
 from hindsight_integrations.prompts.answer import Asked
 from hindsight_integrations.prompts.reflect_step import streamed_answer_prompt, streamed_last_step_prompt
 from hindsight_integrations.reflect.agentic.steps import AgenticLoop, Progress
-from hindsight_integrations.reflect.answer import Answered, answer_in_one_call, conclude, tiers_hold_anything
+from hindsight_integrations.reflect.answer import (
+    Answered,
+    answer_in_one_call,
+    conclude,
+    extracted,
+    tiers_hold_anything,
+)
 from hindsight_integrations.reflect.citations import CitationIndex
 from hindsight_integrations.reflect.context import ReflectContext
-from hindsight_integrations.reflect.memories import recalled_tiers
 from hindsight_integrations.reflect.opinions.forming import (
     AssessedOpinions,
     FormedOpinions,
+    Occasion,
     Relations,
     assess_opinions,
     commit_opinions,
 )
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
-from hindsight_integrations.reflect.opinions.situation import Occasion
 from hindsight_integrations.reflect.streaming import StreamedText, streamed_text
-from hindsight_integrations.reflect.without_model import extracted
+
+OBSERVATION_SHARE = 0.2  # of the token budget, at most, for what entities' facts were summed up as
+BELIEF_SHARE = 0.1  # of it, at most, for what the agent believes
+
+
+async def recalled_tiers(query: RecallQuery, context: ReflectContext) -> MemoryTiers:
+    """What is known of a question, within its token budget: step 1 of reflect (paper section 6.1).
+
+    What the shares of beliefs and observations leave over is the facts'.
+    """
+    models = await context.mental_models(query)
+    taken = sum(context.services.tokens.count([model.text for model in models])) if models else 0
+    left = max(1, query.max_tokens - taken)
+    held = await context.recall(
+        replace(
+            query, types=(FactType.OPINION,), record_tokens=0, max_tokens=max(1, round(left * BELIEF_SHARE))
+        )
+    )
+    most_observed = round(left * OBSERVATION_SHARE)
+    found = await context.recall(
+        replace(
+            query,
+            types=tuple(kind for kind in query.types if kind is not FactType.OPINION),
+            max_tokens=max(1, left - held.tokens - most_observed),
+            entity_tokens=most_observed,
+        )
+    )
+    included = (item for entity in found.entities for item in entity.observations)
+    return MemoryTiers(
+        recalled=found,
+        mental_models=tuple(models),
+        observations=in_time_order([*(item for item in found.units if _observed(item)), *included]),
+        facts=in_time_order(item for item in found.units if not _observed(item)),
+        beliefs=in_time_order(held.units),
+    )
+
+
+def in_time_order(units: Iterable[RecalledUnit]) -> tuple[RecalledUnit, ...]:
+    """Memories by when they happened, else were mentioned, each once."""
+    return tuple(sorted({item.unit.id: item for item in units}.values(), key=_moment))
+
+
+def _moment(item: RecalledUnit) -> tuple[datetime, datetime, str]:
+    unit = item.unit
+    return unit.began, unit.mentioned_at, unit.id
+
+
+def _observed(item: RecalledUnit) -> bool:
+    return item.unit.fact_type is FactType.OBSERVATION
 
 
 class Step(StrEnum):

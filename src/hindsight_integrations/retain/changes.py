@@ -34,10 +34,8 @@ from hindsight_integrations.prompts.end_memories import (
     OpenStatement,
     numbered_candidates,
 )
-from hindsight_integrations.retain.drafts import Draft
-from hindsight_integrations.retain.embedding import Vectors
+from hindsight_integrations.retain.drafts import Draft, Forgetting, Vectors
 from hindsight_integrations.retain.extraction import LLMExtractor
-from hindsight_integrations.retain.proposal import Forgetting
 from hindsight_integrations.retain.replacing import (
     names_of_entities,
     names_of_mentions,

@@ -39,7 +39,7 @@ from hindsight_integrations.prompts.extract_facts import Passage, shown_with
 from hindsight_integrations.retain.changes import RETRACTABLE, Reach, stated
 from hindsight_integrations.retain.drafts import Draft
 from hindsight_integrations.retain.extraction import passages_of
-from hindsight_integrations.retain.shown_memories import with_memories
+from hindsight_integrations.retain.prepare import with_memories
 
 CONFIG = HindsightConfig(storage=LIGHT)
 

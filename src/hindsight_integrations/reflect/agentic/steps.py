@@ -26,8 +26,13 @@ from hindsight_integrations.prompts.reflect_step import (
 )
 from hindsight_integrations.prompts.repair import Answered as RepairedAnswer
 from hindsight_integrations.prompts.repair import complete_with_repair
-from hindsight_integrations.reflect.agentic.tool import Numbering, ToolContext, ToolProblem
-from hindsight_integrations.reflect.agentic.toolbox import Toolbox, call_key
+from hindsight_integrations.reflect.agentic.toolbox import (
+    Numbering,
+    Toolbox,
+    ToolContext,
+    ToolProblem,
+    call_key,
+)
 from hindsight_integrations.reflect.answer import Answered, Written, conclude, unreadable
 from hindsight_integrations.reflect.citations import CitationIndex, reference_faults, references
 from hindsight_integrations.reflect.context import ReflectContext

@@ -52,13 +52,15 @@ from hindsight_integrations.prompts.assess_evidence import (
 )
 from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.reflect.citations import Ground, completed_grounds
-from hindsight_integrations.reflect.opinions.candidates import About, about, may_bear_on
 from hindsight_integrations.reflect.opinions.evidence import (
+    About,
     AssessedFact,
     Fact,
+    about,
     evidence_rows,
     held_wording,
     is_evidence,
+    may_bear_on,
     read_facts,
     step_of,
     unsaid,
