@@ -39,7 +39,7 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.bank.reflect_stages import AsyncReflectStages
 from hindsight_integrations.langgraph import create_reflect_subgraph
-from hindsight_integrations.reflect.without_model import BEST_MEMORIES
+from hindsight_integrations.reflect.answer import BEST_MEMORIES
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 Opener = Callable[..., Hindsight]

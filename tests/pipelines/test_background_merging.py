@@ -509,7 +509,7 @@ def test_a_late_holder_changes_nothing(opener: Opener) -> None:
     (task,) = bank.tasks.list()
     context = bank.asynchronous._context
     with pytest.raises(TaskClosed):
-        asyncio.run(merge_waiting(replace(task, lease=7), context.background_tools()))
+        asyncio.run(merge_waiting(replace(task, lease=7), context, context.services))
     assert (background(bank), waiting(bank)[0][1]) == (NOW, TaskState.PENDING)
 
 

@@ -62,7 +62,7 @@ def test_no_memory_costs_more_and_the_budget_holds_for_what_is_shown(bank: Memor
     """Every budget is kept by the short texts as they are counted, and none takes fewer memories than the full text does."""
     for tokens in range(1, 120, 7):
         short = bank.recall(ASKED, text="compact", max_tokens=tokens)
-        counted = bank.asynchronous._context.tools.tokens.count([item.text for item in short.units])
+        counted = bank.asynchronous._context.services.tokens.count([item.text for item in short.units])
         assert short.tokens == sum(counted) == sum(item.tokens for item in short.units) <= tokens
         assert len(short.units) >= len(bank.recall(ASKED, max_tokens=tokens).units)
 

@@ -422,7 +422,7 @@ def test_a_bank_that_could_not_be_forgotten_is_not(light: Hindsight, monkeypatch
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(light.asynchronous._tools.ledger.erasure, "drop_bank", fail)
+        patch.setattr(light.asynchronous._services.ledger.erasure, "drop_bank", fail)
         with pytest.raises(OSError, match="no space"):
             light.forget_bank("alice")
     assert bank.recall("plums").units[0].unit.text == "Alice likes plums."

@@ -401,9 +401,9 @@ def test_a_fact_committed_before_it_is_seen_is_not_missed(opener: Callable[..., 
             transaction.commit(WriteSet("b", view.revision, units=(UnitWrite(unit, vector.tobytes()),)))
 
     run = bank._loop.run
-    run(lambda: context.tools.workers.write(commit_alone))
+    run(lambda: context.services.workers.write(commit_alone))
     assert bank.mental_models.refresh("Bea").text == TEA
-    run(lambda: context.tools.workers.write(context.catch_up))
+    run(lambda: context.services.workers.write(context.catch_up))
     assert bank.mental_models.get("Bea").state is ModelState.STALE
 
 

@@ -233,7 +233,7 @@ def test_an_erased_vector_is_in_no_mapped_file(filed: Callable[[Path], Hindsight
     engine = filed(tmp_path)
     bank = engine.bank("alice")
     units = bank.retain(TALK, thread="t").unit_ids
-    ledger = bank.asynchronous._context.tools.ledger
+    ledger = bank.asynchronous._context.services.ledger
     rows = ledger.units.row_ids("alice", units)
     vectors = ledger.units.vectors("alice", np.array(list(rows.values())))
     gone = vectors[rows[units[0]]].tobytes()

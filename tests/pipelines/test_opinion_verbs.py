@@ -57,7 +57,7 @@ def weigh(bank: MemoryBank, opinion: str, assessment: Assessment, *, day: int) -
             transaction.commit(WriteSet(view.bank, view.revision, opinions=writes))
         context.catch_up()
 
-    bank._loop.run(lambda: context.tools.workers.write(commit))
+    bank._loop.run(lambda: context.services.workers.write(commit))
     return unit
 
 

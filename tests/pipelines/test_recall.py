@@ -27,7 +27,7 @@ from hindsight_integrations.config import OnChannelFailure, RecallConfig
 from hindsight_integrations.indexes.hybrid import keyword_channel
 from hindsight_integrations.model.arrays import Hits, Vector
 from hindsight_integrations.recall import retrieval
-from hindsight_integrations.reflect.without_model import BEST_MEMORIES
+from hindsight_integrations.reflect.answer import BEST_MEMORIES
 from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder
 
 

@@ -98,7 +98,7 @@ def test_all_tiers_together_keep_to_the_token_budget(
             )
     model.script += [answer()] * 3
     bank.reflect(QUESTION, max_tokens=budget)
-    tokens = bank.asynchronous._context.tools.tokens
+    tokens = bank.asynchronous._context.services.tokens
     texts = [
         line.partition(") ")[2]
         for label in ("OBSERVATIONS", "MEMORIES", "BELIEFS")

@@ -22,7 +22,7 @@ from views_of_remote_work import (
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, ModelUnavailable
 from hindsight_integrations.model.options import REFLECT_DEFAULTS
-from hindsight_integrations.reflect.without_model import BEST_MEMORIES
+from hindsight_integrations.reflect.answer import BEST_MEMORIES
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 Opener = Callable[..., Hindsight]

@@ -16,7 +16,7 @@ from pydantic import BaseModel, SecretStr
 
 from hindsight_integrations import Hindsight, MalformedOutput, MemoryBank
 from hindsight_integrations.model.reflections import ReflectEvent, ReflectEventKind, Reflection
-from hindsight_integrations.reflect.without_model import BEST_MEMORIES
+from hindsight_integrations.reflect.answer import BEST_MEMORIES
 from hindsight_integrations.testing.scripted_model import Reply, ScriptedModel
 
 FACT = "Ann Lee opened a bakery in Brenna."

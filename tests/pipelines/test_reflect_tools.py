@@ -14,16 +14,22 @@ from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.bank.reading import recalled
-from hindsight_integrations.bank.reflect_reads import LimitedReads
+from hindsight_integrations.bank.reflecting import LimitedReads
 from hindsight_integrations.model.requests import RecallQuery, TagsMatch
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.prompts.reflect_step import LookupStep
-from hindsight_integrations.reflect.agentic.tool import Numbering, ToolContext, ToolProblem, ToolResult
-from hindsight_integrations.reflect.agentic.toolbox import MEMORY_TOOLS, Toolbox
+from hindsight_integrations.reflect.agentic.toolbox import (
+    MEMORY_TOOLS,
+    Numbering,
+    Toolbox,
+    ToolContext,
+    ToolProblem,
+    ToolResult,
+)
 from hindsight_integrations.reflect.citations import CitationIndex
-from hindsight_integrations.reflect.tools import no_mental_models
+from hindsight_integrations.reflect.context import no_mental_models
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 LATER = datetime(2024, 6, 12, tzinfo=UTC)
@@ -76,11 +82,11 @@ def tell(
 def close(bank: MemoryBank, unit_id: str) -> None:
     context = bank._target._context
     event = ValidityEvent(unit_id, ValidityKind.CLOSED, datetime(2024, 5, 9, tzinfo=UTC), None, "given up")
-    with context.tools.ledger.transaction(bank.name) as transaction:
+    with context.services.ledger.transaction(bank.name) as transaction:
         transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=(event,)))
 
     async def caught_up() -> None:
-        await context.tools.workers.write(context.catch_up)
+        await context.services.workers.write(context.catch_up)
 
     bank._loop.run(caught_up)
 

@@ -45,7 +45,7 @@ def test_settling_can_wait_for_what_is_due_later(opened: Opened, reader: Reader)
     """By default what rests is left; with wait=True it is waited for, until nothing waits."""
     engine = opened()
     queue(engine, [0, 1])
-    ledger = engine.asynchronous._tools.ledger
+    ledger = engine.asynchronous._services.ledger
     task = ledger.tasks.lease(tuple(TaskKind), lasting=timedelta(minutes=1), bank="bank 0")
     assert task is not None
     ledger.tasks.fail(task.claim, reason="rests", retry_in=timedelta(seconds=0.3))

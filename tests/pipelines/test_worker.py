@@ -157,7 +157,7 @@ def test_a_task_that_is_due_later_is_done_then(opened: Opened, reader: Reader) -
     reader.gate.clear()
     queue(engine, [0])
     assert reader.begun.acquire(timeout=SECONDS)
-    ledger = engine.asynchronous._tools.ledger
+    ledger = engine.asynchronous._services.ledger
     (task,) = engine.bank("bank 0").tasks.list()
     ledger.tasks.fail(task.claim, reason="put off", retry_in=timedelta(seconds=0.3), counted=False)
     reader.gate.set()

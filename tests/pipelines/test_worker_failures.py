@@ -43,7 +43,7 @@ def test_a_failure_of_the_worker_itself_is_told_and_it_goes_on(
     monkeypatch.setattr("hindsight_integrations.engine.worker.FIRST_REST", 0.05)
     broken = threading.Event()
     engine = opened(worker=True)
-    ledger = engine.asynchronous._tools.ledger
+    ledger = engine.asynchronous._services.ledger
     next_due = ledger.tasks.next_due
 
     def failing(*arguments: Any, **options: Any) -> Any:
@@ -151,7 +151,7 @@ def test_a_handler_slower_than_its_lease_keeps_it(
     reader.gate.clear()
     queue(engine, [0])
     assert reader.begun.acquire(timeout=SECONDS)
-    ledger, end = engine.asynchronous._tools.ledger, time.monotonic() + 2.5
+    ledger, end = engine.asynchronous._services.ledger, time.monotonic() + 2.5
     while time.monotonic() < end:
         assert ledger.tasks.lease(tuple(TaskKind), lasting=timedelta(0), bank="bank 0") is None
         time.sleep(0.01)
@@ -174,7 +174,7 @@ def test_a_stolen_lease_is_noticed(
     reader.gate.clear()
     queue(engine, [0])
     assert reader.begun.acquire(timeout=SECONDS)
-    ledger = engine.asynchronous._tools.ledger
+    ledger = engine.asynchronous._services.ledger
     (task,) = engine.bank("bank 0").tasks.list()
     ledger.tasks.fail(task.claim, reason="", retry_in=timedelta(0))
     thief = ledger.tasks.lease(tuple(TaskKind), lasting=timedelta(hours=1), bank="bank 0")

@@ -44,7 +44,7 @@ def commit(
             replace(make_unit(name, text, bank=context.name, fact_type=FactType.OPINION), mentioned_at=moment)
             for name, text in worded
         ]
-        vectors = embed_units(units, context.tools.embedder)
+        vectors = embed_units(units, context.services.embedder)
         events = (
             [ValidityEvent(closing, ValidityKind.CLOSED, moment, worded[0][0], "reworded")] if closing else []
         )
@@ -62,7 +62,7 @@ def commit(
             )
         context.catch_up()
 
-    bank._loop.run(lambda: context.tools.workers.write(write))
+    bank._loop.run(lambda: context.services.workers.write(write))
 
 
 def reinforced(

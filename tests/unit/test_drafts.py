@@ -82,7 +82,9 @@ def test_causal_indexes_count_within_their_chunk_and_survive_dropped_facts() -> 
         ),
     ]
     drafts, dropped = drafted([[ExtractedFact(what="earlier")], chunk])
-    assert [(c.target, c.relation.value, c.strength) for c in drafts[2].causes] == [(1, "caused_by", 0.5)]
+    assert [(c.target_fact_index, c.relation_type.value, c.strength) for c in drafts[2].causes] == [
+        (1, "caused_by", 0.5)
+    ]
     assert [d.what for d in dropped] == ["bad"]
 
 

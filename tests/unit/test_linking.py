@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.model.arrays import Hits, no_hits
+from hindsight_integrations.model.facts import ExtractedCausalRelation
 from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.retain import linking
-from hindsight_integrations.retain.drafts import CausalClaim, Draft
+from hindsight_integrations.retain.drafts import Draft
 from hindsight_integrations.retain.linking import (
     HOUR,
     SEMANTIC_LINKS,
@@ -86,7 +87,17 @@ def test_causal_links_follow_the_claims() -> None:
         )
         for n in range(2)
     ]
-    drafts = [Draft(units[0]), Draft(units[1], causes=(CausalClaim(0, CausalRelation.CAUSED_BY, 0.7),))]
+    drafts = [
+        Draft(units[0]),
+        Draft(
+            units[1],
+            causes=(
+                ExtractedCausalRelation(
+                    target_fact_index=0, relation_type=CausalRelation.CAUSED_BY, strength=0.7
+                ),
+            ),
+        ),
+    ]
     (link,) = causal_links(drafts)
     assert (link.source, link.target, link.type, link.weight, link.relation) == (
         "u1",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hindsight_integrations.indexes.columns import Columns, empty_columns, updated
 from hindsight_integrations.ledger.values import UnitColumns
 from hindsight_integrations.model.arrays import NEVER, UNDATED, IntArray
-from hindsight_integrations.recall.neighbours import (
+from hindsight_integrations.recall.rerank import (
     BELOW_BEFORE,
     SAME_SESSION,
     smoothed_logits,

@@ -8,7 +8,7 @@ from table import every_row
 
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
-from hindsight_integrations.reflect.opinions.candidates import About, about, may_bear_on, theta_of
+from hindsight_integrations.reflect.opinions.evidence import About, about, may_bear_on, theta_of
 
 THRESHOLDS = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.9)
 

@@ -13,7 +13,7 @@ from table import every_row
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.retain.shown_memories import in_order_of_use, is_over
+from hindsight_integrations.retain.prepare import in_order_of_use, is_over
 
 TODAY = Interval(at(0), at(24))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
-from typing import ParamSpec
+from typing import ParamSpec, cast
 
 import pytest
 from builders import BANK, make_units, make_write_set
@@ -39,6 +39,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
+from hindsight_integrations.services import Services
 from hindsight_integrations.testing.doubles import FrozenClock
 
 P = ParamSpec("P")
@@ -60,6 +61,11 @@ class Engine:
         await asyncio.sleep(0)
         self.clock.advance(timedelta(seconds=seconds))
 
+    @property
+    def services(self) -> Services:
+        """What the runner uses of the services: the ledger and the threads."""
+        return cast("Services", self)
+
     def enqueue(self, *payloads: str) -> None:
         writes = make_write_set(self.ledger.revision(BANK))
         tasks = tuple(TaskWrite(TaskKind.EXTRACT_QUEUED, payload) for payload in payloads)
@@ -71,7 +77,7 @@ class Engine:
         return task
 
     async def run(self, task: Task, handler: Handler) -> TaskRun:
-        return await run_task(task, handler, self, sleep=self.sleep)
+        return await run_task(task, handler, self.services, sleep=self.sleep)
 
     def end(self, claim: TaskClaim, unit: str) -> Settled:
         """Commit a unit as the task's effect, with its end."""
@@ -179,11 +185,11 @@ async def test_a_late_holder_changes_nothing() -> None:
         engine.clock.advance(2 * LEASE)
         holder = engine.lease()
         for handler in (engine.effect, failing(KeyError("x"))):
-            run = await run_task(late, handler, engine)
+            run = await run_task(late, handler, engine.services)
             assert run.failure is not None
             assert engine.task == holder
             assert engine.ledger.units.count(BANK) == 0
-        assert (await run_task(holder, engine.effect, engine)).settled.done == (holder.id,)
+        assert (await run_task(holder, engine.effect, engine.services)).settled.done == (holder.id,)
         assert engine.ledger.units.count(BANK) == 1
 
 
@@ -237,7 +243,7 @@ async def test_a_stop_while_a_task_is_leased_leaves_it_to_others() -> None:
     async with opened("u") as engine:
         held = threading.Event()
         blocking = asyncio.ensure_future(engine.workers.write(held.wait, 60))
-        leasing = asyncio.create_task(lease_task(KINDS, engine))
+        leasing = asyncio.create_task(lease_task(KINDS, engine.services))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         leasing.cancel()

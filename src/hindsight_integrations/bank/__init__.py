@@ -1,7 +1,7 @@
 """One bank of memories: its core verbs, and a file for each namespace of further ones."""
 
-from hindsight_integrations.bank.context import BankContext, Tools, check_writable
+from hindsight_integrations.bank.context import BankContext, check_writable
 from hindsight_integrations.bank.memory_bank import AsyncMemoryBank
 from hindsight_integrations.bank.open_banks import OpenBanks
 
-__all__ = ["AsyncMemoryBank", "BankContext", "OpenBanks", "Tools", "check_writable"]
+__all__ = ["AsyncMemoryBank", "BankContext", "OpenBanks", "check_writable"]

@@ -170,7 +170,7 @@ class AsyncArchive(BankVerbs):
             OSError: the file cannot be written.
         """
         given = checked_file(target, "target", "write")
-        return await self._context.tools.workers.read(self._export, given)
+        return await self._context.services.workers.read(self._export, given)
 
     @writes
     async def load(self, source: Target) -> int:
@@ -192,23 +192,23 @@ class AsyncArchive(BankVerbs):
             EmbedderMismatch: its vectors were made by another embedder than the engine's.
             OSError: the file cannot be read.
         """
-        return await self._context.tools.workers.write(self._load, checked_file(source, "source", "read"))
+        return await self._context.services.workers.write(self._load, checked_file(source, "source", "read"))
 
     def _export(self, target: Path | IO[str]) -> int:
-        rows = self._context.tools.ledger.archive.rows(self._context.name)
+        rows = self._context.services.ledger.archive.rows(self._context.name)
         with _writing(target) as file, closing(rows):
             return write_archive(file, rows)
 
     def _load(self, source: Path | IO[str]) -> int:
         bank = self._context
         with _reading(source) as file:
-            count = bank.tools.ledger.archive.restore(bank.name, self._matching(read_archive(file)))
+            count = bank.services.ledger.archive.restore(bank.name, self._matching(read_archive(file)))
         bank.projection.catch_up()
         return count
 
     def _matching(self, rows: Iterator[ArchiveRow]) -> Iterator[ArchiveRow]:
         """The rows of an archive whose vectors the engine's embedder could have made."""
-        own = self._context.tools.embedder.identity
+        own = self._context.services.embedder.identity
         for row in rows:
             embedder = archived_embedder(row.fields) if row.kind == "banks" else None
             if embedder and not embedder.matches(own):

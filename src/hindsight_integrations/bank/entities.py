@@ -46,8 +46,8 @@ class AsyncEntities(BankVerbs):
         """
         start = " ".join(checked_words("" if prefix is None else prefix, "prefix").casefold().split())
         most = checked_count(limit, "limit")
-        tools = self._context.tools
-        return await tools.workers.read(tools.ledger.entities.listed, self._context.name, start, most)
+        services = self._context.services
+        return await services.workers.read(services.ledger.entities.listed, self._context.name, start, most)
 
     async def observations(self, name: str) -> EntitySummary:
         """What was made of all that the bank knows of an entity: its observations, and the facts each of them stands on.
@@ -60,7 +60,7 @@ class AsyncEntities(BankVerbs):
         Raises:
             InvalidRequest: the entity is unknown, or its name ambiguous.
         """
-        return await self._context.tools.workers.read(self._observations, name)
+        return await self._context.services.workers.read(self._observations, name)
 
     @writes
     async def merge(self, keep: str, merge: str) -> EntityChange:
@@ -118,17 +118,17 @@ class AsyncEntities(BankVerbs):
             InvalidRequest: there is no such change, it was undone, a later one stands on it, or the engine is
                 read-only.
         """
-        ledger, bank = self._context.tools.ledger, self._context.name
+        ledger, bank = self._context.services.ledger, self._context.name
         number = checked_count(change_id, "change_id", least=0, most=2**63 - 1)
         return await self._change(lambda: ledger.entities.undo(bank, number))
 
     async def changes(self) -> Changes:
         """Every merge, split and alias made by hand, oldest first, undone ones included."""
-        tools = self._context.tools
-        return await tools.workers.read(tools.ledger.entities.changes, self._context.name)
+        services = self._context.services
+        return await services.workers.read(services.ledger.entities.changes, self._context.name)
 
     def _observations(self, name: str) -> EntitySummary:
-        bank, ledger = self._context.name, self._context.tools.ledger
+        bank, ledger = self._context.name, self._context.services.ledger
         with ledger.snapshot(bank) as snapshot:
             entity = entity_named(snapshot, bank, name)
             observed = snapshot.observations.get(bank, [entity.id])[entity.id]
@@ -148,20 +148,20 @@ class AsyncEntities(BankVerbs):
             self._context.projection.catch_up()
             return made
 
-        return await self._context.tools.workers.write(changed)
+        return await self._context.services.workers.write(changed)
 
     def _merge(self, keep: str, merge: str) -> EntityChange:
-        bank, tools = self._context, self._context.tools
-        kept, merged = (entity_named(tools.ledger, bank.name, name).id for name in (keep, merge))
+        bank, services = self._context, self._context.services
+        kept, merged = (entity_named(services.ledger, bank.name, name).id for name in (keep, merge))
         if kept == merged:
             raise InvalidRequest(
                 "merge", f"{shown(keep)} and {shown(merge)} are one already", "Name two entities."
             )
-        return tools.ledger.entities.merge(bank.name, kept, merged, tools.clock.now())
+        return services.ledger.entities.merge(bank.name, kept, merged, services.clock.now())
 
     def _split(self, name: str, names: Sequence[str]) -> EntityChange:
-        bank, tools = self._context, self._context.tools
-        entity = entity_named(tools.ledger, bank.name, name)
+        bank, services = self._context, self._context.services
+        entity = entity_named(services.ledger, bank.name, name)
         wanted = checked_names(names)
         if not set(wanted) < set(entity.names):
             raise InvalidRequest(
@@ -169,24 +169,26 @@ class AsyncEntities(BankVerbs):
                 f"{[*wanted]} are not some of its names {[*entity.names]}",
                 "Name some, not all.",
             )
-        texts = tools.ledger.entities.mention_texts(bank.name, entity.id)
+        texts = services.ledger.entities.mention_texts(bank.name, entity.id)
         units = tuple(unit for unit, text in texts if normalise_name(text) in wanted)
         # Another id than the name would give, in case an entity of that name and type exists beside this one.
         seed = "\x1e".join(("split", bank.name, entity.id, *wanted))
         split = EntitySplit(entity.id, str(uuid.uuid5(NAMESPACE, seed)), names[0].strip(), wanted, units)
-        return tools.ledger.entities.split(bank.name, split, tools.clock.now())
+        return services.ledger.entities.split(bank.name, split, services.clock.now())
 
     def _alias(self, name: str, alias: str) -> EntityChange:
-        bank, tools = self._context, self._context.tools
-        entity, wanted = entity_named(tools.ledger, bank.name, name), _normalised(alias)
-        others = [found for found in tools.ledger.entities.find(bank.name, wanted) if found.id != entity.id]
+        bank, services = self._context, self._context.services
+        entity, wanted = entity_named(services.ledger, bank.name, name), _normalised(alias)
+        others = [
+            found for found in services.ledger.entities.find(bank.name, wanted) if found.id != entity.id
+        ]
         if others:
             raise InvalidRequest(
                 "alias",
                 f"{shown(alias)} is the entity {others[0].id}",
                 "Use entities.merge to make them one.",
             )
-        return tools.ledger.entities.alias(bank.name, entity.id, [wanted], tools.clock.now())
+        return services.ledger.entities.alias(bank.name, entity.id, [wanted], services.clock.now())
 
 
 def entities_named(ledger: LedgerReader, bank: str, name: str) -> list[Entity]:

@@ -59,7 +59,7 @@ async def write_items(bank: BankContext, writes: Writes) -> None:
     values = {key: value_text(write.value) for key, write in last.items() if isinstance(write, ItemPut)}
     if not last:
         return
-    workers = bank.tools.workers
+    workers = bank.services.workers
     await workers.write(bank.claim_embedder)
     for attempt in range(ATTEMPTS):
         prepared = await workers.read(_prepared, bank, last, values)
@@ -92,8 +92,8 @@ def _prepared(
     bank: BankContext, last: Mapping[ItemKey, ItemPut | ItemDelete], values: Mapping[ItemKey, str]
 ) -> list[ItemWrite | ItemDelete]:
     """What is to be written; texts that are there already are not embedded again."""
-    tools, now = bank.tools, bank.tools.clock.now()
-    known = tools.ledger.items.unit_ids(bank.name, list(last))
+    services, now = bank.services, bank.services.clock.now()
+    known = services.ledger.items.unit_ids(bank.name, list(last))
     units = {
         key: units_of(write, bank.name, now) for key, write in last.items() if isinstance(write, ItemPut)
     }
@@ -115,7 +115,7 @@ def _prepared(
 def _embedded(units: Sequence[MemoryUnit], bank: BankContext) -> dict[str, UnitWrite]:
     if not units:
         return {}
-    vectors = embed_units(units, bank.tools.embedder)
+    vectors = embed_units(units, bank.services.embedder)
     return {
         unit.id: UnitWrite(unit, vector.astype("<f4").tobytes())
         for unit, vector in zip(units, vectors, strict=True)
@@ -123,15 +123,15 @@ def _embedded(units: Sequence[MemoryUnit], bank: BankContext) -> dict[str, UnitW
 
 
 def _commit(bank: BankContext, writes: Sequence[ItemWrite | ItemDelete]) -> None:
-    bank.tools.ledger.items.write(bank.name, writes, bank.tools.clock.now())
+    bank.services.ledger.items.write(bank.name, writes, bank.services.clock.now())
     bank.catch_up()
     scrub_many(bank)
 
 
 def expire_items(bank: BankContext) -> int:
     """Erase what has expired, in the ledger and in every index; the files are scrubbed of it in batches. Writer thread only."""
-    ledger = bank.tools.ledger
-    expired = ledger.items.expire(bank.name, bank.tools.clock.now())
+    ledger = bank.services.ledger
+    expired = ledger.items.expire(bank.name, bank.services.clock.now())
     if expired:
         bank.catch_up()
     return expired
@@ -139,19 +139,19 @@ def expire_items(bank: BankContext) -> int:
 
 def scrub_many(bank: BankContext) -> None:
     """Rewrite the files if enough was replaced or deleted. Writer thread only."""
-    if bank.tools.ledger.items.residue(bank.name) >= SCRUB_AFTER:
+    if bank.services.ledger.items.residue(bank.name) >= SCRUB_AFTER:
         scrub_items(bank)
 
 
 def scrub_items(bank: BankContext) -> None:
     """Rewrite the files, if values or texts were replaced or deleted since the last time. Writer thread only."""
-    if bank.tools.ledger.items.begin_scrub(bank.name):
+    if bank.services.ledger.items.begin_scrub(bank.name):
         finish_scrub(bank)
 
 
 def forget_items(bank: BankContext, namespace: Namespace, key: str | None) -> int:
     """Erase an item, or with no key all under a prefix, in the ledger, every index and the files. Writer thread only."""
-    forgotten = bank.tools.ledger.items.forget(bank.name, namespace, key)
+    forgotten = bank.services.ledger.items.forget(bank.name, namespace, key)
     if forgotten:
         finish_scrub(bank)
     return forgotten
@@ -161,7 +161,7 @@ def finish_scrub(bank: BankContext) -> bool:
     """Every index writes what was removed, then the ledger's files are rewritten; whether nothing of it is left."""
     bank.catch_up()
     try:
-        return bank.tools.ledger.erasure.scrub() is Scrub.CLEAN and not bank.problems()
+        return bank.services.ledger.erasure.scrub() is Scrub.CLEAN and not bank.problems()
     except LedgerFailed:
         return False  # a full disk: it is gone from every answer, its bytes go at the next scrub or the next open
 
@@ -188,8 +188,10 @@ class AsyncItems(BankVerbs):
             InvalidRequest: a namespace or key is none.
         """
         wanted = [checked_item_key(key) for key in checked_list(keys, "keys")]
-        context, tools = self._context, self._context.tools
-        found = await tools.workers.read(tools.ledger.items.get, context.name, wanted, tools.clock.now())
+        context, services = self._context, self._context.services
+        found = await services.workers.read(
+            services.ledger.items.get, context.name, wanted, services.clock.now()
+        )
         if refresh:
             await self._refresh([item for item in found if item])
         return found
@@ -262,9 +264,9 @@ class AsyncItems(BankVerbs):
         Raises:
             InvalidRequest: the prefix is none.
         """
-        labels, tools = checked_namespace(prefix, prefix=True), self._context.tools
-        return await tools.workers.read(
-            tools.ledger.items.namespaces, self._context.name, labels, tools.clock.now()
+        labels, services = checked_namespace(prefix, prefix=True), self._context.services
+        return await services.workers.read(
+            services.ledger.items.namespaces, self._context.name, labels, services.clock.now()
         )
 
     @writes
@@ -283,7 +285,7 @@ class AsyncItems(BankVerbs):
         """
         labels = checked_namespace(namespace, prefix=key is None)
         name = None if key is None else checked_key(key)
-        return await self._context.tools.workers.write(forget_items, self._context, labels, name)
+        return await self._context.services.workers.write(forget_items, self._context, labels, name)
 
     @writes
     async def expire(self) -> int:
@@ -302,10 +304,10 @@ class AsyncItems(BankVerbs):
     async def _refresh(self, items: list[Item]) -> None:
         """Begin the time of those anew that have one; a read-only engine leaves it."""
         mortal = [(item.namespace, item.key) for item in items if item.expires_at]
-        tools = self._context.tools
-        if mortal and not tools.read_only:
-            await tools.workers.write(
-                tools.ledger.items.refresh, self._context.name, mortal, tools.clock.now()
+        services = self._context.services
+        if mortal and not services.read_only:
+            await services.workers.write(
+                services.ledger.items.refresh, self._context.name, mortal, services.clock.now()
             )
 
     async def _found(
@@ -322,10 +324,10 @@ class AsyncItems(BankVerbs):
     async def _listed(
         self, prefix: Namespace, where: Condition | None, *, searchable: bool | None, page: int = PAGE
     ) -> AsyncIterator[tuple[int, Item]]:
-        tools, offset, now = self._context.tools, 0, self._context.tools.clock.now()
+        services, offset, now = self._context.services, 0, self._context.services.clock.now()
         while True:
-            rows = await tools.workers.read(
-                tools.ledger.items.listed,
+            rows = await services.workers.read(
+                services.ledger.items.listed,
                 self._context.name,
                 prefix,
                 now,
@@ -343,12 +345,12 @@ class AsyncItems(BankVerbs):
     async def _ranked(
         self, prefix: Namespace, text: str, where: Condition | None, wanted: int
     ) -> AsyncIterator[FoundItem]:
-        tools = self._context.tools
+        services = self._context.services
         allowed: IntArray | None = None
         if where is not None:
             rows = [row async for row, _ in self._listed(prefix, where, searchable=True)]
             allowed = np.array(rows, np.int64)
-        vector = await tools.workers.read(tools.embedder.embed_query, text)
+        vector = await services.workers.read(services.embedder.embed_query, text)
 
         def ranked(view: BankView) -> list[tuple[int, float]]:
             units, items = view.items.under(prefix)
@@ -362,8 +364,11 @@ class AsyncItems(BankVerbs):
         size = min(PAGE, wanted)
         for start in range(0, len(ranking), size):
             page = ranking[start : start + size]
-            items = await tools.workers.read(
-                tools.ledger.items.at_rows, self._context.name, [row for row, _ in page], tools.clock.now()
+            items = await services.workers.read(
+                services.ledger.items.at_rows,
+                self._context.name,
+                [row for row, _ in page],
+                services.clock.now(),
             )
             for row, score in page:
                 if row in items:
@@ -372,7 +377,7 @@ class AsyncItems(BankVerbs):
 
 async def settle_items(bank: BankContext) -> int:
     """Erase what has expired, and scrub the files of what was deleted and replaced; how many items expired."""
-    workers = bank.tools.workers
+    workers = bank.services.workers
     expired = await workers.write(expire_items, bank)
     await workers.write(scrub_items, bank)
     return expired
@@ -386,7 +391,7 @@ async def on_settled_view(
         while True:
             view = await bank.current_view(projection)
             try:
-                found = await bank.tools.workers.read(answer, view)
+                found = await bank.services.workers.read(answer, view)
             except StorageError:
                 if view.rebuilds == projection.rebuilds:
                     raise

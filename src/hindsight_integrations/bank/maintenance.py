@@ -48,12 +48,12 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
     Raises:
         InvalidRequest: nothing in the bank is like that, or too much is.
     """
-    text = _meant(text, bank.tools.languages)
+    text = _meant(text, bank.services.languages)
     if given := identifiers_in(text):
         return Erasure(identifiers=tuple(sorted(given)))
-    tools = bank.tools
-    language = language_of(text, tools.languages)
-    known = await tools.workers.read(entities_named, tools.ledger, bank.name, text)
+    services = bank.services
+    language = language_of(text, services.languages)
+    known = await services.workers.read(entities_named, services.ledger, bank.name, text)
     if known or _is_name(text):
         return Erasure(entity=text if known else None, told=(normalise_name(text),))
     if not content_stems(text, language):
@@ -65,7 +65,7 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
         def look() -> list[MemoryUnit]:
             columns = view.columns
             mask = of_types(columns, tuple(FactType))
-            (vector,) = embedded([text], tools.embedder)
+            (vector,) = embedded([text], services.embedder)
             ids, _ = hybrid_search(view, Selection(mask, int(mask.sum())), text, vector, limit=LOOKED_AT)
             return [
                 unit
@@ -73,7 +73,7 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
                 if unit.kind is not UnitKind.ITEM
             ]
 
-        found = [unit for unit in await tools.workers.read(look) if tells_of(text, unit.text, language)]
+        found = [unit for unit in await services.workers.read(look) if tells_of(text, unit.text, language)]
     if _MINE.match(text):  # "my birthday" is not Mia's
         phrase = normalised_text(text)
         found = [unit for unit in found if phrase in normalised_text(unit.text)] or found
@@ -157,7 +157,7 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     Raises:
         InvalidRequest: the bank holds nothing of that id, or the entity holds names that may be others'.
     """
-    ledger = bank.tools.ledger
+    ledger = bank.services.ledger
     receipt = ledger.erasure.erase(bank.name, _decided(bank, erasure))
     if not receipt.counts:
         _check_found(bank, erasure)
@@ -179,7 +179,7 @@ def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     Raises:
         InvalidRequest: what the erasure would raise.
     """
-    receipt = bank.tools.ledger.erasure.erase(bank.name, _decided(bank, erasure), dry_run=True)
+    receipt = bank.services.ledger.erasure.erase(bank.name, _decided(bank, erasure), dry_run=True)
     if not receipt.counts:
         _check_found(bank, erasure)
     return replace(receipt, names=(*receipt.names, *erasure.identifiers))
@@ -188,7 +188,7 @@ def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
 def _check_found(bank: BankContext, erasure: Erasure) -> None:
     """A window may be empty, and so may a bank; a name or id that stands for nothing is a mistake worth hearing of."""
     if erasure.entity is not None:
-        entity_named(bank.tools.ledger, bank.name, erasure.entity)
+        entity_named(bank.services.ledger, bank.name, erasure.entity)
     if erasure.told and erasure.entity is None:
         raise InvalidRequest("text", f"no memory names {shown(erasure.told[0])}", "Check how it is written.")
     if erasure.identifiers:
@@ -205,7 +205,7 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
     """The erasure with the entity's id, and with the names that are meant where that is not all of it."""
     if erasure.entity is None:
         return erasure
-    ledger = bank.tools.ledger
+    ledger = bank.services.ledger
     if not erasure.names and not entities_named(ledger, bank.name, erasure.entity):
         # No memory mentions it as an entity; their texts and turns may name it ("LH100").
         name = normalise_name(erasure.entity)
@@ -268,7 +268,7 @@ class AsyncMaintenance(BankVerbs):
             ModelError: a memory could not be embedded, or not usably; nothing was changed.
             MemoryDamaged: some are not what was written; nothing was changed.
         """
-        return await self._context.tools.workers.write(self._reembed)
+        return await self._context.services.workers.write(self._reembed)
 
     async def edits(self, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
         """When a memory was corrected by `edit` and which fields, oldest first.
@@ -279,28 +279,28 @@ class AsyncMaintenance(BankVerbs):
         Raises:
             InvalidRequest: the bank holds none of that id.
         """
-        context, tools = self._context, self._context.tools
+        context, services = self._context, self._context.services
         known = checked_unit_id(unit_id)
-        await tools.workers.read(stored_unit, context, known)
-        return list(await tools.workers.read(tools.ledger.units.edits, context.name, known))
+        await services.workers.read(stored_unit, context, known)
+        return list(await services.workers.read(services.ledger.units.edits, context.name, known))
 
     def _reembed(self) -> int:
-        context, tools = self._context, self._context.tools
+        context, services = self._context, self._context.services
         context.projection.catch_up()
         ids = context.projection.view().columns.ids
-        stored = tools.ledger.units.get(context.name, ids)
+        stored = services.ledger.units.get(context.name, ids)
         if len(stored) < len(ids):
-            raise MemoryDamaged(context.name, tools.ledger.units.damaged(context.name, ids))
+            raise MemoryDamaged(context.name, services.ledger.units.damaged(context.name, ids))
         units = [stored[int(row)] for row in ids]
-        vectors = embed_units(units, tools.embedder)
-        tools.ledger.set_embedder(context.name, tools.embedder.identity, ids, vectors)
+        vectors = embed_units(units, services.embedder)
+        services.ledger.set_embedder(context.name, services.embedder.identity, ids, vectors)
         context.projection.reembedded()
         return len(ids)
 
 
 def forget_expired(bank: BankContext) -> int:
     """Erase the bank's memories and turns that were mentioned longer ago than they may be kept; how many memories."""
-    settings, now = bank.tools.config.retention, bank.tools.clock.now()
+    settings, now = bank.services.config.retention, bank.services.clock.now()
     age = settings.age_in(bank.name)
     ages = {"": age} if age is not None else {}
     ages |= {tag: timedelta(days=days) for tag, days in settings.tags.items()}

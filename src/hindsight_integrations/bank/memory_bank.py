@@ -44,12 +44,12 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
     @property
     def reference(self) -> BankReference:
         """Where the bank is to be found again, also from another process; see `bank_at`."""
-        return BankReference(self._context.tools.place, self.name)
+        return BankReference(self._context.services.place, self.name)
 
     @property
     def worker(self) -> WorkerMode:
         """Who does the bank's waiting work without being called: none, own or elsewhere."""
-        return self._context.tools.worker
+        return self._context.services.worker
 
     @property
     def entities(self) -> AsyncEntities:

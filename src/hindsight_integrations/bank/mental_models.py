@@ -21,8 +21,9 @@ from hindsight_integrations.model.arrays import Matrix, Vector
 from hindsight_integrations.model.mental_models import Directive, MentalModel, RefreshTrigger, in_force
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import as_utc
-from hindsight_integrations.reflect.mental_models import MentalModelTools, refresh, with_staleness
-from hindsight_integrations.reflect.tools import ReflectTools
+from hindsight_integrations.reflect.context import ReflectContext
+from hindsight_integrations.reflect.mental_models import refresh, with_staleness
+from hindsight_integrations.services import Services
 from hindsight_integrations.validation.limits import (
     MAX_DIRECTIVE,
     MAX_DIRECTIVES,
@@ -82,32 +83,20 @@ MODEL_SHARE = 0.5  # of an answer's token budget, at most: the facts must have r
 logger = logging.getLogger("hindsight_integrations")
 
 
-async def mental_model_tools(bank: BankContext) -> MentalModelTools:
-    """What the refreshing of mental models needs."""
-    tools = bank.tools
-    reflecting = ReflectTools(
+async def answering_context(bank: BankContext) -> ReflectContext:
+    """The bank as an answer to a standing question sees it."""
+    return ReflectContext(
         projector=bank,
-        workers=tools.workers,
-        recall=partial(recalled, bank),
+        services=bank.services,
         profile=await profile_of(bank),
-        model=tools.model,
-        tokens=tools.tokens,
-        languages=tools.languages,
+        recall=partial(recalled, bank),
         directives=partial(directives_for, bank),
-    )
-    return MentalModelTools(
-        projector=bank,
-        embedder=tools.embedder,
-        vectors=tools.vectors,
-        workers=tools.workers,
-        clock=tools.clock,
-        reflecting=reflecting,
     )
 
 
 async def directives_for(bank: BankContext, query: RecallQuery) -> Sequence[str]:
     """The directives that hold for a question, in the order they were given."""
-    known = await bank.tools.workers.read(bank.ledger.mental_models.directives, bank.name)
+    known = await bank.services.workers.read(bank.ledger.mental_models.directives, bank.name)
     return tuple(each.text for each in in_force(known, query.tags))
 
 
@@ -116,13 +105,13 @@ async def mental_models_near(bank: BankContext, query: RecallQuery) -> Sequence[
 
     None of a time that is past: they say what is known now. Where they cannot be compared with the question there are none.
     """
-    known = await bank.tools.workers.read(bank.ledger.mental_models.all, bank.name)
+    known = await bank.services.workers.read(bank.ledger.mental_models.all, bank.name)
     if query.as_of is not None or not any(model.text for model in known):
         return ()
-    tools = await mental_model_tools(bank)
+    services = bank.services
     try:
         async with bank.viewing() as view:
-            return await bank.tools.workers.read(_near, known, query, view, tools)
+            return await bank.services.workers.read(_near, known, query, view, services)
     except ModelError as error:
         logger.warning(
             "bank %r: its mental models are not shown, the embedder failed: %s",
@@ -133,20 +122,20 @@ async def mental_models_near(bank: BankContext, query: RecallQuery) -> Sequence[
 
 
 def _near(
-    known: Sequence[MentalModel], query: RecallQuery, view: BankView, tools: MentalModelTools
+    known: Sequence[MentalModel], query: RecallQuery, view: BankView, services: Services
 ) -> tuple[MentalModel, ...]:
     models = visible(known, query, view)
     if not models:
         return ()
-    (asked,) = tools.vectors.of_questions([query.text], tools.embedder)
-    questions = tools.vectors.of_questions([model.question for model in models], tools.embedder)
-    texts = tools.vectors.of_texts([model.text for model in models], tools.embedder)
-    floor = tools.embedder.identity.thresholds.channel_floor
+    (asked,) = services.vectors.of_questions([query.text], services.embedder)
+    questions = services.vectors.of_questions([model.question for model in models], services.embedder)
+    texts = services.vectors.of_texts([model.text for model in models], services.embedder)
+    floor = services.embedder.identity.thresholds.channel_floor
     shown, left = [], round(query.max_tokens * MODEL_SHARE)
     for model in nearest(asked, models, questions, texts, floor=floor):
-        (cost,) = tools.reflecting.tokens.count([model.text])
+        (cost,) = services.tokens.count([model.text])
         if cost <= left:
-            shown.append(with_staleness(model, view, tools))
+            shown.append(with_staleness(model, view, services))
             left -= cost
     return tuple(shown)
 
@@ -177,16 +166,16 @@ class AsyncDirectives(BankVerbs):
             id=str(uuid.uuid4()),
             text=checked_text(text, "text", MAX_DIRECTIVE),
             tags=checked_tags(tags),
-            created_at=as_utc(bank.tools.clock.now()),
+            created_at=as_utc(bank.services.clock.now()),
         )
-        return await bank.tools.workers.write(
+        return await bank.services.workers.write(
             bank.ledger.mental_models.add_directive, bank.name, given, most=MAX_DIRECTIVES
         )
 
     async def list(self) -> Directives:
         """All directives, in the order they were given."""
         bank = self._context
-        return tuple(await bank.tools.workers.read(bank.ledger.mental_models.directives, bank.name))
+        return tuple(await bank.services.workers.read(bank.ledger.mental_models.directives, bank.name))
 
     @writes
     async def remove(self, directive_id: str) -> None:
@@ -199,7 +188,9 @@ class AsyncDirectives(BankVerbs):
             InvalidRequest: there is none of that id, or the engine was opened read-only.
         """
         bank, wanted = self._context, checked_id(directive_id, "directive_id") or ""
-        if not await bank.tools.workers.write(bank.ledger.mental_models.remove_directive, bank.name, wanted):
+        if not await bank.services.workers.write(
+            bank.ledger.mental_models.remove_directive, bank.name, wanted
+        ):
             reason = f"there is no directive {shown(directive_id)}"
             raise InvalidRequest("directive_id", reason, "Pass an id that directives.list() gives.")
 
@@ -246,10 +237,10 @@ class AsyncMentalModels(BankVerbs):
             tags=checked_tags(tags),
             trigger=choice(RefreshTrigger, trigger, "trigger"),
             max_tokens=checked_count(max_tokens, "max_tokens", most=MAX_MODEL_TOKENS),
-            created_at=as_utc(bank.tools.clock.now()),
+            created_at=as_utc(bank.services.clock.now()),
         )
         create = bank.ledger.mental_models.create
-        await bank.tools.workers.write(create, bank.name, made, most=MAX_MENTAL_MODELS)
+        await bank.services.workers.write(create, bank.name, made, most=MAX_MENTAL_MODELS)
         return made
 
     async def get(self, name: str) -> MentalModel:
@@ -273,13 +264,13 @@ class AsyncMentalModels(BankVerbs):
             EmbedderMismatch: another embedder made the bank's vectors.
         """
         bank = self._context
-        known = await bank.tools.workers.read(bank.ledger.mental_models.all, bank.name)
+        known = await bank.services.workers.read(bank.ledger.mental_models.all, bank.name)
         if not any(model.refreshed_at for model in known):
             return tuple(known)
-        tools = await mental_model_tools(bank)
+        services = bank.services
         async with bank.viewing() as view:
-            return await bank.tools.workers.read(
-                lambda: tuple(with_staleness(model, view, tools) for model in known)
+            return await bank.services.workers.read(
+                lambda: tuple(with_staleness(model, view, services) for model in known)
             )
 
     @writes
@@ -302,8 +293,8 @@ class AsyncMentalModels(BankVerbs):
             RevisionConflict: memories it was answered from changed at each of three tries; call it again.
         """
         bank, model = self._context, await self._named(name)
-        await bank.tools.workers.write(bank.claim_embedder)
-        await refresh(model.id, await mental_model_tools(bank))
+        await bank.services.workers.write(bank.claim_embedder)
+        await refresh(model.id, await answering_context(bank))
         return await self.get(name)
 
     @writes
@@ -317,12 +308,12 @@ class AsyncMentalModels(BankVerbs):
             InvalidRequest: there is none of that name, or the engine was opened read-only.
         """
         bank, model = self._context, await self._named(name)
-        await bank.tools.workers.write(bank.ledger.mental_models.delete, bank.name, model.id)
+        await bank.services.workers.write(bank.ledger.mental_models.delete, bank.name, model.id)
 
     async def _named(self, name: object) -> MentalModel:
         """The model of a name as the ledger has it, without looking whether it is out of date."""
         bank, wanted = self._context, checked_name(name, "name")
-        for model in await bank.tools.workers.read(bank.ledger.mental_models.all, bank.name):
+        for model in await bank.services.workers.read(bank.ledger.mental_models.all, bank.name):
             if wanted in (model.name, model.id):
                 return model
         raise InvalidRequest(

@@ -62,13 +62,13 @@ class AsyncOpinions(BankVerbs):
         Raises:
             InvalidRequest: an option is out of range, the entity unknown or its name ambiguous.
         """
-        bank, tools = self._context.name, self._context.tools
+        bank, services = self._context.name, self._context.services
         moment, revision = self._moment(as_of, as_of_revision)
         wanted, match = frozenset(checked_tags(tags)), choice(TagsMatch, tags_match, "tags_match")
         named = None if entity is None else checked_text(entity, "entity", MAX_NAME)
 
         def listed() -> Opinions:
-            with tools.ledger.snapshot(bank) as ledger:
+            with services.ledger.snapshot(bank) as ledger:
                 logs = ledger.opinions.get(bank)
                 name = None if named is None else entity_named(ledger, bank, named).name
             found = (opinion_of(log, as_of=moment, as_of_revision=revision) for log in logs)
@@ -81,7 +81,7 @@ class AsyncOpinions(BankVerbs):
                 and (not wanted or tags_select(frozenset(opinion.tags), wanted, match))
             ]
 
-        return await tools.workers.read(listed)
+        return await services.workers.read(listed)
 
     async def get(
         self,
@@ -154,15 +154,15 @@ class AsyncOpinions(BankVerbs):
             InvalidRequest: the bank has no such opinion, or the engine was opened read-only.
         """
         log = await self._log(opinion_id)
-        return await self._context.tools.workers.write(erased, self._context, Erasure(unit=log.id))
+        return await self._context.services.workers.write(erased, self._context, Erasure(unit=log.id))
 
     async def _log(self, opinion_id: str) -> OpinionLog:
-        return await self._context.tools.workers.read(_stored, self._context, checked_unit_id(opinion_id))
+        return await self._context.services.workers.read(_stored, self._context, checked_unit_id(opinion_id))
 
     def _moment(
         self, as_of: datetime | str | None, as_of_revision: int | None
     ) -> tuple[datetime | None, int | None]:
-        moment = checked_instant(as_of, "as_of", self._context.tools.dates)
+        moment = checked_instant(as_of, "as_of", self._context.services.dates)
         if as_of_revision is None:
             return moment, None
         return moment, checked_count(as_of_revision, "as_of_revision", least=0, most=MAX_REVISION)
@@ -174,7 +174,7 @@ def _stored(bank: BankContext, opinion_id: str) -> OpinionLog:
     Raises:
         InvalidRequest: there is none.
     """
-    with bank.tools.ledger.snapshot(bank.name) as ledger:
+    with bank.services.ledger.snapshot(bank.name) as ledger:
         rows = ledger.units.row_ids(bank.name, [opinion_id])
         named = ledger.opinions.of_units(bank.name, np.fromiter(rows.values(), np.int64, len(rows)))
         logs = ledger.opinions.get(bank.name, list(named.values()))

@@ -56,8 +56,8 @@ class AsyncProfile(BankVerbs):
                 cannot be read or is none it can hold from, or the engine was opened read-only.
         """
         bank, given = self._context, checked_profile(profile)
-        effective_at = checked_instant(since, "since", bank.tools.dates)
-        await bank.tools.workers.write(_given, bank, given, effective_at, "set")
+        effective_at = checked_instant(since, "since", bank.services.dates)
+        await bank.services.workers.write(_given, bank, given, effective_at, "set")
 
     @writes
     async def merge_background(self, text: str) -> BankProfile:
@@ -80,14 +80,14 @@ class AsyncProfile(BankVerbs):
             ModelError: the model is unavailable, or its answers could not be read; nothing was changed.
         """
         said = checked_text(text, "text", MAX_BACKGROUND)
-        now = as_utc(self._context.tools.clock.now())
-        profile, _ = await merge_snippet(said, now, self._context.background_tools())
+        now = as_utc(self._context.services.clock.now())
+        profile, _ = await merge_snippet(said, now, self._context, self._context.services)
         return profile
 
     async def history(self) -> Changes:
         """Every change of the profile with the time from which it holds, oldest first; none if it was never set."""
-        tools = self._context.tools
-        return tuple(await tools.workers.read(tools.ledger.profiles.changes, self._context.name))
+        services = self._context.services
+        return tuple(await services.workers.read(services.ledger.profiles.changes, self._context.name))
 
     @writes
     async def restore(self, number: int) -> None:
@@ -100,7 +100,7 @@ class AsyncProfile(BankVerbs):
             InvalidRequest: there is no change of that number, or the engine was opened read-only.
         """
         bank, wanted = self._context, checked_count(number, "number", most=MAX_NUMBER)
-        await bank.tools.workers.write(_restored, bank, wanted)
+        await bank.services.workers.write(_restored, bank, wanted)
 
     @writes
     async def forget_history(self) -> ForgetReceipt:
@@ -116,7 +116,7 @@ class AsyncProfile(BankVerbs):
         Raises:
             InvalidRequest: the engine was opened read-only.
         """
-        return await self._context.tools.workers.write(_history_forgotten, self._context)
+        return await self._context.services.workers.write(_history_forgotten, self._context)
 
     if not TYPE_CHECKING:  # a type checker shall go on naming what cannot be called
 
@@ -131,17 +131,17 @@ async def profile_of(bank: BankContext, as_of: object = None) -> BankProfile:
     Raises:
         InvalidRequest: the moment cannot be read.
     """
-    tools = bank.tools
-    moment = checked_instant(as_of, "as_of", tools.dates)
+    services = bank.services
+    moment = checked_instant(as_of, "as_of", services.dates)
     if moment is None:
-        return (await tools.workers.read(tools.ledger.bank, bank.name)).profile
-    return await tools.workers.read(tools.ledger.profiles.at, bank.name, moment)
+        return (await services.workers.read(services.ledger.bank, bank.name)).profile
+    return await services.workers.read(services.ledger.profiles.at, bank.name, moment)
 
 
 def _given(bank: BankContext, profile: BankProfile, since: datetime | None, reason: str) -> None:
     """Make a profile the bank's, unless it is. Writer thread only."""
-    now = as_utc(bank.tools.clock.now())
-    with bank.tools.ledger.transaction(bank.name) as transaction:
+    now = as_utc(bank.services.clock.now())
+    with bank.services.ledger.transaction(bank.name) as transaction:
         newest = transaction.profiles.change(bank.name)
         if since is not None:
             _check_since(since, now, newest)
@@ -160,7 +160,7 @@ def _check_since(since: datetime, now: datetime, newest: ProfileChange | None) -
 
 
 def _restored(bank: BankContext, number: int) -> None:
-    ledger = bank.tools.ledger
+    ledger = bank.services.ledger
     change = ledger.profiles.change(bank.name, number)
     if change is None:
         raise InvalidRequest(
@@ -170,7 +170,7 @@ def _restored(bank: BankContext, number: int) -> None:
 
 
 def _history_forgotten(bank: BankContext) -> ForgetReceipt:
-    ledger = bank.tools.ledger
+    ledger = bank.services.ledger
     erased = ledger.profiles.forget_history(bank.name)
     counts = {"profile_changes": erased} if erased else {}
     receipt = ForgetReceipt((), (), counts, ledger.revision(bank.name))

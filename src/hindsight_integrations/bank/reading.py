@@ -168,7 +168,7 @@ class ListingVerbs(BankVerbs):
         Raises:
             InvalidRequest: an option is out of range, the entity unknown or its name ambiguous, or the cursor another's.
         """
-        read, dates = self._context.tools.workers.read, self._context.tools.dates
+        read, dates = self._context.services.workers.read, self._context.services.dates
         wanted = UnitFilter(
             types=tuple(sorted(set(checked_types(types)))),
             window=checked_window(window, dates),
@@ -234,7 +234,7 @@ class ListingVerbs(BankVerbs):
     def _mentioning(self, name: str) -> tuple[str, IntArray]:
         """An entity's id and the row ids of the units that mention it, of one state of the bank."""
         bank = self._context.name
-        with self._context.tools.ledger.snapshot(bank) as ledger:
+        with self._context.services.ledger.snapshot(bank) as ledger:
             entity = entity_named(ledger, bank, name)
             rows = ledger.units.row_ids(
                 bank, [unit for unit, _ in ledger.entities.mention_texts(bank, entity.id)]
@@ -275,7 +275,7 @@ class ReadingVerbs(BankVerbs):
             InvalidRequest: the bank holds none of that id.
             MemoryDamaged: the ledger no longer holds what was written.
         """
-        return await self._context.tools.workers.read(stored_unit, self._context, checked_unit_id(unit_id))
+        return await self._context.services.workers.read(stored_unit, self._context, checked_unit_id(unit_id))
 
     async def document_items(
         self, unit_id: str, *, as_of: datetime | str | None = None
@@ -291,11 +291,11 @@ class ReadingVerbs(BankVerbs):
         Raises:
             InvalidRequest: the bank holds no memory of that id.
         """
-        tools = self._context.tools
-        moment = checked_instant(as_of, "as_of", tools.dates)
+        services = self._context.services
+        moment = checked_instant(as_of, "as_of", services.dates)
         async with self._context.viewing() as view:
-            unit = await tools.workers.read(stored_unit, self._context, checked_unit_id(unit_id))
-            return await tools.workers.read(items_at, view, unit.id, moment)
+            unit = await services.workers.read(stored_unit, self._context, checked_unit_id(unit_id))
+            return await services.workers.read(items_at, view, unit.id, moment)
 
     async def history(self, unit_id: str) -> tuple[ValidityEvent, ...]:
         """When a memory was closed or restored, by which other memory and why; oldest first.
@@ -303,17 +303,17 @@ class ReadingVerbs(BankVerbs):
         Args:
             unit_id: the memory's id; one the bank does not know has no history.
         """
-        tools = self._context.tools
+        services = self._context.services
         return tuple(
-            await tools.workers.read(
-                tools.ledger.units.validity, self._context.name, checked_unit_id(unit_id)
+            await services.workers.read(
+                services.ledger.units.validity, self._context.name, checked_unit_id(unit_id)
             )
         )
 
     async def count(self) -> int:
         """How many memories the bank holds, those no longer valid included."""
-        tools = self._context.tools
-        return await tools.workers.read(tools.ledger.units.count, self._context.name)
+        services = self._context.services
+        return await services.workers.read(services.ledger.units.count, self._context.name)
 
 
 def items_at(view: BankView, unit_id: str, moment: datetime | None) -> tuple[MemoryUnit, ...]:
@@ -330,12 +330,12 @@ def recall_query(query: str, options: RecallOptions, bank: BankContext) -> Recal
         InvalidRequest: an option is unknown or out of range.
     """
     accept_options(options, RECALL_DEFAULTS)
-    given, dates = RECALL_DEFAULTS | options, bank.tools.dates
+    given, dates = RECALL_DEFAULTS | options, bank.services.dates
     k, types = given["k"], given["types"]
     asked_at = checked_instant(given["query_timestamp"], "query_timestamp", dates)
     return RecallQuery(
         text=checked_text(query, "query", MAX_QUERY),
-        query_timestamp=asked_at or as_utc(bank.tools.clock.now()),
+        query_timestamp=asked_at or as_utc(bank.services.clock.now()),
         max_tokens=checked_count(given["max_tokens"], "max_tokens"),
         budget=choice(Budget, given["budget"], "budget"),
         types=recalled_by_default(bank) if types is None else checked_types(types),
@@ -371,7 +371,7 @@ def _budget(wanted: object, tokens: object, what: str) -> int:
 
 def recalled_by_default(bank: BankContext) -> tuple[FactType, ...]:
     """The networks searched where none are named."""
-    searchable = bank.tools.config.observations.searchable
+    searchable = bank.services.config.observations.searchable
     return tuple(FactType) if searchable else RECALLED_BY_DEFAULT
 
 
@@ -384,7 +384,7 @@ async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
         while True:
             view = await bank.current_view(projection)
             try:
-                found = await recall(query, view, bank.recall_tools())
+                found = await recall(query, view, bank.services)
             except StorageError:
                 if view.rebuilds == projection.rebuilds:
                     raise
@@ -396,8 +396,8 @@ async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
 async def _turns_extracted(bank: BankContext, view: BankView, projection: BankProjection) -> bool:
     """Whether a turn of the view has been extracted since: an answer from it may lack both the turn and its facts."""
     turns = view.columns.ids[view.columns.waiting]
-    tools = bank.tools
-    if not len(turns) or await tools.workers.read(tools.ledger.revision, bank.name) == view.revision:
+    services = bank.services
+    if not len(turns) or await services.workers.read(services.ledger.revision, bank.name) == view.revision:
         return False
-    await tools.workers.write(projection.catch_up)
+    await services.workers.write(projection.catch_up)
     return bool((projection.view().columns.positions(turns) < 0).any())

@@ -128,16 +128,16 @@ class AsyncRecords(BankVerbs):
         Raises:
             InvalidRequest: the kind is no text, or too long.
         """
-        bank, tools = self._context.name, self._context.tools
+        bank, services = self._context.name, self._context.services
         known = None if kind is None else _kind(kind)
 
         def listed() -> Categories:
-            with tools.ledger.snapshot(bank) as ledger:
+            with services.ledger.snapshot(bank) as ledger:
                 units = ledger.records.category_units(bank, known)
                 found = ledger.records.categories(bank, known)
             return [replace(each, units=units.get((each.kind, each.name), ())) for each in found]
 
-        return await tools.workers.read(listed)
+        return await services.workers.read(listed)
 
     @writes
     async def merge(self, kind: str, keep: str, merge: str) -> RecordCategory:
@@ -193,7 +193,7 @@ class AsyncRecords(BankVerbs):
             self._context.projection.catch_up()
             return made
 
-        return await self._context.tools.workers.write(changed)
+        return await self._context.services.workers.write(changed)
 
     def _wanted(
         self,
@@ -206,7 +206,7 @@ class AsyncRecords(BankVerbs):
     ) -> RecordFilter:
         words = {"kind": kind, "category": category, "unit": unit}
         checked = {n: None if word is None else checked_text(word, n, MAX_NAME) for n, word in words.items()}
-        dates = self._context.tools.dates
+        dates = self._context.services.dates
         return replace(
             record_filter(**checked),
             window=checked_window(window, dates),
@@ -214,14 +214,14 @@ class AsyncRecords(BankVerbs):
         )
 
     async def _find(self, wanted: RecordFilter) -> RecordEntries:
-        bank, tools = self._context.name, self._context.tools
+        bank, services = self._context.name, self._context.services
 
         def found(view: BankView) -> RecordEntries:
-            with tools.ledger.snapshot(bank) as ledger:
+            with services.ledger.snapshot(bank) as ledger:
                 return RecordEntries(find_records(replace(view, ledger=ledger), wanted))
 
         async with self._context.viewing() as view:
-            return await tools.workers.read(found, view)
+            return await services.workers.read(found, view)
 
 
 def _kind(kind: str) -> RecordKind:

@@ -34,11 +34,11 @@ from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.relate_opinions import Relation
 from hindsight_integrations.reflect.agentic.steps import Progress
+from hindsight_integrations.reflect.answer import EXTRACTED
 from hindsight_integrations.reflect.citations import CitationIndex
 from hindsight_integrations.reflect.opinions.forming import PairRelation, Relations
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
 from hindsight_integrations.reflect.pipeline import ReflectState, ReflectSteps
-from hindsight_integrations.reflect.without_model import EXTRACTED
 
 T = TypeVar("T")
 Plain = dict[str, Any]
@@ -482,7 +482,7 @@ class AsyncReflectStages(BankVerbs):
         return stored.state, self._request(stored.query, stored.asked_at, stored.operation, options)
 
     async def _steps(self, request: ReflectQuery) -> ReflectSteps:
-        return ReflectSteps(request, await self._reflections.tools(request.recall.as_of))
+        return ReflectSteps(request, await self._reflections.context(request.recall.as_of))
 
     def _request(
         self, query: str, asked_at: datetime, operation: str, options: ReflectOptions

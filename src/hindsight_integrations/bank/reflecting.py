@@ -2,31 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
 from functools import partial
-from typing import Unpack
+from typing import TypedDict, Unpack
+
+import numpy as np
 
 from hindsight_integrations.bank.context import BankContext
+from hindsight_integrations.bank.entities import entities_named
 from hindsight_integrations.bank.mental_models import directives_for, mental_models_near
 from hindsight_integrations.bank.profile import profile_of
-from hindsight_integrations.bank.reading import ReadingVerbs, observed, recalled, recalled_by_default
-from hindsight_integrations.bank.reflect_reads import LimitedReads
+from hindsight_integrations.bank.reading import (
+    ListingVerbs,
+    ReadingVerbs,
+    observed,
+    recalled,
+    recalled_by_default,
+)
+from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.choices import choice
+from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.indexes.bank_view import BankView
+from hindsight_integrations.indexes.columns import valid_at
+from hindsight_integrations.indexes.documents import DocumentItems
+from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
+from hindsight_integrations.model.arrays import BoolArray, IntArray
+from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.model.mental_models import MentalModel
+from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.options import REFLECT_DEFAULTS, ReflectOptions, shows_options
 from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import ReflectEvent, Reflection
 from hindsight_integrations.model.requests import (
     Budget,
     RecallQuery,
     ReflectQuery,
     Strategy,
+    TagGroup,
     TagsMatch,
 )
-from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.model.text import content_hash
+from hindsight_integrations.model.time import FIRST_INSTANT, LAST_INSTANT, Interval, as_utc
+from hindsight_integrations.model.turns import SourceTurn
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.recall.documents import documents_among
+from hindsight_integrations.recall.includes import may_show, stood, with_history
+from hindsight_integrations.recall.listing import aggregate
+from hindsight_integrations.recall.plan import selection
+from hindsight_integrations.recall.rerank import grounds_of
+from hindsight_integrations.reflect.context import (
+    RECORD_TOKENS,
+    Listed,
+    MentalModelsNear,
+    Period,
+    Recall,
+    RecordWords,
+    ReflectContext,
+    SaidTurn,
+    Sources,
+)
 from hindsight_integrations.reflect.pipeline import reflect, reflect_events
-from hindsight_integrations.reflect.tools import RECORD_TOKENS, ReflectTools
 from hindsight_integrations.validation.arguments import (
     MAX_OPERATION,
     checked_instant,
@@ -42,6 +82,312 @@ from hindsight_integrations.validation.limits import (
 )
 from hindsight_integrations.validation.options import accept_options
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
+
+CANDIDATES = 20  # looked at for a name that is not known
+MOST_NAMED = 5  # told of them
+TURNS_A_READ = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Mentioned:
+    """An entity and the memories that may be used and mention it.
+
+    Attributes:
+        id: the entity's.
+        units: ids of the memories.
+    """
+
+    id: str
+    units: frozenset[str]
+
+
+def mentioned(view: BankView, name: str, usable: BoolArray) -> Mentioned:
+    """The entity of that id, or the only one of that name, that memories which may be used mention.
+
+    Args:
+        view: the bank.
+        name: as the model wrote it.
+        usable: which memories may be used, over the positions of the view's columns.
+
+    Raises:
+        InvalidRequest: there is none, or several have the name; it tells names like it.
+    """
+    found = [
+        (entity, units)
+        for entity in entities_named(view.ledger, view.bank, name)
+        if (units := _usable_mentions(view, entity, usable))
+    ]
+    if not found:
+        near = _names_like(view, name, usable)
+        remedy = f"Names like it: {', '.join(near)}." if near else "Use recall to see how memories name it."
+        raise InvalidRequest("entity", f"no memory mentions {shown(name)}", remedy)
+    if len(found) > 1:
+        listed = ", ".join(f"{entity.name} ({entity.type}): {entity.id}" for entity, _ in found[:MOST_NAMED])
+        raise InvalidRequest("entity", f"{shown(name)} stands for several: {listed}", "Pass an id.")
+    ((entity, units),) = found
+    return Mentioned(entity.id, units)
+
+
+def _names_like(view: BankView, name: str, usable: BoolArray) -> list[str]:
+    normal = normalise_name(name)
+    near = view.ledger.entities.candidates(view.bank, [normal], CANDIDATES).get(normal, [])
+    return [entity.name for entity in near if _usable_mentions(view, entity, usable)][:MOST_NAMED]
+
+
+def _usable_mentions(view: BankView, entity: Entity, usable: BoolArray) -> frozenset[str]:
+    """Ids of the memories that may be used and mention an entity."""
+    written = view.ledger.entities.mention_texts(view.bank, entity.id)
+    rows: Mapping[str, int] = view.ledger.units.row_ids(view.bank, [unit for unit, _ in written])
+    ids: IntArray = np.fromiter(rows.values(), np.int64, len(rows))
+    allowed = view.columns.allowed(ids, usable).tolist()
+    return frozenset(unit for unit, may in zip(rows, allowed, strict=True) if may)
+
+
+class _Limits(TypedDict):
+    """What every complete listing is limited to."""
+
+    window: tuple[datetime, datetime] | None
+    as_of: datetime | None
+    tags: tuple[str, ...]
+    tags_match: TagsMatch
+    tag_groups: tuple[TagGroup, ...]
+
+
+class LimitedReads:
+    """Reads of one bank for one reflection; see `MemoryReads`.
+
+    Args:
+        context: the bank.
+        query: the reflection's, whose tags, moment and window hold for every read.
+        recall: finds memories.
+        mental_models: finds kept answers.
+    """
+
+    def __init__(
+        self, context: BankContext, query: RecallQuery, *, recall: Recall, mental_models: MentalModelsNear
+    ) -> None:
+        self._context = context
+        self._query = query
+        self._recall = recall
+        self._mental_models = mental_models
+
+    async def recall(
+        self, text: str, *, types: Sequence[FactType], period: Period, max_tokens: int
+    ) -> RecallResult:
+        """The memories nearest to a text, best first, and figures of the records it touches."""
+        asked = replace(
+            self._query,
+            text=text,
+            types=tuple(types),
+            window=self._window(period),
+            max_tokens=min(max_tokens, self._query.max_tokens),
+        )
+        return await self._recall(asked)
+
+    async def listed(
+        self, *, types: Sequence[FactType], entity: str | None, period: Period, limit: int
+    ) -> Listed:
+        """Every memory that matches, in order of time."""
+        known = None if entity is None else (await self._mentioned(entity)).id
+        page = await ListingVerbs(self._context).units(
+            entity=known, types=types, limit=limit, **self._limits(period)
+        )
+        units = await self.standing(page.units)
+        return Listed(units, page.total - (len(page.units) - len(units)))
+
+    async def turns_saying(self, words: str, *, period: Period, limit: int) -> tuple[SaidTurn, ...]:
+        """Turns with these words, oldest first."""
+        window = self._window(period)
+        async with self._context.viewing() as view:
+            found = await self._context.services.workers.read(self._said, view, words, window, limit)
+        units = await self.standing([unit for _, made in found for unit in made])
+        standing = {item.unit.id: item for item in units}
+        return tuple(
+            SaidTurn(turn, tuple(standing[unit.id] for unit in made if unit.id in standing))
+            for turn, made in found
+        )
+
+    async def sources(self, item: RecalledUnit) -> Sources:
+        """What a memory was made from; of an observation what its facts were."""
+        async with self._context.viewing() as view:
+            return await self._context.services.workers.read(self._sources, view, item.unit)
+
+    async def mental_models(self, text: str) -> Sequence[MentalModel]:
+        """Kept answers near a text."""
+        return await self._mental_models(replace(self._query, text=text))
+
+    async def records(
+        self, wanted: RecordWords, *, period: Period
+    ) -> Sequence[tuple[RecordEntry, RecalledUnit]]:
+        """Every record of this sort, in order of time."""
+        entries = await self._entries(wanted, period)
+        units = await self.standing(list({entry.memory.id: entry.memory for entry in entries}.values()))
+        standing = {item.unit.id: item for item in units}
+        return [
+            (replace(entry, memory=replace(entry.memory, text=item.text)), item)
+            for entry in entries
+            if (item := standing.get(entry.memory.id)) is not None
+        ]
+
+    async def aggregate(
+        self, how: Aggregation, wanted: RecordWords, *, period: Period
+    ) -> tuple[Aggregate, tuple[RecalledUnit, ...]]:
+        """One exact value over such records."""
+        found = aggregate(await self._entries(wanted, period), how, other=wanted.kind is not None)
+        return found, await self.standing(found.units)
+
+    async def _entries(self, wanted: RecordWords, period: Period) -> list[RecordEntry]:
+        """Every record of this sort whose memory mentions the entity, if one is wanted."""
+        about = None if wanted.entity is None else (await self._mentioned(wanted.entity)).units
+        entries = await AsyncRecords(self._context).list(
+            kind=wanted.kind, category=wanted.category, unit=wanted.unit, **self._limits(period)
+        )
+        return [entry for entry in entries if about is None or entry.memory.id in about]
+
+    async def _mentioned(self, name: str) -> Mentioned:
+        """Whom or what a name means, as far as the reflection may know of it."""
+        asked = replace(self._query, types=tuple(FactType))
+        async with self._context.viewing() as view:
+            usable = selection(view.columns, asked)
+            return await self._context.services.workers.read(mentioned, view, name, usable)
+
+    def _limits(self, period: Period) -> _Limits:
+        query, window = self._query, self._window(period)
+        return {
+            "window": None if window is None else (window.start, window.end),
+            "as_of": query.as_of,
+            "tags": query.tags,
+            "tags_match": query.tags_match,
+            "tag_groups": query.tag_groups,
+        }
+
+    def _window(self, period: Period) -> Interval | None:
+        """The days asked for, as far as they lie in the reflection's own window; that one where none are asked for.
+
+        Raises:
+            InvalidRequest: none of them does.
+        """
+        own = self._query.window
+        if period.is_open:
+            return own
+        start, end = self._midnight(period.first, FIRST_INSTANT), LAST_INSTANT
+        if period.last is not None and period.last < date.max:
+            end = self._midnight(period.last + timedelta(days=1), LAST_INSTANT)
+        if own is not None:
+            start, end = max(start, own.start), min(end, own.end)
+        if start < end:
+            return Interval(start, end)
+        reason = "they lie outside of the time that may be looked at"
+        if own is not None:
+            reason += f", {own.start:%Y-%m-%d} to {own.end:%Y-%m-%d}"
+        raise InvalidRequest("start and end", reason, "Ask within it, or leave them out.")
+
+    def _midnight(self, day: date | None, otherwise: datetime) -> datetime:
+        if day is None:
+            return otherwise
+        return as_utc(datetime.combine(day, time(), self._context.services.dates.zone))
+
+    async def by_id(self, unit_ids: Sequence[str]) -> tuple[RecalledUnit, ...]:
+        """Memories as recall serves them, in order of time."""
+        async with self._context.viewing() as view:
+            units = await self._context.services.workers.read(_units_of, view, unit_ids)
+        return await self.standing(units)
+
+    async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
+        """Memories as recall serves them: documents with the items that hold.
+
+        Observations that fell are left out, and so are opinions, which are no evidence.
+        """
+        units = [unit for unit in units if unit.fact_type is not FactType.OPINION]
+        if not units:
+            return ()
+        async with self._context.viewing() as view:
+            return await self._context.services.workers.read(self._served, view, units)
+
+    def _served(self, view: BankView, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
+        rows_of = view.ledger.units.row_ids(view.bank, [unit.id for unit in units])
+        rows = np.array(sorted(rows_of.values()), np.int64)
+        standing = set(rows[stood(view, rows, self._query.as_of)].tolist())
+        items = DocumentItems.at(view.columns, self._query.as_of)
+        documents = documents_among(rows, items, view, self._context.services.tokens)
+        entities = view.ledger.entities.of_units(view.bank, rows)
+        return tuple(
+            RecalledUnit(
+                unit,
+                0.0,
+                entities=tuple(entity.name for entity in entities.get(row, ())),
+                document=documents[row].served if row in documents else None,
+            )
+            for unit in units
+            if unit.id in rows_of and (row := rows_of[unit.id]) in standing
+        )
+
+    def _said(
+        self, view: BankView, words: str, window: Interval | None, limit: int
+    ) -> list[tuple[SourceTurn, list[MemoryUnit]]]:
+        """The first turns with these words that may be shown, and the valid memories of each."""
+        ledger, bank, query = view.ledger, view.bank, self._query
+        kept: list[SourceTurn] = []
+        said = ledger.turns.saying(bank, words)
+        for start in range(0, len(said), TURNS_A_READ):
+            places = said[start : start + TURNS_A_READ]
+            turns = ledger.turns.get(bank, places)
+            kept += [
+                turns[place]
+                for place in places
+                if place in turns and may_show(turns[place], query) and _within(turns[place], window)
+            ]
+            if len(kept) >= limit:
+                break
+        valid = valid_at(view.columns, query.as_of)
+        selected = selection(view.columns, replace(query, types=tuple(FactType)))
+        turns_kept = [with_history(turn, view.columns, valid) for turn in kept[:limit]]
+        rows = np.array(sorted({row for turn in turns_kept for row in turn.memories}), np.int64)
+        units = ledger.units.get(bank, rows[view.columns.allowed(rows, selected)])
+        return [(turn, [units[row] for row in turn.memories if row in units]) for turn in turns_kept]
+
+    def _sources(self, view: BankView, unit: MemoryUnit) -> Sources:
+        row = view.ledger.units.row_ids(view.bank, [unit.id]).get(unit.id)
+        if row is None:
+            return Sources()
+        rows: IntArray = np.array([row], np.int64)
+        if unit.fact_type is FactType.OBSERVATION:
+            rows = grounds_of(view, rows).get(row, rows)
+        valid = valid_at(view.columns, self._query.as_of)
+        turns = {
+            (turn.thread, turn.message_id): with_history(turn, view.columns, valid)
+            for made_from in view.ledger.turns.of_units(view.bank, rows).values()
+            for turn in made_from
+            if may_show(turn, self._query)
+        }
+        return Sources(
+            tuple(sorted(turns.values(), key=lambda turn: (turn.said_at, turn.message_id))),
+            _passage(view, unit),
+        )
+
+
+def _units_of(view: BankView, unit_ids: Sequence[str]) -> list[MemoryUnit]:
+    rows = view.ledger.units.row_ids(view.bank, unit_ids)
+    stored = view.ledger.units.get(view.bank, np.array(sorted(rows.values()), np.int64))
+    return sorted(stored.values(), key=lambda unit: (unit.began, unit.mentioned_at, unit.id))
+
+
+def _within(turn: SourceTurn, window: Interval | None) -> bool:
+    return window is None or window.start <= turn.said_at < window.end
+
+
+def _passage(view: BankView, unit: MemoryUnit) -> str:
+    """The passage of a document that a unit was made from; empty for one of a conversation, or if it is damaged."""
+    document = view.ledger.units.document(view.bank, unit.document_id) if unit.document_id else None
+    chunks = document.chunks if document else ()
+    return next(
+        (
+            chunk.text
+            for chunk in chunks
+            if chunk.ordinal == unit.chunk and content_hash(chunk.text) == chunk.content_hash
+        ),
+        "",
+    )
 
 
 class Reflections:
@@ -70,14 +416,14 @@ class Reflections:
             InvalidRequest: one is out of range, or unknown.
         """
         accept_options(options, REFLECT_DEFAULTS)
-        given, dates = REFLECT_DEFAULTS | options, self._context.tools.dates
+        given, dates = REFLECT_DEFAULTS | options, self._context.services.dates
         then = checked_instant(given["as_of"], "as_of", dates)
         context, operation = given["context"], given["operation"]
         wanted, refusal = bool(given["form_opinions"]), self._no_opinions(then)
         at = checked_instant(given["query_timestamp"], "query_timestamp", dates)
         asked = RecallQuery(
             text=checked_text(query, "query", MAX_QUERY),
-            query_timestamp=asked_at or at or then or as_utc(self._context.tools.clock.now()),
+            query_timestamp=asked_at or at or then or as_utc(self._context.services.clock.now()),
             max_tokens=checked_count(given["max_tokens"], "max_tokens"),
             budget=choice(Budget, given["budget"], "budget"),
             types=recalled_by_default(self._context),
@@ -100,37 +446,33 @@ class Reflections:
             tools=checked_tools(given["tools"]),
         )
 
-    async def tools(self, as_of: datetime | None) -> ReflectTools:
-        """What a reflection needs of the bank.
+    async def context(self, as_of: datetime | None) -> ReflectContext:
+        """The bank as a reflection sees it.
 
         Args:
-            as_of: the moment it is about; None for now.
+            as_of: the moment the reflection is about; None for now.
         """
-        context, tools = self._context, self._context.tools
-        return ReflectTools(
-            projector=context,
-            workers=tools.workers,
-            recall=partial(recalled, context),
-            profile=self._answering_as or await profile_of(context, as_of),
-            model=tools.model,
-            tokens=tools.tokens,
-            languages=tools.languages,
-            mental_models=partial(mental_models_near, context),
-            directives=partial(directives_for, context),
-            opinions=None if tools.model is None else context.opinion_tools(tools.model),
+        bank = self._context
+        return ReflectContext(
+            projector=bank,
+            services=bank.services,
+            profile=self._answering_as or await profile_of(bank, as_of),
+            recall=partial(recalled, bank),
+            mental_models=partial(mental_models_near, bank),
+            directives=partial(directives_for, bank),
             reads=self._reads,
         )
 
     def _no_opinions(self, as_of: datetime | None) -> str:
         """Why no opinions may come of an answer; empty if they may."""
-        tools = self._context.tools
-        if tools.model is None:
+        services = self._context.services
+        if services.model is None:
             return "no opinions are formed without a language model"
         if as_of is not None:
             return "no opinions are formed with `as_of`: the answer is of an earlier time"
         if self._answering_as is not None:
             return "no opinions are formed on a bank `with_profile`: they would be another character's"
-        return "no opinions are formed on a read-only engine" if tools.read_only else ""
+        return "no opinions are formed on a read-only engine" if services.read_only else ""
 
     def _reads(self, query: RecallQuery) -> LimitedReads:
         kept = partial(mental_models_near, self._context)
@@ -170,7 +512,7 @@ class ReflectingVerbs(ReadingVerbs):
             ModelError: the model failed; memory is unchanged.
         """
         request = self._reflections.checked(query, **options)
-        return await reflect(request, await self._reflections.tools(request.recall.as_of))
+        return await reflect(request, await self._reflections.context(request.recall.as_of))
 
     @shows_options(ReflectOptions)
     async def reflect_stream(
@@ -193,7 +535,7 @@ class ReflectingVerbs(ReadingVerbs):
             ModelError: the model failed, perhaps after some events; memory is unchanged.
         """
         request = self._reflections.checked(query, **options)
-        needed = await self._reflections.tools(request.recall.as_of)
+        needed = await self._reflections.context(request.recall.as_of)
         async with aclosing(reflect_events(request, needed)) as events:
             async for event in events:
                 yield event

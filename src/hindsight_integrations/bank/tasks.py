@@ -9,13 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
-from hindsight_integrations.bank.context import BankContext, BankVerbs, Tools, writes
+from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
 from hindsight_integrations.bank.items import scrub_many, settle_items
 from hindsight_integrations.bank.maintenance import forget_expired
-from hindsight_integrations.bank.mental_models import mental_model_tools
-from hindsight_integrations.concurrency.workers import Runner
+from hindsight_integrations.bank.mental_models import answering_context
 from hindsight_integrations.config import ObservationMode
 from hindsight_integrations.errors import (
     BackgroundRefused,
@@ -29,7 +28,6 @@ from hindsight_integrations.errors import (
     StorageError,
     TaskClosed,
 )
-from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.tasks import TaskQueue
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskKind
@@ -37,7 +35,9 @@ from hindsight_integrations.reflect.background import merge_waiting
 from hindsight_integrations.reflect.mental_models import refresh_waiting
 from hindsight_integrations.reflect.observations import observe
 from hindsight_integrations.reflect.opinions.reinforcing import reinforce
-from hindsight_integrations.retain.waiting_passages import extract_waiting
+from hindsight_integrations.retain.extraction import extractor_of
+from hindsight_integrations.retain.pipeline import extract_waiting
+from hindsight_integrations.services import Services
 
 logger = logging.getLogger("hindsight_integrations")
 
@@ -57,20 +57,6 @@ HOPELESS = BackgroundRefused
 
 Handler: TypeAlias = Callable[[Task], Awaitable[Settled]]
 """Does one task and says what it brought: effect and the task's end are one commit, the last thing it waits for."""
-
-
-class TaskTools(Protocol):
-    """What the runner needs of an engine."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """Where the tasks are."""
-        ...
-
-    @property
-    def workers(self) -> Runner:
-        """On whose threads it is asked."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +88,7 @@ def _doubled(times: int, longest: timedelta) -> timedelta:
 
 async def lease_task(
     kinds: Collection[TaskKind],
-    tools: TaskTools,
+    services: Services,
     *,
     lasting: timedelta = LEASE,
     bank: str | None = None,
@@ -111,22 +97,27 @@ async def lease_task(
 ) -> Task | None:
     """Lease the task due longest, or None; see `TaskQueue.lease`. Cancelled meanwhile, it gives the lease back."""
     leasing = asyncio.ensure_future(
-        tools.workers.write(
-            tools.ledger.tasks.lease, tuple(kinds), lasting=lasting, bank=bank, besides=besides, early=early
+        services.workers.write(
+            services.ledger.tasks.lease,
+            tuple(kinds),
+            lasting=lasting,
+            bank=bank,
+            besides=besides,
+            early=early,
         )
     )
     try:
         return await asyncio.shield(leasing)
     except asyncio.CancelledError:
         if task := await leasing:  # leased to one who is not there any more
-            await tools.workers.write(give_back, task, tools.ledger.tasks)
+            await services.workers.write(give_back, task, services.ledger.tasks)
         raise
 
 
 async def run_task(
     task: Task,
     handler: Handler,
-    tools: TaskTools,
+    services: Services,
     *,
     lasting: timedelta = LEASE,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -138,7 +129,7 @@ async def run_task(
     Args:
         task: as it was leased.
         handler: does it.
-        tools: ledger and threads.
+        services: the engine's.
         lasting: what the lease is renewed to, three times before it would end.
         sleep: waits so many seconds.
 
@@ -148,10 +139,10 @@ async def run_task(
     """
     if task.attempts > MAX_ATTEMPTS:  # its process was killed each time, so nobody counted it out
         reason = "it was begun too often without an end"
-        await tools.workers.write(tools.ledger.tasks.fail, task.claim, reason=reason, retry_in=None)
+        await services.workers.write(services.ledger.tasks.fail, task.claim, reason=reason, retry_in=None)
         return TaskRun(Settled(failed={task.id: reason}), TaskClosed(task.id))
     work = asyncio.ensure_future(handler(task))
-    keeping = asyncio.ensure_future(_keep(task, work, tools, lasting, sleep))
+    keeping = asyncio.ensure_future(_keep(task, work, services, lasting, sleep))
     try:
         await asyncio.wait({work})
     finally:
@@ -161,17 +152,17 @@ async def run_task(
             work.cancel()
             await asyncio.wait({work})
             with suppress(EngineClosed, BankNotFound):
-                await tools.workers.write(give_back, task, tools.ledger.tasks)
+                await services.workers.write(give_back, task, services.ledger.tasks)
     lost = work.cancelled() and not keeping.cancelled() and keeping.exception() is None
     if work.cancelled() and not lost:
-        await tools.workers.write(give_back, task, tools.ledger.tasks)
+        await services.workers.write(give_back, task, services.ledger.tasks)
         raise asyncio.CancelledError
     error = TaskClosed(task.id) if lost else work.exception()
     if error is None:
         return TaskRun(replace(work.result(), done=(task.id,)))
     if not isinstance(error, Exception):  # interrupts are the caller's
         raise error
-    return await _failed(task, error, tools)
+    return await _failed(task, error, services)
 
 
 def give_back(task: Task, tasks: TaskQueue) -> None:
@@ -182,7 +173,7 @@ def give_back(task: Task, tasks: TaskQueue) -> None:
 async def _keep(
     task: Task,
     work: asyncio.Future[Settled],
-    tools: TaskTools,
+    services: Services,
     lasting: timedelta,
     sleep: Callable[[float], Awaitable[None]],
 ) -> None:
@@ -191,7 +182,7 @@ async def _keep(
     while held:
         await sleep(lasting.total_seconds() / RENEWALS)
         try:
-            held = await tools.workers.write(tools.ledger.tasks.renew, task.claim, lasting=lasting)
+            held = await services.workers.write(services.ledger.tasks.renew, task.claim, lasting=lasting)
         except StorageError as error:
             logger.warning("the lease of task %d could not be renewed: %s", task.id, type(error).__name__)
     logger.warning(
@@ -200,7 +191,7 @@ async def _keep(
     work.cancel()
 
 
-async def _failed(task: Task, error: Exception, tools: TaskTools) -> TaskRun:
+async def _failed(task: Task, error: Exception, services: Services) -> TaskRun:
     """Put the task back, or bury it, and say why."""
     reason = f"{type(error).__name__}: {error}"[:REASON_CHARACTERS]
     settled = Settled(failed={task.id: reason})
@@ -218,8 +209,8 @@ async def _failed(task: Task, error: Exception, tools: TaskTools) -> TaskRun:
         if isinstance(error, ModelUnavailable) and error.retry_after is not None:  # inf, if a service says so
             asked = min(error.retry_after, LONGEST_DELAY.total_seconds())
             rest = max(rest, timedelta(seconds=asked))
-    await tools.workers.write(
-        tools.ledger.tasks.fail, task.claim, reason=reason, retry_in=rest, counted=counted
+    await services.workers.write(
+        services.ledger.tasks.fail, task.claim, reason=reason, retry_in=rest, counted=counted
     )
     if isinstance(error, MalformedOutput):
         settled = replace(settled, tokens_in=error.tokens_in, tokens_out=error.tokens_out)
@@ -228,7 +219,7 @@ async def _failed(task: Task, error: Exception, tools: TaskTools) -> TaskRun:
 
 def handlers(context: BankContext) -> Mapping[TaskKind, Handler]:
     """The handlers of a bank's tasks, of the kinds this engine can do."""
-    return {kind: partial(_HANDLERS[kind], context) for kind in able_kinds(context.tools)}
+    return {kind: partial(_HANDLERS[kind], context) for kind in able_kinds(context.services)}
 
 
 def settling(context: BankContext) -> Mapping[TaskKind, Handler]:
@@ -236,65 +227,65 @@ def settling(context: BankContext) -> Mapping[TaskKind, Handler]:
     return {kind: handler for kind, handler in handlers(context).items() if kind not in AT_THEIR_TIME}
 
 
-def able_kinds(tools: Tools) -> frozenset[TaskKind]:
+def able_kinds(services: Services) -> frozenset[TaskKind]:
     """What this engine can do: without a model, what needs one is left waiting; so is what the settings turn off."""
-    unable = frozenset() if tools.llm else EXTRACTION
-    if tools.config.observations.mode is ObservationMode.OFF:
+    unable = frozenset() if extractor_of(services) else EXTRACTION
+    if services.config.observations.mode is ObservationMode.OFF:
         unable |= {TaskKind.OBSERVE}
-    if tools.model is None:
+    if services.model is None:
         unable |= {TaskKind.REFRESH_MODEL, TaskKind.REINFORCE}
     return frozenset(_HANDLERS) - unable
 
 
-def model_kinds(tools: Tools) -> frozenset[TaskKind]:
+def model_kinds(services: Services) -> frozenset[TaskKind]:
     """What this engine does by asking its model."""
-    asking = EXTRACTION if tools.llm else frozenset[TaskKind]()
-    if tools.model and tools.config.observations.mode is ObservationMode.AUTO:
+    asking = EXTRACTION if extractor_of(services) else frozenset[TaskKind]()
+    if services.model and services.config.observations.mode is ObservationMode.AUTO:
         asking |= {TaskKind.OBSERVE}
-    if tools.model:
+    if services.model:
         asking |= {TaskKind.MERGE_BACKGROUND, TaskKind.REFRESH_MODEL, TaskKind.REINFORCE}
     return asking
 
 
 async def _extract(context: BankContext, task: Task) -> Settled:
-    llm = context.tools.llm
+    llm = extractor_of(context.services)
     if llm is None:
         raise InvalidRequest("task", f"{task.kind} needs a model", "Pass model= to open().")
-    await context.tools.workers.write(context.claim_embedder)
-    return await extract_waiting(task, llm, context.retain_tools())
+    await context.services.workers.write(context.claim_embedder)
+    return await extract_waiting(task, llm, context, context.services)
 
 
 async def _observe(context: BankContext, task: Task) -> Settled:
-    await context.tools.workers.write(context.claim_embedder)
-    return await observe(task, context.observation_tools())
+    await context.services.workers.write(context.claim_embedder)
+    return await observe(task, context, context.services)
 
 
 async def _merge(context: BankContext, task: Task) -> Settled:
-    return await merge_waiting(task, context.background_tools())
+    return await merge_waiting(task, context, context.services)
 
 
 async def _refresh(context: BankContext, task: Task) -> Settled:
-    return await refresh_waiting(task, await mental_model_tools(context))
+    return await refresh_waiting(task, await answering_context(context))
 
 
 async def _reinforce(context: BankContext, task: Task) -> Settled:
-    model = context.tools.model
+    model = context.services.model
     if model is None:
         raise InvalidRequest("task", f"{task.kind} needs a model", "Pass model= to open().")
-    await context.tools.workers.write(context.claim_embedder)
-    return await reinforce(task, context.opinion_tools(model))
+    await context.services.workers.write(context.claim_embedder)
+    return await reinforce(task, model, context, context.services)
 
 
 async def _expire(context: BankContext, task: Task) -> Settled:
-    tools = context.tools
+    services = context.services
 
     def expire() -> None:
-        now = tools.clock.now()
-        tools.ledger.items.expire(context.name, now, [task.claim])
+        now = services.clock.now()
+        services.ledger.items.expire(context.name, now, [task.claim])
         context.catch_up()
         scrub_many(context)
 
-    await tools.workers.write(expire)
+    await services.workers.write(expire)
     return Settled(done=(task.id,))
 
 
@@ -324,7 +315,7 @@ class AsyncTasks(BankVerbs):
     async def list(self) -> Tasks:
         """All tasks of the bank with their state, oldest first, those done and dead included."""
         context = self._context
-        return await context.tools.workers.read(context.tools.ledger.tasks.of_bank, context.name)
+        return await context.services.workers.read(context.services.ledger.tasks.of_bank, context.name)
 
     @writes
     async def settle(self) -> Settled:
@@ -344,16 +335,16 @@ class AsyncTasks(BankVerbs):
             EngineClosed: the engine was closed.
             InvalidRequest: the engine was opened read-only.
         """
-        context, tools = self._context, self._context.tools
-        await tools.workers.write(context.claim_embedder)
+        context, services = self._context, self._context.services
+        await services.workers.write(context.claim_embedder)
         await settle_items(context)
-        await tools.workers.write(forget_expired, context)
+        await services.workers.write(forget_expired, context)
         able, settled = settling(context), Settled()
         while able:
-            task = await lease_task(able, tools, bank=context.name, early=True)
+            task = await lease_task(able, services, bank=context.name, early=True)
             if task is None:
                 break
-            settled += (await run_task(task, able[task.kind], tools)).settled
+            settled += (await run_task(task, able[task.kind], services)).settled
         return settled
 
     @writes
@@ -366,5 +357,7 @@ class AsyncTasks(BankVerbs):
         Raises:
             InvalidRequest: the engine was opened read-only.
         """
-        tools = self._context.tools
-        return await tools.workers.write(tools.ledger.tasks.make_due, self._context.name, tuple(TaskKind))
+        services = self._context.services
+        return await services.workers.write(
+            services.ledger.tasks.make_due, self._context.name, tuple(TaskKind)
+        )

@@ -13,7 +13,7 @@ from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.turns import OnFork, Role
-from hindsight_integrations.retain.following import ThreadList, follow
+from hindsight_integrations.retain.pipeline import ThreadList, follow
 from hindsight_integrations.validation.intake import NothingToRetain
 from hindsight_integrations.validation.limits import checked_flag, checked_list, checked_words
 from hindsight_integrations.validation.messages import checked_roles, heard, identified
@@ -70,7 +70,7 @@ class AsyncThreads(BankVerbs):
             InvalidRequest: a message is unreadable, or two of one id differ, or the engine was opened read-only.
             ModelError: extraction or embedding failed; memory is unchanged.
         """
-        tools = self._context.tools
+        services = self._context.services
         options = checked_options(on_model_failure, background, extraction_timeout_s)
 
         listened_to = checked_roles(roles)
@@ -81,7 +81,12 @@ class AsyncThreads(BankVerbs):
             item = RetainItem(said, thread, None, context, tags, metadata)
             try:
                 return retain_request(
-                    item, bank=self._context.name, clock=tools.clock, dates=tools.dates, redact=tools.redact
+                    item,
+                    bank=self._context.name,
+                    clock=services.clock,
+                    dates=services.dates,
+                    redact=services.redact,
+                    options=options,
                 )
             except NothingToRetain:
                 return None
@@ -90,10 +95,10 @@ class AsyncThreads(BankVerbs):
             items=identified(checked_list(messages, "messages")),
             thread=checked_words(thread, "thread"),
             namespace=checked_words(namespace, "namespace"),
-            at=as_utc(tools.clock.now()),
+            at=as_utc(services.clock.now()),
             on_fork=choice(OnFork, on_fork, "on_fork"),
         )
-        await tools.workers.write(self._context.claim_embedder)
+        await services.workers.write(self._context.claim_embedder)
         return await follow(
-            given, requested, self._context.retain_tools(options), remember=checked_flag(remember, "remember")
+            given, requested, self._context, services, remember=checked_flag(remember, "remember")
         )

@@ -32,7 +32,7 @@ def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
         InvalidRequest: the bank holds none of that id.
         MemoryDamaged: it is not what was written.
     """
-    ledger = bank.tools.ledger
+    ledger = bank.services.ledger
     rows = ledger.units.row_ids(bank.name, [unit_id])
     stored = ledger.units.get(bank.name, np.array(list(rows.values()), np.int64))
     for unit in as_held(stored, ledger, bank.name).values():
@@ -74,7 +74,7 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
             f"Edit or forget the facts it stands on: {', '.join(grounds)}.",
         )
     if "text" in changes:
-        unit = replace(unit, tokens=bank.tools.tokens.count([unit.text])[0])
+        unit = replace(unit, tokens=bank.services.tokens.count([unit.text])[0])
     if changes.keys() & {"text", "occurred"}:  # a caller's own words are served as they are
         unit = replace(unit, compact=None)
     if unit.kind is UnitKind.DOCUMENT_ITEM:
@@ -82,7 +82,7 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
     edit = UnitEdit(unit, None, None, tuple(changes), records=unit.kind is UnitKind.DOCUMENT_ITEM)
     if changes.keys() & {"text", "occurred"}:
         edit = _with_vector_and_links(bank, edit)
-    bank.tools.ledger.units.edit(bank.name, edit, bank.tools.clock.now())
+    bank.services.ledger.units.edit(bank.name, edit, bank.services.clock.now())
     bank.projection.catch_up()
     return stored_unit(bank, unit_id)
 
@@ -106,14 +106,14 @@ def _as_an_item(unit: MemoryUnit, changes: Mapping[str, Any]) -> MemoryUnit:
 
 def _grounds(bank: BankContext, unit_id: str) -> tuple[str, ...]:
     """Ids of the facts that an observation was made from; none for any other memory."""
-    ledger = bank.tools.ledger
+    ledger = bank.services.ledger
     rows = np.array(list(ledger.units.row_ids(bank.name, [unit_id]).values()), np.int64)
     return next(iter(ledger.observations.grounds_of(bank.name, rows).values()), ())
 
 
 def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
     """The edit with a new vector and new temporal and semantic links."""
-    unit, embedder = edit.unit, bank.tools.embedder
+    unit, embedder = edit.unit, bank.services.embedder
     vectors = embed_units([unit], embedder)
     threshold = embedder.identity.thresholds.semantic_link
     view = bank.projection.view()
@@ -134,7 +134,7 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
         InvalidRequest: the bank has no such memory, or it is a turn that waits for extraction, a text of an item, an opinion
             or made from facts, which would be made again.
     """
-    with bank.tools.ledger.transaction(bank.name) as transaction:
+    with bank.services.ledger.transaction(bank.name) as transaction:
         unit = stored_unit(bank, unit_id)
         _check_stands_alone(bank, unit)
         if unit.closed_at is not None:
@@ -146,7 +146,7 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
         items = _items_of(transaction, bank.name, row)
         # Nor before what ended in the same instant: a document comes back with what ended with it alone.
         moments += [next_instant(item.closed_at) for item in items if item.closed_at is not None]
-        at, why = max(bank.tools.clock.now(), *moments), reason or WITHDRAWN_BY_HAND
+        at, why = max(bank.services.clock.now(), *moments), reason or WITHDRAWN_BY_HAND
         ending = [unit_id, *(item.id for item in items if item.closed_at is None)]
         events = (ValidityEvent(each, ValidityKind.CLOSED, at, reason=why) for each in ending)
         transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=tuple(events)))
@@ -190,7 +190,7 @@ def restored(bank: BankContext, unit_id: str) -> bool:
     Raises:
         InvalidRequest: the bank has no such memory, or it is an opinion that was reworded.
     """
-    with bank.tools.ledger.transaction(bank.name) as transaction:
+    with bank.services.ledger.transaction(bank.name) as transaction:
         log = transaction.units.validity(bank.name, unit_id)
         rows = transaction.units.row_ids(bank.name, [unit_id])
         if unit_id not in rows:
@@ -201,7 +201,7 @@ def restored(bank: BankContext, unit_id: str) -> bool:
             return False
         _check_newest(transaction, bank.name, rows[unit_id], unit_id)
         # A clock behind the conversation must not put the restoring before the closing.
-        effective_at = max(bank.tools.clock.now(), next_instant(log[-1].effective_at))
+        effective_at = max(bank.services.clock.now(), next_instant(log[-1].effective_at))
         back = [unit_id, *_ended_with(transaction, bank.name, rows[unit_id], log[-1])]
         events = (
             ValidityEvent(each, ValidityKind.RESTORED, effective_at, reason=RESTORED_BY_HAND) for each in back

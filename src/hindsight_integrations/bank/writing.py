@@ -20,8 +20,7 @@ from hindsight_integrations.model.requests import Document, RetainItem
 from hindsight_integrations.model.results import BulkResult, RetainResult
 from hindsight_integrations.model.time import Interval, Window
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.retain.bulk import Given, retain_many
-from hindsight_integrations.retain.pipeline import retain
+from hindsight_integrations.retain.pipeline import Given, retain, retain_many
 from hindsight_integrations.validation.arguments import checked_instant, checked_unit_id, checked_window
 from hindsight_integrations.validation.intake import Content, documents_in, items_of
 from hindsight_integrations.validation.limits import (
@@ -103,7 +102,7 @@ class WritingVerbs(BankVerbs):
             InvalidRequest: the input is empty, over a limit or inconsistent, or the engine was opened read-only.
             ModelError: extraction or embedding failed; memory is unchanged.
         """
-        tools = self._context.tools
+        services = self._context.services
         options = checked_options(on_model_failure, background, extraction_timeout_s)
         if facts is not None and options != AS_SET:
             raise InvalidRequest(
@@ -121,12 +120,18 @@ class WritingVerbs(BankVerbs):
         items = [replace(item, content=document) for document in documents] or [item]
         requests = [
             retain_request(
-                each, bank=bank, clock=tools.clock, dates=tools.dates, append=append, redact=tools.redact
+                each,
+                bank=bank,
+                clock=services.clock,
+                dates=services.dates,
+                append=append,
+                redact=services.redact,
+                options=options,
             )
             for each in items
         ]
-        await tools.workers.write(self._context.claim_embedder)
-        return await retain(requests, self._context.retain_tools(options))
+        await services.workers.write(self._context.claim_embedder)
+        return await retain(requests, self._context, services)
 
     @writes
     async def retain_many(
@@ -157,13 +162,14 @@ class WritingVerbs(BankVerbs):
             raise InvalidRequest(
                 "progress", f"{shown(progress)} cannot be called", "Pass a function, or None."
             )
-        tools = self._context.tools
-        await tools.workers.write(self._context.claim_embedder)
+        services = self._context.services
+        await services.workers.write(self._context.claim_embedder)
         outcomes = await retain_many(
             requests,
-            self._context.retain_tools(),
+            self._context,
+            services,
             batch_size=size,
-            concurrent=tools.config.retain.concurrent_extractions,
+            concurrent=services.config.retain.concurrent_extractions,
             progress=progress,
         )
         return BulkResult(tuple(outcomes))
@@ -196,10 +202,12 @@ class WritingVerbs(BankVerbs):
                 engine was opened read-only.
             ModelError: the text could not be embedded; the memory is unchanged.
         """
-        tools = self._context.tools
+        services = self._context.services
         values = {
-            "text": None if text is None else checked_text(redacted(text, tools.redact), "text"),
-            "occurred": occurred if isinstance(occurred, Interval) else checked_window(occurred, tools.dates),
+            "text": None if text is None else checked_text(redacted(text, services.redact), "text"),
+            "occurred": occurred
+            if isinstance(occurred, Interval)
+            else checked_window(occurred, services.dates),
             "tags": None if tags is None else checked_tags(tags),
             "metadata": None if metadata is None else checked_metadata(metadata),
         }
@@ -208,7 +216,7 @@ class WritingVerbs(BankVerbs):
             raise InvalidRequest(
                 "edit", "nothing is to be changed", "Pass text=, occurred=, tags= or metadata=."
             )
-        return await tools.workers.write(corrected, self._context, checked_unit_id(unit_id), changes)
+        return await services.workers.write(corrected, self._context, checked_unit_id(unit_id), changes)
 
     @writes
     async def withdraw(self, unit_id: str, *, reason: str = "") -> bool:
@@ -232,7 +240,7 @@ class WritingVerbs(BankVerbs):
                 error says what to do instead), or the engine was opened read-only.
         """
         why = checked_text(reason, "reason", MAX_NAME) if reason else checked_words(reason, "reason")
-        return await self._context.tools.workers.write(
+        return await self._context.services.workers.write(
             withdrawn, self._context, checked_unit_id(unit_id), why
         )
 
@@ -251,7 +259,7 @@ class WritingVerbs(BankVerbs):
         Raises:
             InvalidRequest: the bank has no such memory, or the engine was opened read-only.
         """
-        return await self._context.tools.workers.write(restored, self._context, checked_unit_id(unit_id))
+        return await self._context.services.workers.write(restored, self._context, checked_unit_id(unit_id))
 
     @writes
     async def forget(
@@ -327,29 +335,31 @@ class WritingVerbs(BankVerbs):
             raise InvalidRequest("tags", "they choose among what is older", "Pass before= with them.")
         if names is not None and entity is None:
             raise InvalidRequest("names", "they are names of no entity", "Pass entity= with them.")
-        tools = self._context.tools
+        services = self._context.services
         erasure = Erasure(
             unit=checked_id(unit, "unit"),
             units=() if units is None else tuple(map(checked_unit_id, checked_list(units, "units"))),
             document=checked_id(document, "document"),
             entity=checked_id(entity, "entity"),
             names=() if names is None else checked_names(names),
-            window=checked_window(window, tools.dates),
+            window=checked_window(window, services.dates),
             everything=bool(everything),
             thread=None if thread is None else checked_words(thread, "thread"),
             message=checked_id(message, "message"),
-            before=checked_instant(before, "before", tools.dates),
+            before=checked_instant(before, "before", services.dates),
             tags=() if tags is None else checked_tags(tags),
         )
         if text is not None:
             erasure = await erasure_of(self._context, checked_text(text, "text", MAX_NAME))
         erase = foreseen if dry_run else erased
-        return await tools.workers.write(erase, self._context, erasure)
+        return await services.workers.write(erase, self._context, erasure)
 
     def _request(self, item: RetainItem) -> Given:
         """An item as a request, or the error that makes it none."""
-        bank, tools = self._context.name, self._context.tools
+        bank, services = self._context.name, self._context.services
         try:
-            return retain_request(item, bank=bank, clock=tools.clock, dates=tools.dates, redact=tools.redact)
+            return retain_request(
+                item, bank=bank, clock=services.clock, dates=services.dates, redact=services.redact
+            )
         except HindsightError as error:
             return error

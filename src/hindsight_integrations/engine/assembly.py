@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Literal, Self, cast
 from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from hindsight_integrations.bank import Tools
 from hindsight_integrations.concurrency.workers import Workers
 from hindsight_integrations.config import (
     EmbedderBackend,
     ExtractionMode,
-    GeneralKnowledge,
     HindsightConfig,
     KeywordBackend,
     ModelConfig,
-    OnModelFailure,
     StorageConfig,
     VectorBackend,
 )
@@ -33,11 +30,11 @@ from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.clock import Clock, SystemClock
 from hindsight_integrations.model.tasks import WorkerMode
+from hindsight_integrations.model.time import DateOrder, LocalDates, Weekday
 from hindsight_integrations.model.watermark import IndexMark
 from hindsight_integrations.models.protocols import Embedder, LanguageModel, Reranker, TimeParser
-from hindsight_integrations.prompts.extract_facts import Instructions
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
-from hindsight_integrations.retain.extraction import EndingJudge, LLMExtractor
+from hindsight_integrations.services import Services
 from hindsight_integrations.validation.arguments import checked_path
 
 if TYPE_CHECKING:
@@ -117,31 +114,29 @@ class AsyncHindsight(Engine):
         languages = languages_of(settings.languages)
         mode = _worker_mode(worker, path, read_only=read_only)
         chosen = _language_model(settings.model if model is None else model, settings)
-        extractor = _extractor(chosen, settings)
+        _check_extraction(chosen, settings)
         embedder = _embedder(embeddings, settings)
         time = clock or SystemClock()
         ledger, storage = _store(path, settings, time, read_only=read_only, accept_loss=accept_loss)
         workers = Workers(settings.storage.reader_threads)
-        tools = Tools(
+        services = Services(
             ledger=ledger,
+            model=chosen,
             embedder=embedder,
             reranker=_reranker(reranker, settings),
-            model=chosen,
-            llm=extractor,
             tokens=default_token_counter(),
+            time_parser=time_parser,
             clock=time,
             workers=workers,
             config=settings,
-            zone=zone,
+            languages=languages,
+            dates=_dates(settings, zone),
+            redact=_redact(redact),
             read_only=read_only,
             place=_place(path),
             worker=mode,
-            time_parser=time_parser,
-            languages=languages,
-            endings=_ending_judge(chosen, settings),
-            redact=_redact(redact),
         )
-        return cls(tools, storage, workers)
+        return cls(services, storage, workers)
 
 
 def _redact(redact: Callable[[str], str] | None) -> Callable[[str], str] | None:
@@ -279,6 +274,11 @@ def _zone(name: str) -> ZoneInfo:
         ) from error
 
 
+def _dates(config: HindsightConfig, zone: ZoneInfo) -> LocalDates:
+    order = config.date_order
+    return LocalDates(zone, None if order is None else DateOrder(order), Weekday(config.week_starts))
+
+
 def _language_model(
     model: LLM | BaseChatModel | LanguageModel | str | None, config: HindsightConfig
 ) -> LanguageModel | None:
@@ -289,34 +289,12 @@ def _language_model(
     return language_model(model, in_words=with_schema_in_words, timeout_s=config.model_timeout_s)
 
 
-def _extractor(model: LanguageModel | None, config: HindsightConfig) -> LLMExtractor | None:
+def _check_extraction(model: LanguageModel | None, config: HindsightConfig) -> None:
     mode = ExtractionMode(config.retain.extraction)
     if model is None and mode not in (ExtractionMode.AUTO, ExtractionMode.VERBATIM):
         raise InvalidRequest(
             "extraction", f"{mode} extraction needs a model", "Pass model=, or use verbatim extraction."
         )
-    if model is None or mode == ExtractionMode.VERBATIM:
-        return None
-    settings = config.retain
-    return LLMExtractor(
-        model,
-        chunk_characters=settings.passage_characters,
-        concurrent=settings.concurrent_extractions,
-        timeout_s=settings.extraction_timeout_s,
-        instructions=Instructions(mode, settings.guidelines, GeneralKnowledge(settings.general_knowledge)),
-        on_failure=OnModelFailure(settings.on_model_failure),
-    )
-
-
-def _ending_judge(model: LanguageModel | None, config: HindsightConfig) -> EndingJudge | None:
-    """Who says what messages end that are kept word for word; nobody where no memories are to be shown."""
-    settings = config.retain
-    verbatim = ExtractionMode(settings.extraction) is ExtractionMode.VERBATIM
-    if model is None or not verbatim or not settings.most_shown_memories:
-        return None
-    return EndingJudge(
-        model, settings.passage_characters, settings.concurrent_extractions, settings.extraction_timeout_s
-    )
 
 
 def _embedder(embeddings: BaseEmbedding | Embeddings | Embedder | None, config: HindsightConfig) -> Embedder:

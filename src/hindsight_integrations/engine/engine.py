@@ -14,7 +14,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from hindsight_integrations.bank import AsyncMemoryBank, BankContext, OpenBanks, Tools, check_writable
+from hindsight_integrations.bank import AsyncMemoryBank, BankContext, OpenBanks, check_writable
 from hindsight_integrations.bank.items import settle_items
 from hindsight_integrations.bank.maintenance import forget_expired
 from hindsight_integrations.bank.tasks import TaskRun
@@ -34,6 +34,7 @@ from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.references import BankReference
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, WorkerMode
+from hindsight_integrations.services import Services
 from hindsight_integrations.validation.limits import checked_bank_id
 
 ENGINES: weakref.WeakSet[Engine] = weakref.WeakSet()
@@ -63,21 +64,21 @@ class Engine:
     Safe to share between threads and event loops. After `close`, and in a forked child, it refuses to work.
     """
 
-    def __init__(self, tools: Tools, storage: Storage, workers: Workers) -> None:
-        """`workers` are those of `tools`, which the engine stops at the end."""
-        self._tools, self._storage, self._workers = tools, storage, workers
+    def __init__(self, services: Services, storage: Storage, workers: Workers) -> None:
+        """`workers` are those of `services`, which the engine stops at the end."""
+        self._services, self._storage, self._workers = services, storage, workers
         self._banks = OpenBanks(
-            tools.ledger,
+            services.ledger,
             workers,
-            partial(_projection, tools.ledger, storage.open_indexes),
-            most=tools.config.storage.open_banks,
-            shared=tools.read_only,
+            partial(_projection, services.ledger, storage.open_indexes),
+            most=services.config.storage.open_banks,
+            shared=services.read_only,
         )
         self._closing = threading.Lock()
         self._closed = self._released = False
         self._worker: Worker | None = None
         ENGINES.add(self)
-        if tools.worker is WorkerMode.OWN:
+        if services.worker is WorkerMode.OWN:
             self._begin_work()
 
     async def bank(self, name: str, *, create: bool = True) -> AsyncMemoryBank:
@@ -94,8 +95,8 @@ class Engine:
             BankNotFound: it does not exist and create is False.
         """
         checked = checked_bank_id(name)
-        header = await self._workers.write(self._open, checked, create and not self._tools.read_only)
-        return AsyncMemoryBank(BankContext(header, self._banks, self._tools))
+        header = await self._workers.write(self._open, checked, create and not self._services.read_only)
+        return AsyncMemoryBank(BankContext(header, self._banks, self._services))
 
     def bank_now(self, name: str) -> AsyncMemoryBank:
         """A bank that exists, for callers without an event loop; blocks for one read of the ledger.
@@ -104,27 +105,27 @@ class Engine:
             BankNotFound: it does not exist.
             EngineClosed: the engine was closed.
         """
-        header = self._workers.read_now(self._tools.ledger.bank, name)
-        return AsyncMemoryBank(BankContext(header, self._banks, self._tools))
+        header = self._workers.read_now(self._services.ledger.bank, name)
+        return AsyncMemoryBank(BankContext(header, self._banks, self._services))
 
     @property
     def place(self) -> str:
         """Where its banks are: the resolved data directory, or a name of its own if it keeps nothing on disk."""
-        return self._tools.place
+        return self._services.place
 
     @property
     def read_only(self) -> bool:
         """Whether it only reads what another engine may be writing."""
-        return self._tools.read_only
+        return self._services.read_only
 
     @property
     def worker(self) -> WorkerMode:
         """Who does the waiting work without being called: none, own or elsewhere."""
-        return self._tools.worker
+        return self._services.worker
 
     async def banks(self) -> list[str]:
         """Names of all banks, sorted."""
-        return [header.name for header in await self._workers.read(self._tools.ledger.banks)]
+        return [header.name for header in await self._workers.read(self._services.ledger.banks)]
 
     async def doctor(self, *, deep: bool = False) -> Health:
         """What the engine runs on, what its banks hold, and what is broken.
@@ -150,7 +151,7 @@ class Engine:
             EngineClosed: the engine was closed.
             InvalidRequest: the engine was opened read-only; `progress` cannot be called.
         """
-        check_writable(self._tools, "settle")
+        check_writable(self._services, "settle")
         if progress is not None and not callable(progress):
             raise InvalidRequest(
                 "progress", f"{shown(progress)} cannot be called", "Pass a function, or None."
@@ -166,25 +167,25 @@ class Engine:
         await self._settle_items()
         await self._forget_expired()
         until = Until.NOTHING_WAITS if wait else Until.NOTHING_IS_DUE
-        await Draining(self._tools, self._banks, ended, early=True).run(until)
+        await Draining(self._services, self._banks, ended, early=True).run(until)
         return settled
 
     async def _settle_items(self) -> None:
         """Erase the items of all banks whose time has run out, and scrub the files of what was deleted."""
-        tools = self._tools
-        for name in await tools.workers.read(tools.ledger.items.expired_banks, tools.clock.now()):
+        services = self._services
+        for name in await services.workers.read(services.ledger.items.expired_banks, services.clock.now()):
             with suppress(BankNotFound):  # forgotten meanwhile
-                header = await tools.workers.read(tools.ledger.bank, name)
-                await settle_items(BankContext(header, self._banks, tools))
+                header = await services.workers.read(services.ledger.bank, name)
+                await settle_items(BankContext(header, self._banks, services))
 
     async def _forget_expired(self) -> None:
         """Forget what is older than it may get, in all banks."""
-        tools = self._tools
-        if tools.config.retention == RetentionConfig():
+        services = self._services
+        if services.config.retention == RetentionConfig():
             return
-        for header in await tools.workers.read(tools.ledger.banks):
+        for header in await services.workers.read(services.ledger.banks):
             with suppress(BankNotFound):  # forgotten meanwhile
-                await tools.workers.write(forget_expired, BankContext(header, self._banks, tools))
+                await services.workers.write(forget_expired, BankContext(header, self._banks, services))
 
     async def forget_bank(self, name: str) -> int:
         """Erase a whole bank: its memories, its profile and the history of that, its indexes and their files.
@@ -201,11 +202,11 @@ class Engine:
             BankNotFound: there is no bank of that name.
             InvalidRequest: the engine was opened read-only.
         """
-        check_writable(self._tools, "forget_bank")
+        check_writable(self._services, "forget_bank")
         return await self._workers.write(self._forget_bank, checked_bank_id(name))
 
     def _forget_bank(self, name: str) -> int:
-        ledger = self._tools.ledger
+        ledger = self._services.ledger
         # Indexes first: killed in between, the ledger still knows the bank, and this can be done again.
         with self._banks.forgetting(ledger.bank(name)):
             held = ledger.erasure.drop_bank(name)
@@ -281,27 +282,27 @@ class Engine:
         self._workers.abandon("it was opened before a fork")
 
     def _open(self, name: str, create: bool) -> BankHeader:
-        ledger = self._tools.ledger
+        ledger = self._services.ledger
         header = ledger.create_bank(name) if create else ledger.bank(name)
         self._banks.opened(header)
         return header
 
     def _begin_work(self) -> None:
         """Start the worker, and let it hear of all that is written."""
-        worker = self._worker = Worker(self._tools, self._banks)
-        self._tools = replace(self._tools, workers=HeardWorkers(self._workers, worker.call))
+        worker = self._worker = Worker(self._services, self._banks)
+        self._services = replace(self._services, workers=HeardWorkers(self._workers, worker.call))
         # Of an engine dropped without being closed, its worker ends too; it does not keep the engine from being dropped.
         weakref.finalize(self, worker.dismiss).atexit = False
 
     def _examine(self, deep: bool) -> Health:
-        tools, worker = self._tools, self._worker
+        services, worker = self._services, self._worker
         tasks = task_health(
-            tools,
+            services,
             working=worker is not None and worker.running,
             last_failure=worker.last_failure if worker is not None else "",
         )
-        health = bank_health(tools, self._storage.names, self._banks, tasks)
-        return checked_against_what_was_written(health, tools) if deep else health
+        health = bank_health(services, self._storage.names, self._banks, tasks)
+        return checked_against_what_was_written(health, services) if deep else health
 
     async def __aenter__(self) -> Self:
         return self

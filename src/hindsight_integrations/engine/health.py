@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from hindsight_integrations.bank import OpenBanks, Tools
+from hindsight_integrations.bank import OpenBanks
 from hindsight_integrations.bank.tasks import able_kinds
 from hindsight_integrations.errors import StorageError
 from hindsight_integrations.model.display import Displayed, Table, count, fields
 from hindsight_integrations.model.tasks import TaskState, WorkerMode
+from hindsight_integrations.services import Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +92,24 @@ class Health(Displayed):
         )
 
 
-def bank_health(tools: Tools, names: Mapping[str, str], banks: OpenBanks, tasks: TaskHealth) -> Health:
+def bank_health(services: Services, names: Mapping[str, str], banks: OpenBanks, tasks: TaskHealth) -> Health:
     """Look at the engine's parts and banks.
 
     Args:
-        tools: the engine's.
+        services: the engine's.
         names: role to what serves it, of storage.
         banks: the engine's.
         tasks: what waits.
     """
-    ledger, opened = tools.ledger, banks.projections()
+    ledger, opened = services.ledger, banks.projections()
     headers = ledger.banks()
     return Health(
         backends={
             **names,
-            "embedder": str(tools.embedder.identity),
-            "reranker": tools.reranker.name if tools.reranker else "none",
-            "model": tools.model.name if tools.model else "none",
-            "tokens": tools.tokens.name,
+            "embedder": str(services.embedder.identity),
+            "reranker": services.reranker.name if services.reranker else "none",
+            "model": services.model.name if services.model else "none",
+            "tokens": services.tokens.name,
         },
         banks={header.name: (ledger.units.count(header.name), header.revision) for header in headers},
         failures=_told({name: projection.problems() for name, projection in opened.items()}),
@@ -118,28 +119,28 @@ def bank_health(tools: Tools, names: Mapping[str, str], banks: OpenBanks, tasks:
     )
 
 
-def task_health(tools: Tools, *, working: bool, last_failure: str) -> TaskHealth:
+def task_health(services: Services, *, working: bool, last_failure: str) -> TaskHealth:
     """Count what waits.
 
     Args:
-        tools: the engine's.
+        services: the engine's.
         working: whether its own worker is at it.
         last_failure: what that says of itself.
     """
-    counts = tools.ledger.tasks.counts()
+    counts = services.ledger.tasks.counts()
     return TaskHealth(
-        worker=tools.worker,
+        worker=services.worker,
         working=working,
         waiting=counts[TaskState.PENDING] + counts[TaskState.LEASED],
         dead=counts[TaskState.DEAD],
-        next_due=tools.ledger.tasks.next_due(able_kinds(tools)),
+        next_due=services.ledger.tasks.next_due(able_kinds(services)),
         last_failure=last_failure,
     )
 
 
-def checked_against_what_was_written(health: Health, tools: Tools) -> Health:
+def checked_against_what_was_written(health: Health, services: Services) -> Health:
     """The same after everything was read and compared with its checksums."""
-    ledger = tools.ledger
+    ledger = services.ledger
     damaged, failures = {}, dict(health.failures)
     for name in health.banks:
         try:

@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 from traceback import extract_tb
 
-from hindsight_integrations.bank import BankContext, OpenBanks, Tools
+from hindsight_integrations.bank import BankContext, OpenBanks
 from hindsight_integrations.bank.tasks import (
     AT_THEIR_TIME,
     LEASE,
@@ -33,6 +33,7 @@ from hindsight_integrations.errors import (
     ModelUnavailable,
 )
 from hindsight_integrations.model.tasks import Task, TaskKind
+from hindsight_integrations.services import Services
 
 
 class Wakeups:
@@ -140,7 +141,7 @@ class Draining:
     """Leases due tasks of all banks and does them, on whatever event loop it is run.
 
     Args:
-        tools: the engine's; what is written through their workers calls nobody.
+        services: the engine's; what is written through their workers calls nobody.
         banks: the engine's.
         ended: told of each task that was begun and ended, on the loop.
         wakeups: calls of those who write, for who goes on for ever.
@@ -149,16 +150,16 @@ class Draining:
 
     def __init__(
         self,
-        tools: Tools,
+        services: Services,
         banks: OpenBanks,
         ended: Callable[[Task, TaskRun], None],
         *,
         wakeups: Wakeups | None = None,
         early: bool = False,
     ) -> None:
-        self._tools, self._banks, self._ended = tools, banks, ended
+        self._services, self._banks, self._ended = services, banks, ended
         self._wakeups, self._early = wakeups or Wakeups(), early
-        self._most = min(tools.config.concurrent_tasks, tools.config.storage.open_banks)
+        self._most = min(services.config.concurrent_tasks, services.config.storage.open_banks)
         self._running: dict[asyncio.Task[TaskRun | None], Task] = {}
         self._outage = Outage()
 
@@ -183,7 +184,7 @@ class Draining:
 
     def _kinds(self) -> tuple[TaskKind, ...]:
         """What may be begun now: kinds that need the model only while it may be asked."""
-        able, needing = self._able(), model_kinds(self._tools)
+        able, needing = self._able(), model_kinds(self._services)
         asking = any(task.kind in needing for task in self._running.values())
         if self._outage.may_ask(time.monotonic(), asking=asking):
             return tuple(able)
@@ -191,7 +192,7 @@ class Draining:
 
     def _able(self) -> frozenset[TaskKind]:
         """What can be done here; what is never early is not waited for by whoever settles."""
-        able = able_kinds(self._tools)
+        able = able_kinds(self._services)
         return able - AT_THEIR_TIME if self._early else able
 
     async def _over(self, until: Until, sleep: float | None) -> bool:
@@ -214,7 +215,7 @@ class Draining:
             due = await self._due(kinds, busy)
             task = None
             if due == 0 or self._early:
-                task = await lease_task(kinds, self._tools, lasting=LEASE, besides=busy, early=self._early)
+                task = await lease_task(kinds, self._services, lasting=LEASE, besides=busy, early=self._early)
             if task is None:
                 return self._sleep(due)
             self._running[asyncio.create_task(self._do(task))] = task
@@ -222,8 +223,8 @@ class Draining:
 
     async def _due(self, kinds: Collection[TaskKind], busy: Collection[str]) -> float | None:
         """Seconds until the next task; None if none waits. A read: who wakes to nothing keeps no writer waiting."""
-        tools = self._tools
-        due = await tools.workers.read(tools.ledger.tasks.next_due, kinds, besides=busy)
+        services = self._services
+        due = await services.workers.read(services.ledger.tasks.next_due, kinds, besides=busy)
         return None if due is None else due.total_seconds()
 
     def _sleep(self, due: float | None) -> float | None:
@@ -247,17 +248,17 @@ class Draining:
     def _note(self, task: Task, run: TaskRun) -> None:
         if isinstance(run.failure, ModelUnavailable | ModelRefused):
             self._outage.failed(time.monotonic())
-        elif task.kind in model_kinds(self._tools) and isinstance(run.failure, MalformedOutput | None):
+        elif task.kind in model_kinds(self._services) and isinstance(run.failure, MalformedOutput | None):
             self._outage.answered()
         self._ended(task, run)
 
     async def _do(self, task: Task) -> TaskRun | None:
         """One task to its end; None where its bank was forgotten, and the task with it."""
-        tools = self._tools
+        services = self._services
         try:
-            header = await tools.workers.read(tools.ledger.bank, task.bank)
-            context = BankContext(header, self._banks, tools)
-            return await run_task(task, handlers(context)[task.kind], context.tools, lasting=LEASE)
+            header = await services.workers.read(services.ledger.bank, task.bank)
+            context = BankContext(header, self._banks, services)
+            return await run_task(task, handlers(context)[task.kind], context.services, lasting=LEASE)
         except BankNotFound:
             return None
 
@@ -278,16 +279,16 @@ FIRST_REST, LONGEST_REST = 1.0, 60.0
 class Worker:
     """Runs a `Draining` on a thread and an event loop of its own, for as long as it is let.
 
-    It knows its engine's tools and not the engine: one that nobody holds any more is collected, and dismisses it.
+    It knows its engine's services and not the engine: one that nobody holds any more is collected, and dismisses it.
 
     Args:
-        tools: the engine's; what is written through their workers calls nobody.
+        services: the engine's; what is written through their workers calls nobody.
         banks: the engine's.
     """
 
-    def __init__(self, tools: Tools, banks: OpenBanks) -> None:
+    def __init__(self, services: Services, banks: OpenBanks) -> None:
         self._wakeups = Wakeups()
-        self._draining = Draining(tools, banks, self._ended, wakeups=self._wakeups)
+        self._draining = Draining(services, banks, self._ended, wakeups=self._wakeups)
         self._failures = 0
         self._problem = self._failed = ""
         self._thread = threading.Thread(target=self._serve, name="hindsight-worker", daemon=True)

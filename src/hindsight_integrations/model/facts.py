@@ -8,7 +8,7 @@ where a mistake would become a false memory (fact type, relation, strengths).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from enum import StrEnum
@@ -192,6 +192,22 @@ class ExtractedCausalRelation(FactPart):
     target_fact_index: int = Field(ge=0, description="position of the other fact in the list, from 0")
     relation_type: Annotated[CausalRelation, one_of(CausalRelation)]
     strength: float = Field(default=1.0, ge=0.0, le=1.0)
+
+
+def renumbered(
+    claims: Iterable[ExtractedCausalRelation], places: Mapping[int, int]
+) -> list[ExtractedCausalRelation]:
+    """The claims, their targets at new positions; claims about facts that have none are left out.
+
+    Args:
+        claims: of one fact.
+        places: old position of a fact to its new one.
+    """
+    return [
+        claim.model_copy(update={"target_fact_index": places[claim.target_fact_index]})
+        for claim in claims
+        if claim.target_fact_index in places
+    ]
 
 
 class MemoryChange(StrEnum):

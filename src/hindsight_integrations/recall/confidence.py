@@ -91,9 +91,9 @@ def likely_from(run: RecallContext, channels: ChannelResults, ranking: Ranking) 
     if asked_for_all or run.view.failures or not len(ranking.ids):
         return EVERYTHING
     bar, logits = UNREAD, ranking.logits[ranking.read]
-    if len(logits) and run.tools.reranker is not None:
-        bar = READ_BY.get(run.tools.reranker.name, READ_BY_OTHERS)
-    thresholds = run.tools.embedder.identity.thresholds
+    if len(logits) and run.services.reranker is not None:
+        bar = READ_BY.get(run.services.reranker.name, READ_BY_OTHERS)
+    thresholds = run.services.embedder.identity.thresholds
     cosine = _relevance_best(channels.lists[Channel.SEMANTIC], thresholds.channel_floor)
     near = nearness(
         question_cosine(cosine, thresholds), _relevance_best(channels.lists[Channel.KEYWORD], 0.0), query.text
@@ -342,8 +342,8 @@ def recall_confidence(
             return WHOLE
         if not units:
             return 0.0
-        names = names_in_question(run.query.text, run.named.speaker, run.tools.languages)
-        thresholds = run.tools.embedder.identity.thresholds
+        names = names_in_question(run.query.text, run.named.speaker, run.services.languages)
+        thresholds = run.services.embedder.identity.thresholds
         read = dict(
             zip(ranking.ids[ranking.read].tolist(), ranking.logits[ranking.read].tolist(), strict=True)
         )

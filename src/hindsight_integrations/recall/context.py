@@ -3,41 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from hindsight_integrations.concurrency.workers import Runner
-from hindsight_integrations.config import RecallConfig
 from hindsight_integrations.indexes.bank_view import BankView
 from hindsight_integrations.indexes.documents import DocumentItems
 from hindsight_integrations.indexes.graph_channel import Walk
 from hindsight_integrations.indexes.hybrid import Selection
 from hindsight_integrations.indexes.named_entities import Named
-from hindsight_integrations.language.language import Language
-from hindsight_integrations.language.packs import ENGLISH
 from hindsight_integrations.model.arrays import IntArray, Vector
 from hindsight_integrations.model.requests import Budget, RecallQuery
-from hindsight_integrations.model.time import Interval, LocalDates
+from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Stage, Trace
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.models.protocols import Embedder, Reranker, TimeParser, TokenCounter
-
-
-@dataclass(frozen=True, slots=True)
-class RecallTools:
-    """What recall needs of the engine; units carry their tokens; passages and documents are counted."""
-
-    embedder: Embedder
-    reranker: Reranker | None
-    tokens: TokenCounter
-    workers: Runner
-    config: RecallConfig
-    dates: LocalDates
-    time_parser: TimeParser | None = None
-    languages: Sequence[Language] = (ENGLISH,)
+from hindsight_integrations.services import Services
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +29,7 @@ class Asked:
     Attributes:
         query: checked.
         view: the bank, as of one revision.
-        tools: what recall needs of the engine.
+        services: the engine's.
         trace: stages and notes so far.
         missing: row ids of units that were to be read and are not there: erased meanwhile, or damaged.
         items: which items are served with which document at the time asked about.
@@ -56,7 +38,7 @@ class Asked:
 
     query: RecallQuery
     view: BankView
-    tools: RecallTools
+    services: Services
     trace: Trace = field(default_factory=Trace)
     missing: set[int] = field(default_factory=set)
     items: DocumentItems
@@ -73,12 +55,12 @@ class Asked:
     @property
     def limit(self) -> int:
         """Candidates per channel."""
-        return self.tools.config.candidates[list(Budget).index(self.query.budget)]
+        return self.services.config.recall.candidates[list(Budget).index(self.query.budget)]
 
     @property
     def rerank_limit(self) -> int:
         """Candidates the reranker may read."""
-        return self.tools.config.rerank_candidates[list(Budget).index(self.query.budget)]
+        return self.services.config.recall.rerank_candidates[list(Budget).index(self.query.budget)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,7 +94,7 @@ def _current(run: RecallContext, shown: BoolArray) -> Iterator[int]:
             run.trace.notes.append(f"overview: without {kind} records, {error}")
             continue
         if kind is RecordKind.TASK:
-            found = open_tasks(found, run.tools.languages)
+            found = open_tasks(found, run.services.languages)
         if kind is RecordKind.EVENT:
             found = [entry for entry in found if entry.at >= query.query_timestamp]
         rows = view.ledger.units.row_ids(view.bank, list(dict.fromkeys(entry.memory.id for entry in found)))

@@ -117,7 +117,7 @@ def _chunks(run: RecallContext, sources: Mapping[Source, Sequence[str]]) -> list
     found = []
     for source, unit_ids in sources.items():
         whole = source.turn.spoken if source.turn else passages.get((source.document_id, source.ordinal), "")
-        text, tokens = fitting(whole, left, run.tools.tokens)
+        text, tokens = fitting(whole, left, run.services.tokens)
         cut = len(text) < len(whole)
         if text:
             found.append(
@@ -294,5 +294,5 @@ def _within_budget(
         return {}
     near = ranked(rows, Relevance(run.view, run.vector)(rows), len(rows))
     scores = near.scores.astype(np.float64)
-    packed = pack_units(near.ids, scores, run.view, query, run.tools, items=run.items)
+    packed = pack_units(near.ids, scores, run.view, query, run.services, items=run.items)
     return hydrate(packed, run, {})

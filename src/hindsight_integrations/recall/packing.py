@@ -25,9 +25,10 @@ from hindsight_integrations.model.requests import RecallQuery, ResultOrder, Text
 from hindsight_integrations.model.time import SECOND
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.recall.context import RecallContext, RecallTools
+from hindsight_integrations.recall.context import RecallContext
 from hindsight_integrations.recall.documents import Document, documents_among
 from hindsight_integrations.recall.rerank import Ranking
+from hindsight_integrations.services import Services
 
 COMPARED = 20  # of the ranking, the best: what a short prompt shows (no source)
 ALIKE = 0.6  # share of words; pairs that restate a value share 0.6 to 0.8 of them (no source)
@@ -51,7 +52,7 @@ def in_better_order(run: RecallContext, ranking: Ranking) -> Ranking:
     own = newest_first(
         [_words(text) for text in texts], columns.mentioned[at[places]] // SECOND, _words(question)
     )
-    language = language_of(question, run.tools.languages)
+    language = language_of(question, run.services.languages)
     spoken = persons(question, language)
     if Person.FIRST in spoken and Person.SECOND not in spoken:
         asked = content_stems(question, language)
@@ -191,7 +192,7 @@ def pack_units(
     scores: Float64Array,
     view: BankView,
     query: RecallQuery,
-    tools: RecallTools,
+    services: Services,
     *,
     items: DocumentItems,
     matches: Sequence[int] = (),
@@ -206,18 +207,18 @@ def pack_units(
         scores: falling, (n,).
         view: the bank.
         query: the budget.
-        tools: with what counts tokens.
+        services: with what counts tokens.
         items: which items are served with which document.
         matches: row ids of the items that the channels found, the best first.
     """
-    documents = documents_among(ids, items, view, tools.tokens, form=query.form, matches=matches)
+    documents = documents_among(ids, items, view, services.tokens, form=query.form, matches=matches)
     tokens = costs(ids, documents, view.columns, query.form).tolist()
     rows = ids.tolist()
     served: dict[int, ServedItems] = {}
 
     def shortened(place: int, left: int) -> int | None:
         document = documents.get(rows[place])
-        short = document.within(left, tools.tokens) if document else None
+        short = document.within(left, services.tokens) if document else None
         if short is None:
             return None
         served[rows[place]] = short

@@ -14,7 +14,7 @@ from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.recall.confidence import NOTHING, likely, likely_from, recall_confidence
-from hindsight_integrations.recall.context import Asked, RecallContext, RecallTools, timed
+from hindsight_integrations.recall.context import Asked, RecallContext, timed
 from hindsight_integrations.recall.core_memory import answering, asks_nothing, with_core
 from hindsight_integrations.recall.includes import (
     entity_observations,
@@ -22,34 +22,42 @@ from hindsight_integrations.recall.includes import (
     source_facts,
     stood,
 )
-from hindsight_integrations.recall.neighbours import TurnOrder, smoothed_scores, turn_order
 from hindsight_integrations.recall.packing import hydrate, in_better_order, in_order, pack_units
 from hindsight_integrations.recall.plan import selection, why_nothing
 from hindsight_integrations.recall.record_digest import record_digests
-from hindsight_integrations.recall.rerank import Ranking, passing, rerank, threshold_notes
+from hindsight_integrations.recall.rerank import (
+    Ranking,
+    TurnOrder,
+    passing,
+    rerank,
+    smoothed_scores,
+    threshold_notes,
+    turn_order,
+)
 from hindsight_integrations.recall.retrieval import ChannelResults, search_channels, with_evidence
 from hindsight_integrations.recall.trace import CandidateTrace, unit_traces
+from hindsight_integrations.services import Services
 
 
-async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> RecallResult:
+async def recall(query: RecallQuery, view: BankView, services: Services) -> RecallResult:
     """Find the memories that answer a query and fit its token budget: Recall(B, Q, k) of paper eq. 7. Changes nothing.
 
     Args:
         query: checked.
         view: the bank, as of one revision.
-        tools: what recall needs of the engine.
+        services: the engine's.
 
     Raises:
         IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
     """
     items = DocumentItems.at(view.columns, query.as_of)
-    asked = Asked(query=query, view=view, tools=tools, items=items)
+    asked = Asked(query=query, view=view, services=services, items=items)
     mask = items.as_their_documents(selection(view.columns, query), view.columns)
     selected = Selection(mask, int(np.count_nonzero(mask)))
     if not selected.count:
         asked.trace.notes.append(why_nothing(view.columns, query))
     run, channels = await search_channels(asked, selected)
-    return await tools.workers.read(_ranked_and_packed, run, channels, mask)
+    return await services.workers.read(_ranked_and_packed, run, channels, mask)
 
 
 def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: BoolArray) -> RecallResult:
@@ -96,7 +104,7 @@ def _packed(
         filtered: which units pass the filters, the time of the question aside, over the columns' positions.
     """
     allowed, ids, fused, ranking = run.selected.mask, candidates.ids, candidates.fused, candidates.ranking
-    query, view, tools, notes = run.query, run.view, run.tools, run.trace.notes
+    query, view, services, notes = run.query, run.view, run.services, run.trace.notes
     passed, dropped = passing(ranking, query.min_scores)
     notes += threshold_notes(ranking, dropped, query.min_scores)
     least = NOTHING if asks_nothing(run) else likely_from(run, channels, passed)
@@ -104,7 +112,7 @@ def _packed(
     shown = with_core(run, passed, found, filtered)
     with timed(run.trace, "pack"):
         packed = pack_units(
-            shown.ids, shown.scores, view, query, tools, items=run.items, matches=channels.matches
+            shown.ids, shown.scores, view, query, services, items=run.items, matches=channels.matches
         )
     with timed(run.trace, "hydrate"):
         units = hydrate(packed, run, channels.lists, shown.reasons)
@@ -144,7 +152,7 @@ def _fused(
     with timed(run.trace, "fuse"):
         ids, fused = reciprocal_rank_fusion({channel: hits.ids for channel, hits in channels.lists.items()})
         ids, fused = with_evidence(ids, fused, channels, run)
-        turns = turn_order(columns, allowed, ids) if run.tools.config.neighbours else None
+        turns = turn_order(columns, allowed, ids) if run.services.config.recall.neighbours else None
         if turns:
             ids, fused = smoothed_scores(ids, fused, columns, turns)
         if FactType.OBSERVATION in run.query.types:

@@ -366,9 +366,9 @@ class _Asked:
     @classmethod
     def of(cls, run: RecallContext, ranking: IntArray) -> _Asked:
         """The same, read from the question's words and, where they name no category, from what it found."""
-        query, tools = run.query, run.tools
-        known = known_things(tuple(_categories(run)), tuple(tools.languages))
-        found = question_time(query.text, query.query_timestamp, tools.dates, tools.languages)
+        query, services = run.query, run.services
+        known = known_things(tuple(_categories(run)), tuple(services.languages))
+        found = question_time(query.text, query.query_timestamp, services.dates, services.languages)
 
         def best() -> list[Best]:
             units = run.units(ranking[:BEST]).values()
@@ -377,12 +377,12 @@ class _Asked:
         subjects = touched(
             query.text,
             known,
-            tools.languages,
+            services.languages,
             time=found.phrase if found else "",
             best=best,
         )
         window = query.window or (_of_whole_days(found) if found else None)
-        return cls(subjects, known, window, Calendar(tools.dates.zone, tools.dates.week_starts))
+        return cls(subjects, known, window, Calendar(services.dates.zone, services.dates.week_starts))
 
 
 def _of_whole_days(found: TimeWindow) -> Interval:
@@ -475,7 +475,7 @@ class _Digesting:
         text = "\n".join([heading, *(row.text for row in rows)])
         entered = {entry.memory.id for entry in (read.entries if self._figures else listed)}
         entered |= {standing.unit_id for standing in self._goals}
-        [tokens] = self._run.tools.tokens.count([text])
+        [tokens] = self._run.services.tokens.count([text])
         return RecordDigest(
             kind=self._subject.kind,
             categories=self._subject.categories,
@@ -510,7 +510,7 @@ class _Digesting:
             entries += [entry for entry in found if (entry.memory.id, entry.record) not in earlier]
             unread += more
         if self._subject.kind is RecordKind.TASK:
-            entries = open_tasks(entries, self._run.tools.languages)
+            entries = open_tasks(entries, self._run.services.languages)
         entries.sort(key=lambda entry: (entry.at, entry.memory.mentioned_at))
         return _Read(entries, unread, known)
 
@@ -593,12 +593,12 @@ class _Digesting:
 
     def _standings(self, past: Sequence[RecordEntry]) -> list[Standing]:
         """How the records stand to the bank's goals for them."""
-        query, tools = self._run.query, self._run.tools
+        query, services = self._run.query, self._run.services
         wanted = RecordFilter(RecordKind.GOAL, as_of=query.as_of)
         goals, _ = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
         found = []
         for entry in goals:
-            target = target_of(entry, self._subject, self._asked.known, tools.languages)
+            target = target_of(entry, self._subject, self._asked.known, services.languages)
             if target is None:
                 continue
             stands = standing(target, entry.memory.id, past, self._days, self._today, self._calendar)
@@ -622,7 +622,7 @@ class _Digesting:
         self, lines: Sequence[str], rows: Sequence[RecordRow], of: int, budget: int
     ) -> tuple[str, tuple[RecordRow, ...]]:
         """Heading and latest rows within a budget; lines of the heading give way from its end, and without its first two it says nothing."""
-        counter = self._run.tools.tokens
+        counter = self._run.services.tokens
         kept = list(lines)
         while len(kept) >= min(2, len(lines)):
             heading = as_heading([*kept, rows_line(shown=0, of=of)])

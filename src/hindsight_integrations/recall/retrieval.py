@@ -81,17 +81,17 @@ def asked_time(asked: Asked, selected: Selection) -> AskedTime:
         asked: the question; its reference time is aware.
         selected: which memories may be returned.
     """
-    query, tools = asked.query, asked.tools
+    query, services = asked.query, asked.services
     with timed(asked.trace, "time"):
         found = None
         if query.window is None:
-            found = question_time(query.text, query.query_timestamp, tools.dates, tools.languages)
+            found = question_time(query.text, query.query_timestamp, services.dates, services.languages)
         window = query.window or (found.interval if found else _parsed(asked))
         if window is None:
             return AskedTime(None, None, query.text, query.text, selected)
         then = _of(window, asked, selected)
         rest = _without(query.text, found) if found and then.count else query.text
-        if found and not all(_says_more(rest, language) for language in tools.languages):
+        if found and not all(_says_more(rest, language) for language in services.languages):
             return AskedTime(window, window, query.text, query.text, then, alone=True)
         searched = window if _tells(then, selected, asked.trace.notes) else None
         everywhere = searched is None or window.end - window.start > LONG
@@ -101,11 +101,11 @@ def asked_time(asked: Asked, selected: Selection) -> AskedTime:
 
 def _parsed(asked: Asked) -> Interval | None:
     """What the caller's own parser reads; a parser that fails is noted in the trace."""
-    query, tools = asked.query, asked.tools
-    if tools.time_parser is None:
+    query, services = asked.query, asked.services
+    if services.time_parser is None:
         return None
     try:
-        return tools.time_parser(query.text, query.query_timestamp, tools.dates.zone)
+        return services.time_parser(query.text, query.query_timestamp, services.dates.zone)
     except _PARSER_FAILURES as error:
         asked.trace.notes.append(f"time_parser: failed, no window ({type(error).__name__}: {error})")
         return None
@@ -187,10 +187,10 @@ async def search_channels(asked: Asked, selected: Selection) -> tuple[RecallCont
     Raises:
         IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
     """
-    time = await asked.tools.workers.read(asked_time, asked, selected)
+    time = await asked.services.workers.read(asked_time, asked, selected)
     selected = time.selected
     (keyword, told), (run, found) = await asyncio.gather(
-        asked.tools.workers.read(_worded, asked, time.words, selected),
+        asked.services.workers.read(_worded, asked, time.words, selected),
         _search_by_meaning(asked, selected, time),
     )
     results = {Channel.KEYWORD: keyword, **found}
@@ -225,18 +225,18 @@ async def _search_by_meaning(
     asked: Asked, selected: Selection, time: AskedTime
 ) -> tuple[RecallContext, dict[Channel, tuple[Hits, Hits]]]:
     """Semantic and temporal search together; then the graph, from the semantic hits and the entities named."""
-    read, view = asked.tools.workers.read, asked.view
+    read, view = asked.services.workers.read, asked.view
     vector, (named, walk) = await asyncio.gather(
         read(_embedded, asked, time.meaning), read(_understood, asked)
     )
     if vector is None:
         unasked = {INDEX_OF[Channel.SEMANTIC]: "the question could not be embedded"}
         view = replace(view, failures={**view.failures, **unasked})
-        vector = np.zeros(asked.tools.embedder.identity.dimension, np.float32)
+        vector = np.zeros(asked.services.embedder.identity.dimension, np.float32)
     run = RecallContext(
         query=asked.query,
         view=view,
-        tools=asked.tools,
+        services=asked.services,
         trace=asked.trace,
         items=asked.items,
         vector=vector,
@@ -267,9 +267,9 @@ def _embedded(asked: Asked, meaning: str) -> Vector | None:
     """The question's vector; None where the embedder fails, and that is not to raise: words, time and graph answer then."""
     with timed(asked.trace, "embed query"):
         try:
-            return question_vector(replace(asked.query, text=meaning), asked.tools.embedder)
+            return question_vector(replace(asked.query, text=meaning), asked.services.embedder)
         except ModelError as error:
-            if asked.tools.config.on_channel_failure == OnChannelFailure.RAISE:
+            if asked.services.config.recall.on_channel_failure == OnChannelFailure.RAISE:
                 raise
             asked.trace.notes.append(f"embed query: left out, {type(error).__name__}")
             return None
@@ -277,7 +277,7 @@ def _embedded(asked: Asked, meaning: str) -> Vector | None:
 
 def _understood(asked: Asked) -> tuple[Named, Walk]:
     """What else the question's words say (paper section 4.2.1): whom it names, how far the graph may go."""
-    text, view, languages = asked.query.text, asked.view, asked.tools.languages
+    text, view, languages = asked.query.text, asked.view, asked.services.languages
     with timed(asked.trace, "plan"):
         named = named_in(text, view, languages)
         return named, walk_of(text, named.rows, view.hubs, languages)
@@ -296,7 +296,7 @@ def _semantic_and_linked(
     run: RecallContext, selected: Selection, relevance: Relevance
 ) -> dict[Channel, tuple[Hits, Hits]]:
     """Both on one thread: the graph channel starts from the semantic hits."""
-    floor = run.tools.embedder.identity.thresholds.channel_floor
+    floor = run.services.embedder.identity.thresholds.channel_floor
     semantic = _searched(
         run,
         Channel.SEMANTIC,
@@ -319,7 +319,7 @@ def _searched(asked: Asked, channel: str, search: Callable[[], Hits]) -> tuple[H
                 raise IndexOutOfStep(index, asked.view.bank, asked.view.failures[index])
             hits = search()
         except StorageError as error:
-            if asked.tools.config.on_channel_failure == OnChannelFailure.RAISE:
+            if asked.services.config.recall.on_channel_failure == OnChannelFailure.RAISE:
                 raise
             asked.trace.notes.append(f"{channel}: left out, {error}")
             hits = no_hits()
@@ -341,7 +341,7 @@ def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: 
         selected,
         walk=run.walk,
         named=run.named,
-        steps=chain_steps(run.query.text, run.tools.languages),
+        steps=chain_steps(run.query.text, run.services.languages),
         seeds=seeds,
         relevance=relevance,
         limit=run.limit,
@@ -387,7 +387,9 @@ def with_evidence(
     scores = np.zeros(len(found))
     scores[np.searchsorted(found, ids)] = fused
     cosines = run.view.scorer.similarities(run.vector, found)
-    near = question_cosine(np.nan_to_num(cosines).astype(np.float64), run.tools.embedder.identity.thresholds)
+    near = question_cosine(
+        np.nan_to_num(cosines).astype(np.float64), run.services.embedder.identity.thresholds
+    )
     words = _scores_of(found, channels.lists[Channel.KEYWORD], told)
     scores += evidence(near, words)
     best = np.lexsort((found, -scores))

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
 
 from hindsight_integrations.errors import MalformedOutput, ModelError
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.model.reflections import MemoryTiers, OpinionChange, Reflection, ReflectStep
-from hindsight_integrations.model.requests import ReflectQuery
+from hindsight_integrations.model.reflections import (
+    Citation,
+    MemoryTiers,
+    OpinionChange,
+    Reflection,
+    ReflectStep,
+)
+from hindsight_integrations.model.requests import RecallQuery, ReflectQuery
+from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.models.protocols import LanguageModel, TokenCounter
 from hindsight_integrations.prompts.answer import Answer, Asked, answer_prompt
 from hindsight_integrations.prompts.answered_opinions import AnsweredOpinion
@@ -27,9 +34,61 @@ from hindsight_integrations.reflect.citations import (
     reference_faults,
     references,
 )
+from hindsight_integrations.reflect.context import ReflectContext
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion, opinion_problems, read_opinions
-from hindsight_integrations.reflect.tools import ReflectTools
-from hindsight_integrations.reflect.without_model import nothing_known
+
+EXTRACTED = 3  # units an extractive answer quotes
+LIKELY_ANSWERED = 0.5  # confidence of a recall from which on the answer is likely there
+NOTHING_KNOWN = "Nothing in memory answers this."
+NO_MODEL_SET = "No language model is set. What the records say:"
+BEST_MEMORIES = "No language model is set. The memories that match the question best:"
+NO_MATCH = "No language model is set, and no memory matches the question."
+NO_MODEL = "no language model is set: pass `model=` to `Hindsight.open` for a written answer"
+
+
+async def extracted(recalled: RecallResult, query: RecallQuery, context: ReflectContext) -> Reflection:
+    """Exact figures of the records that the question touches, and the best memories.
+
+    Args:
+        recalled: that.
+        query: the question.
+        context: of the reflection.
+    """
+    found = best_memories(recalled)
+    if not recalled.records:
+        return found
+    figures = "\n\n".join(digest.text for digest in recalled.records)
+    entered = dict.fromkeys(each for digest in recalled.records for each in digest.unit_ids)
+    standing = await context.reads(query).by_id(list(entered)) if context.reads else ()
+    units = tuple({item.unit.id: item for item in (*standing, *found.units)}.values())
+    return replace(
+        found,
+        text=f"{figures}\n\n{found.text}" if found.units else f"{NO_MODEL_SET}\n{figures}",
+        units=units,
+        based_on=tuple(map(Citation, units)),
+        sufficient=True,
+    )
+
+
+def best_memories(recalled: RecallResult) -> Reflection:
+    """The best memories as they are; sufficient if the answer is likely among them."""
+    best = recalled.units[:EXTRACTED]
+    lines = [BEST_MEMORIES, *(f"- {item.text}" for item in best)] if best else [NO_MATCH]
+    return Reflection(
+        text="\n".join(lines),
+        units=best,
+        extractive=True,
+        recalled=recalled,
+        based_on=tuple(map(Citation, best)),
+        sufficient=bool(best) and recalled.confidence >= LIKELY_ANSWERED,
+        notes=(NO_MODEL,),
+    )
+
+
+def nothing_known(recalled: RecallResult) -> Reflection:
+    """What a model is not asked to say: memory holds nothing for the question."""
+    return Reflection(text=NOTHING_KNOWN, units=(), extractive=True, recalled=recalled, sufficient=False)
+
 
 _END = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]*(?=\s)|\n")
 
@@ -97,9 +156,9 @@ class Written:
         self.tokens_in += tokens_in
         self.tokens_out += tokens_out
 
-    def shorten(self, query: ReflectQuery, tools: ReflectTools) -> None:
+    def shorten(self, query: ReflectQuery, context: ReflectContext) -> None:
         """Cut a text over the reflection's limit, and note that."""
-        self.text, notes = shortened(self.text, query.max_answer_tokens, tools.tokens)
+        self.text, notes = shortened(self.text, query.max_answer_tokens, context.services.tokens)
         self.notes = (*self.notes, *notes)
 
 
@@ -122,7 +181,7 @@ class Answered:
 
 
 async def answer_in_one_call(
-    tiers: MemoryTiers, query: ReflectQuery, model: LanguageModel, tools: ReflectTools
+    tiers: MemoryTiers, query: ReflectQuery, model: LanguageModel, context: ReflectContext
 ) -> Answered:
     """Answer a question from what recall found: one call gives the text, its typed form and the opinions it proposes.
 
@@ -132,7 +191,7 @@ async def answer_in_one_call(
         tiers: what was recalled; with nothing in it the answer says so.
         query: the question.
         model: who answers.
-        tools: of the reflection.
+        context: of the reflection.
 
     Raises:
         MalformedOutput: nothing the model wrote can be read as an answer, repairs included.
@@ -144,21 +203,21 @@ async def answer_in_one_call(
     prompt = answer_prompt(
         Asked(query.recall.text, query.recall.query_timestamp, query.context),
         tiers,
-        tools.profile,
-        await tools.directives(query.recall),
+        context.profile,
+        await context.directives(query.recall),
         max_answer_tokens=query.max_answer_tokens,
         output=query.response_schema,
     )
     done = await complete_with_repair(
-        model, prompt, check=lambda answer: "; ".join(_answer_problems(answer, index, query, tools))
+        model, prompt, check=lambda answer: "; ".join(_answer_problems(answer, index, query, context))
     )
     if (answer := done.last) is None:
         raise unreadable(model, done)
     written = Written(answer.text, answer.based_on, answer.sufficient)
     written.count(done.tries, done.tokens_in, done.tokens_out)
-    written.shorten(query, tools)
+    written.shorten(query, context)
     structured = getattr(answer, OUTPUT, None)
-    return await _answered(written, structured, answer.opinions, index, tiers, query=query, tools=tools)
+    return await _answered(written, structured, answer.opinions, index, tiers, query=query, context=context)
 
 
 def tiers_hold_anything(tiers: MemoryTiers) -> bool:
@@ -173,30 +232,35 @@ def unreadable(model: LanguageModel, done: RepairedAnswer[Any]) -> MalformedOutp
 
 
 def _answer_problems(
-    answer: Answer, index: CitationIndex, query: ReflectQuery, tools: ReflectTools
+    answer: Answer, index: CitationIndex, query: ReflectQuery, context: ReflectContext
 ) -> Iterator[str]:
     """What is wrong with an answer, in words for the model."""
     found = references(answer.based_on, index)
     yield from reference_faults(found, index)
     if answer.sufficient and found.none and (index.memories or index.models):
         yield "it names no memory it stands on; name them in based_on, or set sufficient to false"
-    (size,) = tools.tokens.count([answer.text])
+    (size,) = context.services.tokens.count([answer.text])
     if size > query.max_answer_tokens:
         yield f"its text has {size} tokens, and at most {query.max_answer_tokens} are allowed; say it shorter"
     if query.form_opinions:
-        yield from _opinion_problems(answer.opinions, index, query, tools)
+        yield from _opinion_problems(answer.opinions, index, query, context)
 
 
 def _opinion_problems(
-    opinions: Sequence[AnsweredOpinion], index: CitationIndex, query: ReflectQuery, tools: ReflectTools
+    opinions: Sequence[AnsweredOpinion], index: CitationIndex, query: ReflectQuery, context: ReflectContext
 ) -> Iterator[str]:
     for number, opinion in enumerate(opinions, 1):
-        for fault in opinion_problems(opinion, index, query, tools.languages):
+        for fault in opinion_problems(opinion, index, query, context.services.languages):
             yield f"opinion {number}: {fault}"
 
 
 async def conclude(
-    written: Written, index: CitationIndex, tiers: MemoryTiers, *, query: ReflectQuery, tools: ReflectTools
+    written: Written,
+    index: CitationIndex,
+    tiers: MemoryTiers,
+    *,
+    query: ReflectQuery,
+    context: ReflectContext,
 ) -> Answered:
     """The answer that a written text makes; its typed form and its opinions take a call each.
 
@@ -205,17 +269,17 @@ async def conclude(
         index: what its writer was shown.
         tiers: what plain recall found.
         query: the question.
-        tools: of the reflection.
+        context: of the reflection.
 
     Raises:
         MalformedOutput: the model cannot put the answer into the caller's schema.
         ModelError: it failed at that.
     """
-    written.shorten(query, tools)
+    written.shorten(query, context)
     cited = _cited(references(written.based_on, index), index)
-    structured = await _typed(written, cited, query, tools.model)
-    opinions = await _proposed(written, cited, index, query=query, tools=tools)
-    return await _answered(written, structured, opinions, index, tiers, query=query, tools=tools)
+    structured = await _typed(written, cited, query, context.services.model)
+    opinions = await _proposed(written, cited, index, query=query, context=context)
+    return await _answered(written, structured, opinions, index, tiers, query=query, context=context)
 
 
 async def _answered(
@@ -226,7 +290,7 @@ async def _answered(
     tiers: MemoryTiers,
     *,
     query: ReflectQuery,
-    tools: ReflectTools,
+    context: ReflectContext,
 ) -> Answered:
     found, records = references(written.based_on, index), tiers.recalled.records
     reflection = Reflection(
@@ -234,7 +298,7 @@ async def _answered(
         units=found.units,
         extractive=False,
         recalled=tiers.recalled,
-        based_on=await citations(found, tools),
+        based_on=await citations(found, context),
         structured=structured,
         sufficient=written.sufficient and not (found.none and not records and not written.grounded),
         steps=tuple(written.steps),
@@ -244,7 +308,7 @@ async def _answered(
         tokens_out=written.tokens_out,
         notes=written.notes,
     )
-    return Answered(reflection, read_opinions(opinions, index, query, tools))
+    return Answered(reflection, read_opinions(opinions, index, query, context))
 
 
 def _cited(found: References, index: CitationIndex) -> list[tuple[str, RecalledUnit]]:
@@ -276,20 +340,20 @@ async def _proposed(
     index: CitationIndex,
     *,
     query: ReflectQuery,
-    tools: ReflectTools,
+    context: ReflectContext,
 ) -> Sequence[AnsweredOpinion]:
     """The opinions that a call of its own finds in an answer; none where none may be formed, or it stands on nothing.
 
     The answer is whole by now: where the model fails at this, a note says so, and no opinion is formed.
     """
-    if tools.model is None or tools.opinions is None or not query.form_opinions or not cited:
+    if context.services.model is None or not query.form_opinions or not cited:
         return ()
     prompt = form_opinions_prompt(query.recall.text, written.text, cited)
     try:
         done = await complete_with_repair(
-            tools.model,
+            context.services.model,
             prompt,
-            check=lambda answer: "; ".join(_opinion_problems(answer.opinions, index, query, tools)),
+            check=lambda answer: "; ".join(_opinion_problems(answer.opinions, index, query, context)),
         )
     except ModelError as error:
         written.notes = (*written.notes, f"no opinions were looked for: {type(error).__name__}")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.errors import (
     BackgroundRefused,
     MalformedOutput,
@@ -30,6 +29,7 @@ from hindsight_integrations.model.writes import ProfileWrite, WriteSet
 from hindsight_integrations.models.protocols import LanguageModel
 from hindsight_integrations.prompts.merge_background import MergedBackground, merge_background_prompt
 from hindsight_integrations.prompts.repair import complete_with_repair
+from hindsight_integrations.services import Services
 
 MAX_CHARACTERS = 500  # a merged background is shorter [earlier paper 10.2]
 
@@ -339,21 +339,7 @@ _MERGED = "merged what was said "
 _SAID = re.compile(re.escape(_MERGED) + r"(\S+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class BackgroundTools:
-    """What the merging of backgrounds needs of the engine.
-
-    Attributes:
-        languages: of the bank's texts, the likeliest first.
-    """
-
-    projector: Projector
-    model: LanguageModel | None
-    workers: Runner
-    languages: Sequence[Language]
-
-
-async def merge_waiting(task: Task, tools: BackgroundTools) -> Settled:
+async def merge_waiting(task: Task, projector: Projector, services: Services) -> Settled:
     """Merge the snippet a task keeps, and write the background and the task's end in one commit.
 
     Raises:
@@ -366,9 +352,11 @@ async def merge_waiting(task: Task, tools: BackgroundTools) -> Settled:
     """
     snippet = stored_snippet(task.payload, task.id)
     try:
-        _, made = await merge_snippet(snippet.text, snippet.said_at, tools, completing=(task.claim,))
+        _, made = await merge_snippet(
+            snippet.text, snippet.said_at, projector, services, completing=(task.claim,)
+        )
     except BackgroundRefused as refused:
-        if refused.undecided and tools.model is None:
+        if refused.undecided and services.model is None:
             # a task's reason has no text of memories
             raise ModelUnavailable(
                 "for the background", f"the snippet contradicts it; {refused.remedy}"
@@ -378,7 +366,12 @@ async def merge_waiting(task: Task, tools: BackgroundTools) -> Settled:
 
 
 async def merge_snippet(
-    text: str, said_at: datetime, tools: BackgroundTools, *, completing: tuple[TaskClaim, ...] = ()
+    text: str,
+    said_at: datetime,
+    projector: Projector,
+    services: Services,
+    *,
+    completing: tuple[TaskClaim, ...] = (),
 ) -> tuple[BankProfile, Merged]:
     """Merge what was said about the agent at a moment; what was said after it is not changed by it.
 
@@ -387,7 +380,8 @@ async def merge_snippet(
     Args:
         text: the snippet.
         said_at: when it was said (aware UTC).
-        tools: the engine's.
+        projector: the bank.
+        services: the engine's.
         completing: leases of the tasks whose outcome this is.
 
     Returns:
@@ -403,13 +397,13 @@ async def merge_snippet(
     """
     spent = Merged("")
     for attempt in range(ATTEMPTS):
-        ledger, bank = tools.projector.ledger, tools.projector.name
-        changes = await tools.workers.read(ledger.profiles.changes, bank)
-        made = await _merge_into(changes, text, said_at, tools)
+        ledger, bank = projector.ledger, projector.name
+        changes = await services.workers.read(ledger.profiles.changes, bank)
+        made = await _merge_into(changes, text, said_at, services)
         spent = Merged(made.background, spent.tokens_in + made.tokens_in, spent.tokens_out + made.tokens_out)
         try:
-            profile = await tools.workers.write(
-                _commit, made.background, changes[-1:], said_at, completing, tools.projector
+            profile = await services.workers.write(
+                _commit, made.background, changes[-1:], said_at, completing, projector
             )
         except RevisionConflict:
             if attempt == ATTEMPTS - 1:
@@ -420,13 +414,13 @@ async def merge_snippet(
 
 
 async def _merge_into(
-    changes: Sequence[ProfileChange], text: str, said_at: datetime, tools: BackgroundTools
+    changes: Sequence[ProfileChange], text: str, said_at: datetime, services: Services
 ) -> Merged:
     """The background of the newest change with a snippet merged in."""
     profile = changes[-1].profile if changes else BankProfile()
-    newer = said_after(said_at, changes, tools.languages)
+    newer = said_after(said_at, changes, services.languages)
     return await merge(
-        profile.background, text, tools.languages, name=profile.name, model=tools.model, newer=newer
+        profile.background, text, services.languages, name=profile.name, model=services.model, newer=newer
     )
 
 

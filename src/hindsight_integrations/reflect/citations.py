@@ -18,7 +18,7 @@ from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import Citation, MemoryTiers
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.memories import believed, citable, modelled
-from hindsight_integrations.reflect.tools import ReflectTools
+from hindsight_integrations.reflect.context import ReflectContext
 
 RARE = 2  # of the texts shown: a word in more of them is anybody's
 
@@ -188,10 +188,12 @@ def _ends(numbered: Mapping[str, object]) -> tuple[str, str]:
     return (numbers[0], numbers[-1]) if numbers else ("", "")
 
 
-async def citations(found: References, tools: ReflectTools) -> tuple[Citation, ...]:
+async def citations(found: References, context: ReflectContext) -> tuple[Citation, ...]:
     """What an answer rests on: each memory with the turns it was made from, an observation with those of its facts."""
     ids = [item.unit.id for item in found.units]
-    turns = await tools.workers.read(source_turns, tools.projector.ledger, tools.projector.name, ids)
+    turns = await context.services.workers.read(
+        source_turns, context.projector.ledger, context.projector.name, ids
+    )
     units = (Citation(item, turns.get(item.unit.id, ())) for item in found.units)
     models = (Citation(mental_model=model.id) for model in found.models)
     return (*units, *(Citation(turns=(turn,)) for turn in found.turns), *models)

@@ -8,15 +8,12 @@ from datetime import datetime
 
 import numpy as np
 
-from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.indexes.bank_view import BankView, Projector
 from hindsight_integrations.indexes.columns import in_groups
-from hindsight_integrations.indexes.embedding import RememberedVectors
 from hindsight_integrations.indexes.named_entities import named_in
 from hindsight_integrations.language.language import Language
 from hindsight_integrations.model.arrays import IntArray, Vector
-from hindsight_integrations.model.clock import Clock
 from hindsight_integrations.model.entities import Entity, EntityType
 from hindsight_integrations.model.mental_models import MentalModel, ModelAnswer, ModelState, RefreshWrite
 from hindsight_integrations.model.reflections import Reflection
@@ -26,11 +23,11 @@ from hindsight_integrations.model.tasks import Task, TaskClaim
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.models.protocols import Embedder
 from hindsight_integrations.reflect.answer import shortened
 from hindsight_integrations.reflect.citations import Ground, completed_grounds
+from hindsight_integrations.reflect.context import RECORD_TOKENS, Recall, ReflectContext, no_mental_models
 from hindsight_integrations.reflect.pipeline import reflect
-from hindsight_integrations.reflect.tools import RECORD_TOKENS, Recall, ReflectTools, no_mental_models
+from hindsight_integrations.services import Services
 
 MOST_LOOKED_AT = 2_000  # changed facts; where there are more since, a text counts as out of date (no source)
 
@@ -91,23 +88,6 @@ def _mentioned(ids: IntArray, view: BankView) -> IntArray:
     return np.fromiter(rows.values(), np.int64, len(rows))
 
 
-@dataclass(frozen=True, slots=True)
-class MentalModelTools:
-    """What the refreshing of mental models needs of the engine.
-
-    Attributes:
-        vectors: of their questions and texts.
-        reflecting: with which a standing question is answered.
-    """
-
-    projector: Projector
-    embedder: Embedder
-    vectors: RememberedVectors
-    workers: Runner
-    clock: Clock
-    reflecting: ReflectTools
-
-
 READ_TOKENS = 4_096  # what the memories an answer is written from may cost, as of `reflect` by default
 
 
@@ -128,7 +108,7 @@ class RefreshedAnswer:
     tokens_out: int = 0
 
 
-async def answer_question(model: MentalModel, now: datetime, tools: ReflectTools) -> RefreshedAnswer:
+async def answer_question(model: MentalModel, now: datetime, context: ReflectContext) -> RefreshedAnswer:
     """Answer a mental model's question from facts with its tags, or none; no opinion is formed, no model is shown.
 
     Records answer exactly where the question is one for them. Without a language model the text is theirs, else the best facts. Where memory has no answer the text is empty.
@@ -136,7 +116,7 @@ async def answer_question(model: MentalModel, now: datetime, tools: ReflectTools
     Args:
         model: whose question it is.
         now: the moment it is asked.
-        tools: of reflect.
+        context: the bank and its services.
 
     Raises:
         ModelError: the model failed.
@@ -145,7 +125,7 @@ async def answer_question(model: MentalModel, now: datetime, tools: ReflectTools
         recall=RecallQuery(
             text=model.question,
             query_timestamp=now,
-            max_tokens=READ_TOKENS if tools.model else model.max_tokens,
+            max_tokens=READ_TOKENS if context.services.model else model.max_tokens,
             types=OBSERVED_NETWORKS,
             tags=model.tags,
             tag_groups=(scope(model.tags),),
@@ -155,8 +135,8 @@ async def answer_question(model: MentalModel, now: datetime, tools: ReflectTools
         form_opinions=False,
     )
     own = replace(
-        tools,
-        recall=_facts_alone(tools.recall),
+        context,
+        recall=_facts_alone(context.recall),
         mental_models=no_mental_models,
     )
     reflection = await reflect(query, own)
@@ -165,11 +145,11 @@ async def answer_question(model: MentalModel, now: datetime, tools: ReflectTools
     known = (reflection.sufficient or reflection.extractive) and bool(reflection.units or entered)
     quoted = [each.text for each in reflection.records] or [item.text for item in reflection.units]
     text = "\n".join(quoted) if reflection.extractive else reflection.text
-    text, _ = shortened(text, model.max_tokens, tools.tokens)
+    text, _ = shortened(text, model.max_tokens, context.services.tokens)
     answer = ModelAnswer(
         text=text if known else "",
         extractive=known and reflection.extractive,
-        based_on=_grounds(model.question, reflection, tools.languages) if known else (),
+        based_on=_grounds(model.question, reflection, context.services.languages) if known else (),
         refreshed_at=now,
     )
     return RefreshedAnswer(answer, read, reflection.tokens_in, reflection.tokens_out)
@@ -200,7 +180,7 @@ def _facts_alone(recall: Recall) -> Recall:
 ATTEMPTS = 3  # answers of one run, where facts change meanwhile
 
 
-async def refresh_waiting(task: Task, tools: MentalModelTools) -> Settled:
+async def refresh_waiting(task: Task, context: ReflectContext) -> Settled:
     """Refresh the mental model a task names, if anything in its scope changed; the answer and the task's end are one commit.
 
     Raises:
@@ -208,22 +188,22 @@ async def refresh_waiting(task: Task, tools: MentalModelTools) -> Settled:
         RevisionConflict: facts it was answered from changed at every try.
         TaskClosed: somebody else finished the task meanwhile, or the model was deleted; nothing was written.
     """
-    async with tools.projector.viewing() as view:
-        looked_at = await tools.workers.read(_looked_at, task.key, view, tools)
+    async with context.projector.viewing() as view:
+        looked_at = await context.services.workers.read(_looked_at, task.key, view, context)
     if looked_at is not None:
-        await tools.workers.write(_commit, looked_at, (task.claim,), tools.projector)
+        await context.services.workers.write(_commit, looked_at, (task.claim,), context.projector)
         return Settled()
-    return await refresh(task.key, tools, completing=(task.claim,))
+    return await refresh(task.key, context, completing=(task.claim,))
 
 
 async def refresh(
-    model_id: str, tools: MentalModelTools, *, completing: tuple[TaskClaim, ...] = ()
+    model_id: str, context: ReflectContext, *, completing: tuple[TaskClaim, ...] = ()
 ) -> Settled:
     """Answer a mental model's question again and keep the answer, whatever it is.
 
     Args:
         model_id: of the model; of one that is there no more nothing is kept.
-        tools: the engine's.
+        context: the bank and its services.
         completing: leases of the tasks whose outcome this is.
 
     Raises:
@@ -234,14 +214,14 @@ async def refresh(
     spent = Settled()
     for attempt in range(ATTEMPTS):
         # Of what searches find, not of the ledger, which may be ahead of them: else a fact could be missed for good.
-        async with tools.projector.viewing() as view:
+        async with context.projector.viewing() as view:
             revision = view.revision
-        model = await tools.workers.read(_known, model_id, tools.projector)
+        model = await context.services.workers.read(_known, model_id, context.projector)
         if model is None:
             gone = RefreshWrite(model_id, revision)
-            await tools.workers.write(_commit, gone, completing, tools.projector)
+            await context.services.workers.write(_commit, gone, completing, context.projector)
             return spent
-        made = await answer_question(model, as_utc(tools.clock.now()), tools.reflecting)
+        made = await answer_question(model, as_utc(context.services.clock.now()), context)
         spent = replace(
             spent,
             tokens_in=spent.tokens_in + made.tokens_in,
@@ -249,7 +229,7 @@ async def refresh(
         )
         write = RefreshWrite(model_id, revision, made.answer, made.read)
         try:
-            kept = await tools.workers.write(_commit, write, completing, tools.projector)
+            kept = await context.services.workers.write(_commit, write, completing, context.projector)
         except RevisionConflict:
             if attempt == ATTEMPTS - 1:
                 raise
@@ -258,20 +238,20 @@ async def refresh(
     raise AssertionError("unreachable: the loop returns or raises")
 
 
-def with_staleness(model: MentalModel, view: BankView, tools: MentalModelTools) -> MentalModel:
+def with_staleness(model: MentalModel, view: BankView, services: Services) -> MentalModel:
     """The model, marked where memories in its scope changed since it was answered; embeds its question and its text."""
     if model.refreshed_at is None or model.withdrawn:
         return model
-    question = tools.vectors.of_questions([model.question], tools.embedder)
-    text = tools.vectors.of_texts([model.text] if model.text else [], tools.embedder)
-    languages, floor = tools.reflecting.languages, tools.embedder.identity.thresholds.channel_floor
+    question = services.vectors.of_questions([model.question], services.embedder)
+    text = services.vectors.of_texts([model.text] if model.text else [], services.embedder)
+    languages, floor = services.languages, services.embedder.identity.thresholds.channel_floor
     return replace(model, stale=changed_in_scope(model, [*question, *text], view, languages, floor=floor))
 
 
-def _looked_at(model_id: str, view: BankView, tools: MentalModelTools) -> RefreshWrite | None:
+def _looked_at(model_id: str, view: BankView, context: ReflectContext) -> RefreshWrite | None:
     """How far a model was looked at, if there is nothing to refresh; None if there is, or no such model."""
-    model = _known(model_id, tools.projector)
-    if model is None or with_staleness(model, view, tools).state not in _UP_TO_DATE:
+    model = _known(model_id, context.projector)
+    if model is None or with_staleness(model, view, context.services).state not in _UP_TO_DATE:
         return None
     return RefreshWrite(model_id, view.revision)
 

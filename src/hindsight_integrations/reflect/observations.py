@@ -10,8 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hindsight_integrations.concurrency.workers import Runner
-from hindsight_integrations.config import FEWEST_OBSERVATIONS, ObservationConfig, ObservationMode
+from hindsight_integrations.config import FEWEST_OBSERVATIONS, ObservationMode
 from hindsight_integrations.errors import MalformedOutput, RevisionConflict
 from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.indexes.documents import as_they_stand
@@ -38,7 +37,7 @@ from hindsight_integrations.model.text import clean_text, normalised_text
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit
 from hindsight_integrations.model.writes import MentionWrite, ObservedWrite, UnitWrite, WriteSet
-from hindsight_integrations.models.protocols import Embedder, LanguageModel, TokenCounter
+from hindsight_integrations.models.protocols import LanguageModel
 from hindsight_integrations.prompts.observe import (
     AnsweredObservation,
     AnsweredObservations,
@@ -47,6 +46,7 @@ from hindsight_integrations.prompts.observe import (
 )
 from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.prompts.repair import complete_with_repair
+from hindsight_integrations.services import Services
 
 LONGEST_RETOLD = (
     600  # characters: two or three narrative sentences; of a longer fact only some sentences are told
@@ -200,28 +200,6 @@ def _group_facts(
         if row in stored:
             vectors[place] = stored[row]
     return FactGroup(tuple(units[row] for row in rows), vectors)
-
-
-@dataclass(frozen=True, slots=True)
-class ObservationTools:
-    """What the making of observations needs of the engine.
-
-    Attributes:
-        languages: of the bank's texts, the likeliest first.
-    """
-
-    projector: Projector
-    embedder: Embedder
-    tokens: TokenCounter
-    model: LanguageModel | None
-    workers: Runner
-    config: ObservationConfig
-    languages: Sequence[Language]
-
-    @property
-    def summarising(self) -> LanguageModel | None:
-        """The model that sums up; None where facts are chosen instead."""
-        return self.model if self.config.mode is ObservationMode.AUTO else None
 
 
 CANDIDATES = 512  # facts that may represent the others; of more, the newest half of so many and an even choice of the rest
@@ -490,7 +468,7 @@ class Summary:
     problem: str = ""
 
 
-async def summarise(entity: Entity, facts: FactGroup, tools: ObservationTools) -> Summary:
+async def summarise(entity: Entity, facts: FactGroup, services: Services) -> Summary:
     """Observations of an entity from facts of the same tags.
 
     By the model, if there is one, the settings want it and there are facts enough; else by choice of facts.
@@ -499,32 +477,32 @@ async def summarise(entity: Entity, facts: FactGroup, tools: ObservationTools) -
         ModelUnavailable: the model could not be reached.
         ModelRefused: its service refuses the key.
     """
-    model = tools.summarising
-    if model is None or len(facts.units) < tools.config.fewest_facts:
-        return summarise_by_choice(entity, facts, tools)
+    config, model = services.config.observations, services.model
+    if model is None or config.mode is not ObservationMode.AUTO or len(facts.units) < config.fewest_facts:
+        return summarise_by_choice(entity, facts, services)
     places = choose_within(
         [unit.tokens + LINE_TOKENS for unit in facts.units],
         facts.vectors,
-        budget=tools.config.prompt_tokens,
-        duplicate=tools.embedder.identity.thresholds.duplicate,
+        budget=config.prompt_tokens,
+        duplicate=services.embedder.identity.thresholds.duplicate,
     )
     if not places:
-        return summarise_by_choice(entity, facts, tools)
-    return await summarise_with_model(entity, [facts.units[place] for place in places], model, tools)
+        return summarise_by_choice(entity, facts, services)
+    return await summarise_with_model(entity, [facts.units[place] for place in places], model, services)
 
 
 async def summarise_with_model(
-    entity: Entity, facts: Sequence[MemoryUnit], model: LanguageModel, tools: ObservationTools
+    entity: Entity, facts: Sequence[MemoryUnit], model: LanguageModel, services: Services
 ) -> Summary:
     """Observations that a model writes from the facts it is shown, without those that stay unsound after repairs."""
     checker = Checker(
         names=(entity.name, *entity.names),
         facts=facts,
-        most=tools.config.most,
-        languages=tuple(dict.fromkeys((*tools.languages, *LANGUAGES.values()))),
+        most=services.config.observations.most,
+        languages=tuple(dict.fromkeys((*services.languages, *LANGUAGES.values()))),
     )
     prompt = observe_prompt(
-        entity.name, facts, fewest=checker.fewest, most=min(tools.config.most, len(facts))
+        entity.name, facts, fewest=checker.fewest, most=min(services.config.observations.most, len(facts))
     )
     answered = await complete_with_repair(model, prompt, check=checker.problems)
     sound = checker.sound(answered.last) if answered.last else []
@@ -536,15 +514,16 @@ async def summarise_with_model(
     return Summary(observations, tuple(facts), answered.tokens_in, answered.tokens_out, problem)
 
 
-def summarise_by_choice(entity: Entity, facts: FactGroup, tools: ObservationTools) -> Summary:
+def summarise_by_choice(entity: Entity, facts: FactGroup, services: Services) -> Summary:
     """The facts that say most of the rest, told in the third person; every other one stands under the one it is near."""
-    thresholds = tools.embedder.identity.thresholds
+    thresholds = services.embedder.identity.thresholds
     names = (entity.name, *entity.names)
     weights = [weight(unit.text, names) for unit in facts.units]
-    under = choose_representatives(facts.vectors, weights, thresholds, most=tools.config.most)
+    under = choose_representatives(facts.vectors, weights, thresholds, most=services.config.observations.most)
     observations = tuple(
         Observation(
-            retell(facts.units[place], names, tools.languages), tuple(facts.units[other] for other in others)
+            retell(facts.units[place], names, services.languages),
+            tuple(facts.units[other] for other in others),
         )
         for place, others in under.items()
     )
@@ -559,7 +538,7 @@ TRIES_OF_MODEL = 3  # of a task, after which facts are chosen where the model wr
 COMMITS = 8  # tries after another process wrote in between, which alone makes no summary wrong
 
 
-async def observe(task: Task, tools: ObservationTools) -> Settled:
+async def observe(task: Task, projector: Projector, services: Services) -> Settled:
     """Make the observations of the entity a task names, and write them and the task's end in one commit.
 
     Observations from the same facts in the same words are the same rows. Those made before and not again are removed; those
@@ -575,43 +554,45 @@ async def observe(task: Task, tools: ObservationTools) -> Settled:
     """
     spent, revision = Settled(), 0
     for _ in range(ATTEMPTS):
-        known = await tools.workers.read(_facts, task.key, tools)
+        known = await services.workers.read(_facts, task.key, projector)
         if known is None:
-            await tools.workers.write(_commit, WriteSet(tools.projector.name, 0), task, (), tools)
+            await services.workers.write(_commit, WriteSet(projector.name, 0), task, (), projector)
             return spent
         revision = known.revision
-        made = [await summarise(known.entity, group, tools) for group in known.groups[:MOST_GROUPS]]
+        made = [await summarise(known.entity, group, services) for group in known.groups[:MOST_GROUPS]]
         spent = replace(
             spent,
             tokens_in=spent.tokens_in + sum(summary.tokens_in for summary in made),
             tokens_out=spent.tokens_out + sum(summary.tokens_out for summary in made),
         )
         if task.attempts < TRIES_OF_MODEL:
-            _check_sound(made, spent, tools)
+            _check_sound(made, spent, services.model)
         made = [
-            summarise_by_choice(known.entity, group, tools) if summary.problem else summary
+            summarise_by_choice(known.entity, group, services) if summary.problem else summary
             for group, summary in zip(known.groups, made, strict=False)
         ]
-        writes = await tools.workers.read(write_set, known, made, tools)
+        writes = await services.workers.read(write_set, known, made, projector, services)
         read = tuple(fact for summary in made for fact in summary.read)
-        created = await tools.workers.write(_commit, writes, task, read, tools)
+        created = await services.workers.write(_commit, writes, task, read, projector)
         if created is not None:
             return replace(spent, created=created, observed=1)
-    bank = tools.projector.name
-    now = await tools.workers.read(tools.projector.ledger.revision, bank)
+    bank = projector.name
+    now = await services.workers.read(projector.ledger.revision, bank)
     raise RevisionConflict(bank, revision, now)
 
 
-def write_set(known: EntityFacts, made: Sequence[Summary], tools: ObservationTools) -> WriteSet:
+def write_set(
+    known: EntityFacts, made: Sequence[Summary], projector: Projector, services: Services
+) -> WriteSet:
     """What the summaries of an entity's facts change, but for the revision it is decided on; embeds the observations."""
-    bank, entity = tools.projector.name, known.entity
+    bank, entity = projector.name, known.entity
     found = [one for summary in made for one in summary.observations]
-    tokens = tools.tokens.count([one.text for one in found])
+    tokens = services.tokens.count([one.text for one in found])
     units = {
         (unit := observation_unit(one, entity, bank, tokens=count)).id: (unit, one)
         for one, count in zip(found, tokens, strict=True)
     }
-    vectors = embed_units([unit for unit, _ in units.values()], tools.embedder) if units else ()
+    vectors = embed_units([unit for unit, _ in units.values()], services.embedder) if units else ()
     grounds = {fact.id for one in found for fact in one.facts}
     return WriteSet(
         bank=bank,
@@ -653,28 +634,27 @@ def observation_unit(made: Observation, entity: Entity, bank: str, *, tokens: in
     )
 
 
-def _facts(entity_id: str, tools: ObservationTools) -> EntityFacts | None:
-    bank, ledger = tools.projector.name, tools.projector.ledger
+def _facts(entity_id: str, projector: Projector) -> EntityFacts | None:
+    bank, ledger = projector.name, projector.ledger
     revision = ledger.revision(bank)
     with ledger.snapshot(bank) as reader:
         return entity_facts(reader, bank, entity_id, revision=revision)
 
 
-def _check_sound(made: Sequence[Summary], spent: Settled, tools: ObservationTools) -> None:
+def _check_sound(made: Sequence[Summary], spent: Settled, model: LanguageModel | None) -> None:
     """Raise if none of the summaries has anything sound; if some have, the model is not asked again for the others."""
     problems = [summary.problem for summary in made if summary.problem]
     if problems and not any(summary.observations for summary in made):
-        name = tools.model.name if tools.model else ""
+        name = model.name if model else ""
         raise MalformedOutput(name, "", problems[0], tokens_in=spent.tokens_in, tokens_out=spent.tokens_out)
 
 
-def _commit(writes: WriteSet, task: Task, read: Sequence[MemoryUnit], tools: ObservationTools) -> int | None:
+def _commit(writes: WriteSet, task: Task, read: Sequence[MemoryUnit], projector: Projector) -> int | None:
     """Commit if the facts read still say the same, with the task's end; None, and nothing is written, if they do not.
 
     Returns:
         How many observations are new.
     """
-    projector = tools.projector
     for attempt in range(COMMITS):
         try:
             with projector.transaction() as (view, transaction):

@@ -6,12 +6,14 @@ recall -> think <-> call_tool (agentic) -> answer -> assess -> commit. `reflect`
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import (
     MemoryTiers,
     ReflectEvent,
@@ -19,26 +21,80 @@ from hindsight_integrations.model.reflections import (
     Reflection,
     ReflectStep,
 )
-from hindsight_integrations.model.requests import ReflectQuery, Strategy
+from hindsight_integrations.model.requests import RecallQuery, ReflectQuery, Strategy
+from hindsight_integrations.model.units import FactType
 from hindsight_integrations.models.protocols import LanguageModel, StreamingLanguageModel, TextPrompt
 from hindsight_integrations.prompts.answer import Asked
 from hindsight_integrations.prompts.reflect_step import streamed_answer_prompt, streamed_last_step_prompt
 from hindsight_integrations.reflect.agentic.steps import AgenticLoop, Progress
-from hindsight_integrations.reflect.answer import Answered, answer_in_one_call, conclude, tiers_hold_anything
+from hindsight_integrations.reflect.answer import (
+    Answered,
+    answer_in_one_call,
+    conclude,
+    extracted,
+    tiers_hold_anything,
+)
 from hindsight_integrations.reflect.citations import CitationIndex
-from hindsight_integrations.reflect.memories import recalled_tiers
+from hindsight_integrations.reflect.context import ReflectContext
 from hindsight_integrations.reflect.opinions.forming import (
     AssessedOpinions,
     FormedOpinions,
+    Occasion,
     Relations,
     assess_opinions,
     commit_opinions,
 )
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
-from hindsight_integrations.reflect.opinions.situation import Occasion
 from hindsight_integrations.reflect.streaming import StreamedText, streamed_text
-from hindsight_integrations.reflect.tools import ReflectTools
-from hindsight_integrations.reflect.without_model import extracted
+
+OBSERVATION_SHARE = 0.2  # of the token budget, at most, for what entities' facts were summed up as
+BELIEF_SHARE = 0.1  # of it, at most, for what the agent believes
+
+
+async def recalled_tiers(query: RecallQuery, context: ReflectContext) -> MemoryTiers:
+    """What is known of a question, within its token budget: step 1 of reflect (paper section 6.1).
+
+    What the shares of beliefs and observations leave over is the facts'.
+    """
+    models = await context.mental_models(query)
+    taken = sum(context.services.tokens.count([model.text for model in models])) if models else 0
+    left = max(1, query.max_tokens - taken)
+    held = await context.recall(
+        replace(
+            query, types=(FactType.OPINION,), record_tokens=0, max_tokens=max(1, round(left * BELIEF_SHARE))
+        )
+    )
+    most_observed = round(left * OBSERVATION_SHARE)
+    found = await context.recall(
+        replace(
+            query,
+            types=tuple(kind for kind in query.types if kind is not FactType.OPINION),
+            max_tokens=max(1, left - held.tokens - most_observed),
+            entity_tokens=most_observed,
+        )
+    )
+    included = (item for entity in found.entities for item in entity.observations)
+    return MemoryTiers(
+        recalled=found,
+        mental_models=tuple(models),
+        observations=in_time_order([*(item for item in found.units if _observed(item)), *included]),
+        facts=in_time_order(item for item in found.units if not _observed(item)),
+        beliefs=in_time_order(held.units),
+    )
+
+
+def in_time_order(units: Iterable[RecalledUnit]) -> tuple[RecalledUnit, ...]:
+    """Memories by when they happened, else were mentioned, each once."""
+    return tuple(sorted({item.unit.id: item for item in units}.values(), key=_moment))
+
+
+def _moment(item: RecalledUnit) -> tuple[datetime, datetime, str]:
+    unit = item.unit
+    return unit.began, unit.mentioned_at, unit.id
+
+
+def _observed(item: RecalledUnit) -> bool:
+    return item.unit.fact_type is FactType.OBSERVATION
 
 
 class Step(StrEnum):
@@ -83,19 +139,20 @@ class ReflectSteps:
 
     Args:
         query: the question.
-        tools: what the bank and the engine provide.
+        context: the bank and its services.
         streamed: give the pieces of the answer's text as they are written, where the model can.
     """
 
-    def __init__(self, query: ReflectQuery, tools: ReflectTools, *, streamed: bool = False) -> None:
+    def __init__(self, query: ReflectQuery, context: ReflectContext, *, streamed: bool = False) -> None:
         self._query = query
-        self._tools = tools
-        self._writer = tools.model if streamed and isinstance(tools.model, StreamingLanguageModel) else None
+        self._context = context
+        model = context.services.model
+        self._writer = model if streamed and isinstance(model, StreamingLanguageModel) else None
 
     @property
     def keeps_opinions(self) -> bool:
         """Whether there is what it takes to form opinions: a model."""
-        return self._tools.opinions is not None
+        return self._context.services.model is not None
 
     async def recall(self) -> ReflectState:
         """Recall what the question needs, and begin the conversation of an agentic reflection.
@@ -103,15 +160,15 @@ class ReflectSteps:
         Raises:
             InvalidRequest: a tool of the caller's cannot be used.
         """
-        query, tools = self._query, self._tools
-        revision = await tools.revision()
-        if tools.model is None:
-            return ReflectState(revision, MemoryTiers(await tools.recall(query.recall)))
-        state = ReflectState(revision, await recalled_tiers(query.recall, tools))
+        query, context = self._query, self._context
+        revision = await context.revision()
+        if context.services.model is None:
+            return ReflectState(revision, MemoryTiers(await context.recall(query.recall)))
+        state = ReflectState(revision, await recalled_tiers(query.recall, context))
         if query.strategy is Strategy.SINGLE:
             return state
         index = CitationIndex.of(state.tiers)
-        progress = await self._new_loop(index, tools.model).begin(state.tiers)
+        progress = await self._new_loop(index, context.services.model).begin(state.tiers)
         return replace(state, index=index, progress=progress)
 
     async def think(self, state: ReflectState) -> ReflectState:
@@ -141,11 +198,11 @@ class ReflectSteps:
             MalformedOutput: the model wrote nothing that can be read as an answer, or none in the caller's schema.
             ModelError: it failed.
         """
-        query, tools = self._query, self._tools
-        if tools.model is None:
-            answered = Answered(await extracted(state.tiers.recalled, query.recall, tools))
+        query, context = self._query, self._context
+        if context.services.model is None:
+            answered = Answered(await extracted(state.tiers.recalled, query.recall, context))
         elif state.progress is None:
-            answered = await answer_in_one_call(state.tiers, query, tools.model, tools)
+            answered = await answer_in_one_call(state.tiers, query, context.services.model, context)
         else:
             loop, progress = self._loop(state)
             answered = await loop.answer(progress, state.tiers)
@@ -161,16 +218,18 @@ class ReflectSteps:
             revision: of the bank, before anything was recalled.
             relations: of pairs that were compared already.
         """
-        recall, tools = self._query.recall, self._tools.opinions
+        recall, context = self._query.recall, self._context
         occasion = Occasion(recall.text, recall.query_timestamp, self._query.operation, revision)
-        if tools is None:
+        if not self.keeps_opinions:
             return AssessedOpinions((), occasion, Relations(), FormedOpinions(()))
-        return await assess_opinions(proposed, occasion, tools, relations)
+        return await assess_opinions(proposed, occasion, context.projector, context.services, relations)
 
     async def commit(self, assessed: AssessedOpinions) -> FormedOpinions:
         """Keep the opinions that were assessed, in one commit; if the bank changed meanwhile, assess them again first."""
-        tools = self._tools.opinions
-        return assessed.formed if tools is None else await commit_opinions(assessed, tools)
+        context = self._context
+        if not self.keeps_opinions:
+            return assessed.formed
+        return await commit_opinions(assessed, context.projector, context.services)
 
     async def run(self) -> AsyncGenerator[ReflectEvent, None]:
         """Run all steps: yields an event a tool called, the text or its pieces, and last the reflection.
@@ -190,7 +249,7 @@ class ReflectSteps:
         if self._writer is not None and (state.progress is not None or tiers_hold_anything(state.tiers)):
             written = StreamedText()
             prompt = await self._streamed_prompt(state)
-            pieces = streamed_text(self._writer, prompt, self._query, self._tools, into=written)
+            pieces = streamed_text(self._writer, prompt, self._query, self._context, into=written)
             async with aclosing(pieces):
                 async for piece in pieces:
                     yield ReflectEvent(ReflectEventKind.TEXT, text=piece)
@@ -201,7 +260,7 @@ class ReflectSteps:
         yield ReflectEvent(ReflectEventKind.REFLECTION, reflection=reflection)
 
     async def _streamed_prompt(self, state: ReflectState) -> TextPrompt:
-        query, tools = self._query, self._tools
+        query, context = self._query, self._context
         if state.progress is not None:
             return streamed_last_step_prompt(
                 state.progress.messages, state.progress.why, max_answer_tokens=query.max_answer_tokens
@@ -209,8 +268,8 @@ class ReflectSteps:
         return streamed_answer_prompt(
             Asked(query.recall.text, query.recall.query_timestamp, query.context),
             state.tiers,
-            tools.profile,
-            await tools.directives(query.recall),
+            context.profile,
+            await context.directives(query.recall),
             max_answer_tokens=query.max_answer_tokens,
         )
 
@@ -219,7 +278,7 @@ class ReflectSteps:
         if state.progress is None:
             index = CitationIndex.of(state.tiers)
             answered = await conclude(
-                text.written(index), index, state.tiers, query=self._query, tools=self._tools
+                text.written(index), index, state.tiers, query=self._query, context=self._context
             )
         else:
             loop, progress = self._loop(state)
@@ -259,28 +318,28 @@ class ReflectSteps:
             raise InvalidRequest(
                 "underway", "this reflection takes no steps", 'Begin it with strategy="agentic".'
             )
-        if self._tools.model is None:
+        if self._context.services.model is None:
             raise InvalidRequest(
                 "underway", "it was begun with a model, and there is none now", "Open one with it."
             )
-        return self._new_loop(state.index, self._tools.model), state.progress
+        return self._new_loop(state.index, self._context.services.model), state.progress
 
     def _new_loop(self, index: CitationIndex, model: LanguageModel) -> AgenticLoop:
-        return AgenticLoop(self._query, model, self._tools, index=index, streamed=self._writer is not None)
+        return AgenticLoop(self._query, model, self._context, index=index, streamed=self._writer is not None)
 
 
-async def reflect(query: ReflectQuery, tools: ReflectTools) -> Reflection:
+async def reflect(query: ReflectQuery, context: ReflectContext) -> Reflection:
     """Answer a question from memory in the character of a profile, with what the answer stands on.
 
     Raises:
         InvalidRequest: a tool of the caller's cannot be used.
         ModelError: the model failed; nothing was changed.
     """
-    async with aclosing(ReflectSteps(query, tools).run()) as events:
+    async with aclosing(ReflectSteps(query, context).run()) as events:
         (reflection,) = [event.reflection async for event in events if event.reflection is not None]
     return reflection
 
 
-def reflect_events(query: ReflectQuery, tools: ReflectTools) -> AsyncGenerator[ReflectEvent, None]:
+def reflect_events(query: ReflectQuery, context: ReflectContext) -> AsyncGenerator[ReflectEvent, None]:
     """The same while it is made: steps, pieces of the answer's text, and last the reflection."""
-    return ReflectSteps(query, tools, streamed=True).run()
+    return ReflectSteps(query, context, streamed=True).run()

@@ -12,7 +12,7 @@ from hindsight_integrations.model.requests import ReflectQuery
 from hindsight_integrations.models.protocols import StreamingLanguageModel, TextPrompt
 from hindsight_integrations.reflect.answer import Written
 from hindsight_integrations.reflect.citations import CitationIndex, references
-from hindsight_integrations.reflect.tools import ReflectTools
+from hindsight_integrations.reflect.context import ReflectContext
 
 _SOURCES = re.compile(r"[*_#\s]*sources?\s*[*_]*\s*:[*_\s]*(?P<named>.*)", re.IGNORECASE)
 _LABELS = ("source:", "sources:")
@@ -131,7 +131,7 @@ async def streamed_text(
     model: StreamingLanguageModel,
     prompt: TextPrompt,
     query: ReflectQuery,
-    tools: ReflectTools,
+    context: ReflectContext,
     *,
     into: StreamedText,
 ) -> AsyncGenerator[str, None]:
@@ -143,7 +143,7 @@ async def streamed_text(
         model: who writes.
         prompt: what is asked.
         query: the reflection.
-        tools: of the reflection.
+        context: of the reflection.
         into: what came of it, complete at the end.
 
     Raises:
@@ -157,7 +157,7 @@ async def streamed_text(
             if said := answer.feed(piece):
                 yield said
             # No token is shorter than a character: counted only where it may be over.
-            if len(written) > most and tools.tokens.count([written])[0] > most + SLACK:
+            if len(written) > most and context.services.tokens.count([written])[0] > most + SLACK:
                 into.cut = True
                 break
     said, marks = answer.end()

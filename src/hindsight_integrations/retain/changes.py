@@ -21,7 +21,7 @@ from hindsight_integrations.indexes.hybrid import Selection, hybrid_search
 from hindsight_integrations.ledger.ledger import LedgerReader
 from hindsight_integrations.model.arrays import BoolArray, Matrix, Vector
 from hindsight_integrations.model.embedder import Thresholds
-from hindsight_integrations.model.facts import MemoryChange
+from hindsight_integrations.model.facts import ExtractedChange, MemoryChange, NamedMemory
 from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped, RetainResult
 from hindsight_integrations.model.text import normalised_text
@@ -34,10 +34,8 @@ from hindsight_integrations.prompts.end_memories import (
     OpenStatement,
     numbered_candidates,
 )
-from hindsight_integrations.retain.drafts import Draft, MemoryName, NamedChange
-from hindsight_integrations.retain.embedding import Vectors
+from hindsight_integrations.retain.drafts import Draft, Forgetting, Vectors
 from hindsight_integrations.retain.extraction import LLMExtractor
-from hindsight_integrations.retain.proposal import Forgetting
 from hindsight_integrations.retain.replacing import (
     names_of_entities,
     names_of_mentions,
@@ -557,7 +555,7 @@ class Named:
     candidates: tuple[str, ...] = ()
 
 
-def named_memories(position: int, reach: Reach) -> Iterator[tuple[NamedChange, Named]]:
+def named_memories(position: int, reach: Reach) -> Iterator[tuple[ExtractedChange, Named]]:
     """Each change of the draft at `position` with the memory that it names, or why nothing becomes of it.
 
     What has ended already is left out.
@@ -567,7 +565,7 @@ def named_memories(position: int, reach: Reach) -> Iterator[tuple[NamedChange, N
         reach: the memories that it may change.
     """
     for change in reach.drafts[position].changes:
-        named = _found(change.memory, position, reach, documents=change.change is MemoryChange.REMOVES)
+        named = _found(change, position, reach, documents=change.change is MemoryChange.REMOVES)
         if named is None:
             continue
         if change.change is MemoryChange.REPLACES and named.unit is not None and not named.refused:
@@ -585,7 +583,7 @@ def named_document(position: int, reach: Reach) -> Named | None:
     return found or Named(None, "the document it names has ended")
 
 
-def _found(name: MemoryName, position: int, reach: Reach, *, documents: bool) -> Named | None:
+def _found(name: NamedMemory, position: int, reach: Reach, *, documents: bool) -> Named | None:
     """The one memory that is meant; why none can be, or which ones could; None where all that could be have ended."""
     draft = reach.drafts[position]
     found = (
@@ -606,7 +604,7 @@ def _found(name: MemoryName, position: int, reach: Reach, *, documents: bool) ->
     return Named(fitting[0]) if fitting else Named(valid[0], refused[0])
 
 
-def _problem_of_replacing(draft: Draft, change: NamedChange, unit: MemoryUnit, reach: Reach) -> str:
+def _problem_of_replacing(draft: Draft, change: ExtractedChange, unit: MemoryUnit, reach: Reach) -> str:
     """What of the memory the draft neither tells nor says was removed, for people."""
     names = [mention.text for mention in draft.mentions]
     own = [item.records[0] for item in reach.items_of(draft.unit).values()]
@@ -664,7 +662,7 @@ def _stored(rows: Iterable[int], reach: Reach) -> list[MemoryUnit]:
     return list(reach.view.ledger.units.get(reach.view.bank, ids).values()) if len(ids) else []
 
 
-def _missing(name: MemoryName, draft: Draft) -> str:
+def _missing(name: NamedMemory, draft: Draft) -> str:
     if not name.sources:
         return "the memory it names is not in this bank"
     if set(name.sources) <= set(draft.unit.sources):
@@ -733,10 +731,10 @@ class Retraction:
             if draft.said_by_person and not draft.given:
                 self.open.append(OpenStatement(statement, by, found.candidates))
 
-    def note_named(self, by: MemoryUnit, change: NamedChange, named: Named) -> None:
+    def note_named(self, by: MemoryUnit, change: ExtractedChange, named: Named) -> None:
         """Add what becomes of one memory that a unit names."""
         if named.candidates:
-            words = f"what was made from {', '.join(change.memory.sources)}"
+            words = f"what was made from {', '.join(change.sources)}"
             self.ambiguous.append(Ambiguity(words, by.id, named.candidates, CERTAIN))
         elif named.refused or named.unit is None:
             self._refuse(by, f"changes: {named.refused}")

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import MAXYEAR, datetime
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
+import numpy as np
+
+from hindsight_integrations.errors import ModelError
+from hindsight_integrations.indexes.embedding import embed_units, embedded
 from hindsight_integrations.language.records import canonical_record
+from hindsight_integrations.model.arrays import Matrix, Vector
 from hindsight_integrations.model.documents import item_text
+from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.entities import EntityMention
-from hindsight_integrations.model.facts import ExtractedChange, ExtractedFact, MemoryChange, NamedMemory
-from hindsight_integrations.model.links import CausalRelation
+from hindsight_integrations.model.facts import (
+    ExtractedCausalRelation,
+    ExtractedChange,
+    ExtractedFact,
+    NamedMemory,
+    renumbered,
+)
 from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.opinions import UNKNOWN_CONFIDENCE
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped
+from hindsight_integrations.model.tasks import TaskClaim, TaskWrite
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import MICROSECOND
-from hindsight_integrations.model.turns import Role
+from hindsight_integrations.model.turns import OnFork, Role, ThreadMark
 from hindsight_integrations.model.units import (
     NAMESPACE,
     OBSERVED_NETWORKS,
@@ -30,50 +44,16 @@ from hindsight_integrations.model.units import (
     MemoryUnit,
     UnitKind,
 )
+from hindsight_integrations.model.writes import ForgetRequest, MessageKey, Place, TurnWrite, UnitWrite
+from hindsight_integrations.models.protocols import Embedder, TokenCounter
+from hindsight_integrations.retain.documents import DocumentPlan
 from hindsight_integrations.retain.extraction import Extraction, occurrence
 from hindsight_integrations.retain.verbatim import LONGEST_MESSAGE
 from hindsight_integrations.validation.messages import role_of
 
+N = TypeVar("N", bound=NamedMemory)
+
 NONE_SHOWN = "it names memories by number, and none were shown"
-
-
-@dataclass(frozen=True, slots=True)
-class CausalClaim:
-    """Draft `target` of the same list stands in `relation` to this one."""
-
-    target: int
-    relation: CausalRelation
-    strength: float
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryName:
-    """A memory as a model that was shown it, or a caller, names it.
-
-    Attributes:
-        unit_id: the memory; empty where it is named by its sources.
-        sources: ids of the messages that it was made from; none where it is named by its id.
-    """
-
-    unit_id: str = ""
-    sources: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class NamedChange:
-    """What a fact does to a memory that it names.
-
-    Attributes:
-        memory: which one.
-        change: what becomes of it.
-        items: with REMOVES: numbers of the items that no longer hold.
-        removed: with REPLACES: what of the memory no longer holds, in words.
-    """
-
-    memory: MemoryName
-    change: MemoryChange
-    items: tuple[int, ...] = ()
-    removed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +63,20 @@ class Draft:
     Attributes:
         unit: everything but its tokens, which are counted in one batch.
         mentions: entities as extraction wrote them.
-        causes: causal claims, by position in the list of drafts.
+        causes: causal claims, their targets counted in the list of drafts.
         invalidates: statements of what this fact makes obsolete.
-        changes: memories it ends or changes, by name.
-        adds_to: the document that the items of the fact belong to; None for items of its own.
+        changes: memories it ends or changes, by `unit_id` or `sources`.
+        adds_to: the document that the items of the fact belong to, likewise; None for items of its own.
         given: whether the caller stated the fact; else it was extracted.
         said_by_person: whether it stands on a message of a person, not only of an assistant, a tool or a document.
     """
 
     unit: MemoryUnit
     mentions: tuple[EntityMention, ...] = ()
-    causes: tuple[CausalClaim, ...] = ()
+    causes: tuple[ExtractedCausalRelation, ...] = ()
     invalidates: tuple[str, ...] = ()
-    changes: tuple[NamedChange, ...] = ()
-    adds_to: MemoryName | None = None
+    changes: tuple[ExtractedChange, ...] = ()
+    adds_to: NamedMemory | None = None
     given: bool = False
     said_by_person: bool = False
 
@@ -177,8 +157,11 @@ def draft_facts(
                 changes, adds_to, refused = _named_by_model(fact, draft.unit.sources, shown, messages or {})
             dropped.extend(refused)
             person = _said_by_person(draft.unit.sources, messages or {})
-            draft = replace(draft, changes=changes, adds_to=adds_to)
-            drafts.append(replace(draft, given=extraction.given, said_by_person=person))
+            drafts.append(
+                replace(
+                    draft, changes=changes, adds_to=adds_to, given=extraction.given, said_by_person=person
+                )
+            )
         _connect(drafts, facts, kept)
     return _with_items(in_order(drafts)), dropped
 
@@ -239,11 +222,7 @@ def selected(drafts: Sequence[Draft], places: Sequence[int]) -> list[Draft]:
     return [
         replace(
             drafts[place],
-            causes=tuple(
-                replace(claim, target=moved[claim.target])
-                for claim in drafts[place].causes
-                if claim.target in moved
-            ),
+            causes=tuple(renumbered(drafts[place].causes, moved)),
         )
         for place in places
     ]
@@ -314,10 +293,10 @@ def _confidence(fact: ExtractedFact) -> float | None:
 
 def _named_by_caller(
     fact: ExtractedFact,
-) -> tuple[tuple[NamedChange, ...], MemoryName | None, list[Dropped]]:
+) -> tuple[tuple[ExtractedChange, ...], NamedMemory | None, list[Dropped]]:
     """What a caller says the fact ends, changes and adds to, by id or source."""
-    changes = tuple(_change(change, _name(change)) for change in fact.changes if change.memory is None)
-    adds_to = _name(fact.adds_to) if fact.adds_to and fact.adds_to.memory is None else None
+    changes = tuple(_distinct(change) for change in fact.changes if change.memory is None)
+    adds_to = _distinct(fact.adds_to) if fact.adds_to and fact.adds_to.memory is None else None
     refused = [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{field}: {NONE_SHOWN}") for field in _numbered(fact)]
     return changes, adds_to, refused
 
@@ -328,17 +307,21 @@ def _numbered(fact: ExtractedFact) -> list[str]:
     return [*fields, "adds_to"] if fact.adds_to and fact.adds_to.memory is not None else fields
 
 
-def _change(change: ExtractedChange, memory: MemoryName) -> NamedChange:
-    return NamedChange(memory, change.change, tuple(change.items), tuple(change.removed))
+def _distinct(named: N) -> N:
+    """The memory, each of its sources once."""
+    return named.model_copy(update={"sources": list(dict.fromkeys(named.sources))})
 
 
-def _name(named: NamedMemory) -> MemoryName:
-    return MemoryName(named.unit_id, tuple(dict.fromkeys(named.sources)))
+def _by_id(named: N, shown: Sequence[str]) -> N | None:
+    """The memory by its id instead of its number; None where no memory of that number was shown."""
+    if named.memory is None or named.memory > len(shown):
+        return None
+    return named.model_copy(update={"memory": None, "unit_id": shown[named.memory - 1]})
 
 
 def _named_by_model(
     fact: ExtractedFact, sources: Sequence[str], shown: Sequence[str], messages: Mapping[str, Message]
-) -> tuple[tuple[NamedChange, ...], MemoryName | None, list[Dropped]]:
+) -> tuple[tuple[ExtractedChange, ...], NamedMemory | None, list[Dropped]]:
     """What the fact ends, changes and adds to, by number; only what a person says ends or changes a memory."""
     fields = _numbered(fact)
     if not fields:
@@ -350,19 +333,15 @@ def _named_by_model(
             [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{field}: {NONE_SHOWN}") for field in fields],
         )
     dropped = []
-    changes: tuple[NamedChange, ...] = ()
+    changes: tuple[ExtractedChange, ...] = ()
     if _said_by_person(sources, messages):
-        changes = tuple(
-            _change(change, MemoryName(shown[change.memory - 1]))
-            for change in fact.changes
-            if change.memory is not None and change.memory <= len(shown)
-        )
+        changes = tuple(named for change in fact.changes if (named := _by_id(change, shown)))
     elif fact.changes:
         dropped.append(
             Dropped(fact.what[:EXCERPT_CHARACTERS], "changes: only what a person says ends a memory")
         )
     number = fact.adds_to.memory if fact.adds_to else None
-    adds_to = MemoryName(shown[number - 1]) if number is not None and number <= len(shown) else None
+    adds_to = _by_id(fact.adds_to, shown) if fact.adds_to else None
     if number is not None and adds_to is None:
         dropped.append(
             Dropped(
@@ -390,10 +369,233 @@ def _speaker(text: str, sources: Sequence[str], messages: Mapping[str, Message])
 
 def _connect(drafts: list[Draft], facts: Sequence[ExtractedFact], kept: Mapping[int, int]) -> None:
     for index, position in kept.items():
-        claims = tuple(
-            CausalClaim(kept[claim.target_fact_index], claim.relation_type, claim.strength)
-            for claim in facts[index].causal_relations
-            if claim.target_fact_index in kept and claim.target_fact_index != index
+        others = {other: place for other, place in kept.items() if other != index}
+        if claims := renumbered(facts[index].causal_relations, others):
+            drafts[position] = replace(drafts[position], causes=tuple(claims))
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingPassage:
+    """A passage not extracted yet, or a snippet not merged into the background yet.
+
+    Attributes:
+        task: does that later.
+        keys: the messages it keeps; none for a passage of a document.
+        units: these messages as turns, found by recall meanwhile; none for a document.
+    """
+
+    task: TaskWrite
+    keys: frozenset[MessageKey] = frozenset()
+    units: tuple[MemoryUnit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedThread:
+    """The messages of a conversation as they are now, to be compared with its log when they are committed.
+
+    Attributes:
+        thread: the conversation.
+        namespace: which of its lists of messages.
+        messages: (id, content hash) of those to be retained, in order; where `whole` is false the new ones alone.
+        asked: ids of those that a user wrote.
+        whole: these are all of the list, which was not just continued.
+        before: how far the thread was read before.
+        seen: how many messages the list has.
+        digest: over them.
+        at: when a fork that shows here was made, at the latest (aware UTC).
+        on_fork: what becomes of what it dropped.
+    """
+
+    thread: str
+    namespace: str
+    messages: tuple[tuple[str, str], ...]
+    whole: bool
+    before: ThreadMark
+    seen: int
+    digest: str
+    at: datetime
+    on_fork: OnFork = OnFork.SUPERSEDE
+    asked: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """A request to forget, and what decides which memories it may close.
+
+    Attributes:
+        request: what is asked.
+        asked: stands for the messages that ask: their thread, tags and time; it is not written.
+    """
+
+    request: ForgetRequest
+    asked: MemoryUnit
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What one retain, or several in one commit, want to write.
+
+    Attributes:
+        drafts: units to be, in order.
+        keys: the messages they came from, all of them.
+        speakers: speakers of the conversation.
+        moments: when each message, or the document, was written in this wording.
+        documents: the documents they came from, and what changed in them.
+        turns: the text of these messages; none where it is not to be kept.
+        waiting: passages not extracted yet.
+        completed: leases of the tasks whose outcome this is; their messages are known already, so `keys` is empty.
+        extracted: ids of the units of turns that waited for these tasks.
+        revision: the bank revision documents were compared at.
+        skipped: messages the bank had in this wording before.
+        dropped: what was not kept, and why.
+        forget: what people asked to forget.
+        followed: the conversation these messages continue, if the caller gave it whole; of one retain alone.
+        tokens_in: prompt tokens the extraction cost.
+        tokens_out: completion tokens it cost.
+        calls: how often the model was called for it.
+    """
+
+    drafts: Sequence[Draft]
+    keys: tuple[MessageKey, ...] = ()
+    speakers: frozenset[str] = frozenset()
+    moments: Mapping[Place, datetime] = field(default_factory=dict)
+    documents: tuple[DocumentPlan, ...] = ()
+    turns: tuple[TurnWrite, ...] = ()
+    waiting: tuple[WaitingPassage, ...] = ()
+    completed: tuple[TaskClaim, ...] = ()
+    extracted: tuple[str, ...] = ()
+    revision: int = 0
+    skipped: int = 0
+    dropped: tuple[Dropped, ...] = ()
+    forget: tuple[Forgetting, ...] = ()
+    followed: FollowedThread | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+    calls: int = 0
+
+
+def joined(proposals: Sequence[Proposal]) -> Proposal:
+    """Several proposals, which have no message or document in common, as one commit's."""
+    return Proposal(
+        drafts=_joined_drafts([proposal.drafts for proposal in proposals]),
+        keys=tuple(key for proposal in proposals for key in proposal.keys),
+        speakers=frozenset().union(*(proposal.speakers for proposal in proposals)),
+        moments={place: at for proposal in proposals for place, at in proposal.moments.items()},
+        documents=tuple(plan for proposal in proposals for plan in proposal.documents),
+        turns=tuple(turn for proposal in proposals for turn in proposal.turns),
+        waiting=tuple(passage for proposal in proposals for passage in proposal.waiting),
+        completed=tuple(task for proposal in proposals for task in proposal.completed),
+        extracted=tuple(unit for proposal in proposals for unit in proposal.extracted),
+        revision=max(proposal.revision for proposal in proposals),
+        forget=tuple(each for proposal in proposals for each in proposal.forget),
+        followed=next((each.followed for each in proposals if each.followed), None),
+    )
+
+
+def forgettings(requests: Iterable[ForgetRequest], origin: Origin) -> tuple[Forgetting, ...]:
+    """The requests of one conversation, each with what stands for its messages."""
+    return tuple(
+        Forgetting(
+            request,
+            MemoryUnit(
+                id="",
+                bank=origin.bank,
+                text=request.what,
+                fact_type=FactType.WORLD,
+                mentioned_at=max(
+                    (origin.moments[each] for each in request.sources if each in origin.moments),
+                    default=origin.mentioned_at,
+                ),
+                tags=origin.tags,
+                thread=origin.thread,
+                sources=request.sources,
+            ),
         )
-        if claims:
-            drafts[position] = replace(drafts[position], causes=claims)
+        for request in requests
+    )
+
+
+def _joined_drafts(lists: Sequence[Sequence[Draft]]) -> list[Draft]:
+    """Several lists of drafts as one; causal claims point at the same drafts as before."""
+    together: list[Draft] = []
+    for drafts in lists:
+        places = {place: place + len(together) for place in range(len(drafts))}
+        together += [replace(draft, causes=tuple(renumbered(draft.causes, places))) for draft in drafts]
+    return together
+
+
+logger = logging.getLogger("hindsight_integrations")
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """What one embedder makes of some drafts.
+
+    Attributes:
+        drafts: a row for each, (n, dimension), unit norm.
+        statements: of each statement of what is obsolete, by its text.
+        thresholds: of the embedder.
+        waiting: the turns that wait, with theirs; without one where the embedder failed.
+    """
+
+    drafts: Matrix
+    statements: Mapping[str, Vector]
+    thresholds: Thresholds
+    waiting: tuple[UnitWrite, ...] = ()
+
+
+def with_tokens(drafts: Sequence[Draft], tokens: TokenCounter) -> list[Draft]:
+    """The drafts with what each text costs (paper eq. 8), whole and in short, counted in one batch."""
+    units = [draft.unit for draft in drafts]
+    counts = iter(tokens.count([text for unit in units for text in _forms(unit)]))
+    return [replace(draft, unit=_counted(draft.unit, counts)) for draft in drafts]
+
+
+def _forms(unit: MemoryUnit) -> tuple[str, ...]:
+    return (unit.text, unit.compact_text) if unit.compact else (unit.text,)
+
+
+def _counted(unit: MemoryUnit, counts: Iterator[int]) -> MemoryUnit:
+    """The unit with the next counts; without a short form that saves nothing."""
+    whole = next(counts)
+    if not unit.compact:
+        return replace(unit, tokens=whole)
+    short = next(counts)
+    return replace(unit, tokens=whole, compact=replace(unit.compact, tokens=short) if short < whole else None)
+
+
+def embed(drafts: Sequence[Draft], embedder: Embedder) -> Vectors:
+    """Vectors of the drafts, in one batch, and of their statements of what is obsolete, in another.
+
+    Raises:
+        ModelError: the embedder failed, or its vectors are not what they must be.
+    """
+    if not drafts:
+        nothing = np.empty((0, embedder.identity.dimension), np.float32)
+        return Vectors(nothing, {}, embedder.identity.thresholds)
+    vectors = embed_units([draft.unit for draft in drafts], embedder)
+    stated = list(dict.fromkeys(text for draft in drafts for text in draft.invalidates))
+    statements: Mapping[str, Vector] = {}
+    if stated:
+        statements = dict(zip(stated, embedded(stated, embedder), strict=True))
+    return Vectors(vectors, statements, embedder.identity.thresholds)
+
+
+def waiting_writes(proposal: Proposal, tokens: TokenCounter, embedder: Embedder) -> tuple[UnitWrite, ...]:
+    """The turns that wait, counted and embedded in one batch each; an embedder that fails costs their vectors alone.
+
+    The model has failed already; that the embedder does too must not lose what was said.
+    """
+    units = [unit for passage in proposal.waiting for unit in passage.units]
+    costs = tokens.count([unit.text for unit in units])
+    try:
+        vectors = [row.astype("<f4").tobytes() for row in embed_units(units, embedder)]
+    except ModelError as error:
+        logger.warning(
+            "%d turns that wait for extraction have no vector: %s", len(units), type(error).__name__
+        )
+        vectors = [b""] * len(units)
+    return tuple(
+        UnitWrite(replace(unit, tokens=cost), vector)
+        for unit, cost, vector in zip(units, costs, vectors, strict=True)
+    )

@@ -11,7 +11,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from hindsight_integrations.config import ExtractionMode, ExtractionOptions, OnModelFailure
+from hindsight_integrations.config import (
+    AS_SET,
+    ExtractionMode,
+    ExtractionOptions,
+    GeneralKnowledge,
+    OnModelFailure,
+    RetainConfig,
+)
 from hindsight_integrations.errors import (
     InvalidRequest,
     MalformedOutput,
@@ -41,7 +48,6 @@ from hindsight_integrations.prompts.answered_facts import AnsweredFact, Answered
 from hindsight_integrations.prompts.concise_facts import MOST_CHARACTERS, ConciseFact, concise_facts_prompt
 from hindsight_integrations.prompts.end_memories import AnsweredEndings, OpenStatement, end_memories_prompt
 from hindsight_integrations.prompts.extract_facts import (
-    NARRATIVE,
     Instructions,
     Passage,
     extract_facts_prompt,
@@ -55,6 +61,7 @@ from hindsight_integrations.prompts.message_endings import (
 from hindsight_integrations.prompts.repair import Answered, complete_with_repair
 from hindsight_integrations.retain.replacing import listed, told_texts, untold
 from hindsight_integrations.retain.verbatim import chunk_messages, chunk_text
+from hindsight_integrations.services import Services
 from hindsight_integrations.validation.messages import role_of
 
 _ISO = re.compile(
@@ -418,47 +425,28 @@ CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns r
 class LLMExtractor:
     """Asks a model for facts, chunk by chunk, several at once.
 
+    What the model has not answered within the timeout of one `extract` is queued.
+
     Args:
         model: the model.
-        chunk_characters: length of a passage.
-        concurrent: how many calls run at once.
-        instructions: how facts are to be written.
-        on_failure: what to do with a passage when the model is unavailable.
-        timeout_s: seconds for all passages of one `extract` together; what is not answered by then is queued. None: no limit.
-        background: nothing is asked; every passage is queued.
+        settings: of retain.
+        options: how one retain differs from the settings.
     """
 
     def __init__(
-        self,
-        model: LanguageModel,
-        *,
-        chunk_characters: int,
-        concurrent: int,
-        instructions: Instructions = NARRATIVE,
-        on_failure: OnModelFailure = OnModelFailure.RAISE,
-        timeout_s: float | None = None,
-        background: bool = False,
+        self, model: LanguageModel, settings: RetainConfig, options: ExtractionOptions = AS_SET
     ) -> None:
         self._model = model
-        self._limit = chunk_characters
-        self._concurrent = concurrent
-        self._instructions = instructions
-        self._on_failure = on_failure
-        self._timeout_s = timeout_s
-        self.background = background
-
-    def with_options(self, options: ExtractionOptions) -> LLMExtractor:
-        """The same for one retain that has options of its own."""
-        settings, given = self._on_failure, options.on_model_failure
-        return LLMExtractor(
-            self._model,
-            chunk_characters=self._limit,
-            concurrent=self._concurrent,
-            instructions=self._instructions,
-            on_failure=settings if given is None else given,
-            timeout_s=self._timeout_s if options.timeout_s is None else options.timeout_s,
-            background=options.background,
+        self._limit = settings.passage_characters
+        self._concurrent = settings.concurrent_extractions
+        self._instructions = Instructions(
+            ExtractionMode(settings.extraction),
+            settings.guidelines,
+            GeneralKnowledge(settings.general_knowledge),
         )
+        self._on_failure = options.on_model_failure or OnModelFailure(settings.on_model_failure)
+        self._timeout_s = _timeout(settings, options)
+        self.background = options.background
 
     def passages(
         self, messages: Sequence[Message], *, before: Sequence[Message] = (), context: str = ""
@@ -660,27 +648,20 @@ def _log_progress(extraction: Extraction, place: str, seconds: float) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
 class EndingJudge:
     """Asks a model which shown memories each message ends, in one request a passage; a model that fails ends nothing.
 
-    Attributes:
+    Args:
         model: the model.
-        chunk_characters: length of a passage.
-        concurrent: how many requests run at once.
-        timeout_s: seconds for all requests of one retain together; None: no limit.
+        settings: of retain.
+        options: how one retain differs from the settings.
     """
 
-    model: LanguageModel
-    chunk_characters: int
-    concurrent: int
-    timeout_s: float | None = None
-
-    def with_options(self, options: ExtractionOptions) -> EndingJudge | None:
-        """The same for one retain that has options of its own; None where it must not ask a model now."""
-        if options.background:
-            return None
-        return self if options.timeout_s is None else replace(self, timeout_s=options.timeout_s)
+    def __init__(self, model: LanguageModel, settings: RetainConfig, options: ExtractionOptions) -> None:
+        self._model = model
+        self._limit = settings.passage_characters
+        self._concurrent = settings.concurrent_extractions
+        self._timeout_s = _timeout(settings, options)
 
     def passages(
         self, extraction: Extraction, messages: Sequence[Message], *, before: Sequence[Message], context: str
@@ -694,7 +675,7 @@ class EndingJudge:
             context: about the source.
         """
         asked = _asked(extraction, messages)
-        cut = passages_of(messages, self.chunk_characters, before=before, context=context)
+        cut = passages_of(messages, self._limit, before=before, context=context)
         return [passage for passage in cut if numbered_messages(passage, asked)]
 
     async def with_endings(self, extraction: Extraction, passages: Sequence[Passage]) -> Extraction:
@@ -724,14 +705,14 @@ class EndingJudge:
         self, passages: Sequence[Passage], asked: frozenset[str]
     ) -> list[Answered[AnsweredMessageEndings]]:
         """The answer to each passage, several asked at once."""
-        end = None if self.timeout_s is None else asyncio.get_running_loop().time() + self.timeout_s
-        gate = asyncio.Semaphore(self.concurrent)
+        end = None if self._timeout_s is None else asyncio.get_running_loop().time() + self._timeout_s
+        gate = asyncio.Semaphore(self._concurrent)
 
         async def ask(passage: Passage) -> Answered[AnsweredMessageEndings]:
             prompt = message_endings_prompt(passage, asked)
             try:
                 async with asyncio.timeout_at(end), gate:
-                    answered = await complete_with_repair(self.model, prompt)
+                    answered = await complete_with_repair(self._model, prompt)
             except TimeoutError:
                 answered = Answered(None, OUT_OF_TIME, 0, 0)
             except ModelError as error:
@@ -817,3 +798,25 @@ def _asked(extraction: Extraction, messages: Sequence[Message]) -> frozenset[str
         for message in messages
         if message.id in kept and role_of(message) is Role.USER and message.id
     )
+
+
+def extractor_of(services: Services, options: ExtractionOptions = AS_SET) -> LLMExtractor | None:
+    """The extractor of facts that the settings want; None where messages are kept word for word."""
+    settings, model = services.config.retain, services.model
+    if model is None or ExtractionMode(settings.extraction) is ExtractionMode.VERBATIM:
+        return None
+    return LLMExtractor(model, settings, options)
+
+
+def ending_judge_of(services: Services, options: ExtractionOptions = AS_SET) -> EndingJudge | None:
+    """The judge of what verbatim messages end; None where a model extracts facts, may not be asked now, or is not shown memories."""
+    settings, model = services.config.retain, services.model
+    verbatim = ExtractionMode(settings.extraction) is ExtractionMode.VERBATIM
+    if model is None or not verbatim or not settings.most_shown_memories or options.background:
+        return None
+    return EndingJudge(model, settings, options)
+
+
+def _timeout(settings: RetainConfig, options: ExtractionOptions) -> float | None:
+    """Seconds for all requests of one retain together; None for no limit."""
+    return settings.extraction_timeout_s if options.timeout_s is None else options.timeout_s

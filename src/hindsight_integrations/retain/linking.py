@@ -14,7 +14,7 @@ import numpy as np
 from hindsight_integrations.indexes.bank_view import EXACT_LIMIT, BankView
 from hindsight_integrations.indexes.columns import Columns, of_types, points_in_time
 from hindsight_integrations.model.arrays import UNDATED, BoolArray, FloatArray, Hits, IntArray, Matrix, ranked
-from hindsight_integrations.model.links import LINK_CODES, CausalRelation, Link, LinkType
+from hindsight_integrations.model.links import LINK_CODES, Link, LinkType
 from hindsight_integrations.model.time import DAY, to_micros
 from hindsight_integrations.model.units import TOLD_NETWORKS, FactType, MemoryUnit, UnitKind
 from hindsight_integrations.retain.drafts import Draft
@@ -107,14 +107,14 @@ def causal_links(drafts: Sequence[Draft]) -> list[Link]:
     return [
         Link(
             draft.unit.id,
-            drafts[claim.target].unit.id,
+            drafts[claim.target_fact_index].unit.id,
             LinkType.CAUSAL,
             claim.strength,
-            CausalRelation(claim.relation),
+            claim.relation_type,
         )
         for draft in drafts
         for claim in draft.causes
-        if drafts[claim.target].unit.id != draft.unit.id
+        if drafts[claim.target_fact_index].unit.id != draft.unit.id
     ]
 
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import chain
 from typing import Any
 
-from hindsight_integrations.errors import RevisionConflict
+from hindsight_integrations.config import AS_SET, ExtractionOptions
+from hindsight_integrations.errors import BankForgotten, EngineClosed, HindsightError, RevisionConflict
+from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.ledger.values import Receipt
-from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped, RetainResult
-from hindsight_integrations.model.tasks import TaskKind
+from hindsight_integrations.model.results import (
+    EXCERPT_CHARACTERS,
+    Dropped,
+    ItemOutcome,
+    RetainResult,
+    Settled,
+)
+from hindsight_integrations.model.tasks import Task, TaskKind
+from hindsight_integrations.model.turns import OnFork, Role, ThreadMark
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityEvent, ValidityKind
-from hindsight_integrations.retain.agent_opinions import HELD_ALREADY
+from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.retain.changes import (
     DOCUMENT_CHANGED,
     FORKED,
@@ -23,13 +34,34 @@ from hindsight_integrations.retain.changes import (
     judgement_on,
     with_withdrawals,
 )
-from hindsight_integrations.retain.commit import commit, decide
-from hindsight_integrations.retain.drafts import Draft
-from hindsight_integrations.retain.embedding import Vectors, embed, waiting_writes, with_tokens
-from hindsight_integrations.retain.prepare import prepare
-from hindsight_integrations.retain.proposal import Proposal, joined
-from hindsight_integrations.retain.tools import RetainTools
-from hindsight_integrations.retain.turns import parked
+from hindsight_integrations.retain.commit import HELD_ALREADY, commit, decide
+from hindsight_integrations.retain.drafts import (
+    Draft,
+    FollowedThread,
+    Origin,
+    Proposal,
+    Vectors,
+    draft_facts,
+    embed,
+    forgettings,
+    joined,
+    waiting_writes,
+    with_tokens,
+)
+from hindsight_integrations.retain.extraction import Extraction, LLMExtractor, extractor_of, without_sources
+from hindsight_integrations.retain.prepare import prepare, shown
+from hindsight_integrations.retain.threads import read_fork, thread_digests
+from hindsight_integrations.retain.turns import (
+    StoredPassage,
+    parked,
+    stored_passage,
+    turns_of,
+    waiting_id,
+    whole_messages,
+)
+from hindsight_integrations.services import Services
+from hindsight_integrations.validation.intake import ConversationIntake
+from hindsight_integrations.validation.messages import id_of, role_of
 from hindsight_integrations.validation.retain_request import RetainRequest
 
 _LISTED = (
@@ -49,20 +81,25 @@ _LISTED = (
 _VERSIONS = frozenset({FORKED, MESSAGE_EDITED, DOCUMENT_CHANGED})
 
 
-async def retain(requests: Sequence[RetainRequest], tools: RetainTools) -> RetainResult:
+async def retain(requests: Sequence[RetainRequest], projector: Projector, services: Services) -> RetainResult:
     """Turn messages or documents into memory units, links and entities, in one commit; one result for all of them.
 
     Raises:
         ModelError: extraction or embedding failed; nothing was written.
     """
-    async with tools.in_flight.alone(frozenset().union(*(request.slots for request in requests))):
-        proposals = [found for request in requests if (found := await prepare(request, tools))]
+    async with services.in_flight.alone(frozenset().union(*(request.slots for request in requests))):
+        proposals = [found for request in requests if (found := await prepare(request, projector, services))]
         if not proposals:
-            return _together([await nothing_new(request, tools) for request in requests])
-        return _together(await store(proposals, tools))
+            return _together([await nothing_new(request, projector, services) for request in requests])
+        return _together(await store(proposals, projector, services, requests[0].options))
 
 
-async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[RetainResult]:
+async def store(
+    proposals: Sequence[Proposal],
+    projector: Projector,
+    services: Services,
+    options: ExtractionOptions = AS_SET,
+) -> list[RetainResult]:
     """Embed several retains in one batch and commit them together; a result for each.
 
     They must have no message or document in common. All of them or none is written.
@@ -70,16 +107,16 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     whole = joined(proposals)
 
     def measure() -> tuple[list[Draft], Vectors]:
-        made = embed(whole.drafts, tools.embedder)
+        made = embed(whole.drafts, services.embedder)
         if whole.waiting:
-            made = replace(made, waiting=waiting_writes(whole, tools.tokens, tools.embedder))
-        return with_tokens(whole.drafts, tools.tokens), made
+            made = replace(made, waiting=waiting_writes(whole, services.tokens, services.embedder))
+        return with_tokens(whole.drafts, services.tokens), made
 
-    counted, vectors = await tools.workers.read(measure)
+    counted, vectors = await services.workers.read(measure)
     whole = replace(whole, drafts=counted)
-    judgement = await _judgement(whole, vectors, tools)
-    receipt, writes, retraction, behind = await tools.workers.write(
-        commit, whole, vectors, tools.projector, tools.languages, judgement
+    judgement = await _judgement(whole, vectors, projector, services, options)
+    receipt, writes, retraction, behind = await services.workers.write(
+        commit, whole, vectors, projector, services.languages, judgement
     )
     kept, created = {item.unit.id for item in writes.units}, set(receipt.created)
     results: Iterable[RetainResult] = (
@@ -91,20 +128,23 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     return [_with_version_changes(_with_tokens(first, judgement), writes.events), *others]
 
 
-async def _judgement(proposal: Proposal, vectors: Vectors, tools: RetainTools) -> Judgement:
+async def _judgement(
+    proposal: Proposal, vectors: Vectors, projector: Projector, services: Services, options: ExtractionOptions
+) -> Judgement:
     """What the model says of statements that say no memory's very words, on the bank as it is now.
 
     The commit decides again on the bank as it is then; what the model was not asked about stays ambiguous.
     """
     stating = any(each.invalidates and each.said_by_person and not each.given for each in proposal.drafts)
-    if tools.llm is None or not stating:
+    llm = extractor_of(services, options)
+    if llm is None or not stating:
         return NOT_ASKED
-    async with tools.projector.viewing() as view:
+    async with projector.viewing() as view:
         try:
-            _, retraction = await tools.workers.read(decide, proposal, vectors, view, tools.languages)
+            _, retraction = await services.workers.read(decide, proposal, vectors, view, services.languages)
         except RevisionConflict:  # the commit raises it as well
             return NOT_ASKED
-    return await judgement_on(retraction.open, tools.llm)
+    return await judgement_on(retraction.open, llm)
 
 
 def _together(results: Sequence[RetainResult]) -> RetainResult:
@@ -153,9 +193,9 @@ def _with_version_changes(result: RetainResult, events: Sequence[ValidityEvent])
     return replace(result, superseded=tuple(closed), restored=tuple(restored))
 
 
-async def nothing_new(request: RetainRequest, tools: RetainTools) -> RetainResult:
+async def nothing_new(request: RetainRequest, projector: Projector, services: Services) -> RetainResult:
     """The result of a retain of what the bank knows already."""
-    revision = await tools.workers.read(tools.projector.ledger.revision, tools.projector.name)
+    revision = await services.workers.read(projector.ledger.revision, projector.name)
     return RetainResult((), 0, {}, len(request.intake.keys), request.intake.dropped, revision)
 
 
@@ -184,3 +224,277 @@ def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Rece
         parked=parked(waiting, TaskKind.EXTRACT_PARKED),
         queued=parked(waiting, TaskKind.EXTRACT_QUEUED),
     )
+
+
+OVERTAKEN = (Dropped("a passage that waited", "what it was made from has been replaced since"),)
+
+
+def present_part(stored: StoredPassage, origin: Origin, bank: Projector) -> Passage:
+    """What of a passage still stands: not messages edited since, nor a part of a document that was replaced."""
+    if origin.document_id is not None:
+        document = bank.ledger.units.document(bank.name, origin.document_id)
+        present = {chunk.ordinal for chunk in document.chunks} if document else set()
+        messages = stored.messages if stored.chunk in present else ()
+    else:
+        ids = {key.message_id for key in bank.ledger.turns.known(bank.name, stored.keys)}
+        messages = tuple(message for message in stored.messages if not stored.keys or message.id in ids)
+    return Passage(messages, stored.before, origin.context)
+
+
+async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, services: Services) -> Settled:
+    """Extract the passage a task keeps, and write its facts and the task's end in one commit.
+
+    Raises:
+        InvalidRequest: the payload is damaged.
+        ModelError: the model is unavailable, or its answer is still malformed after repairs.
+        TaskClosed: the lease is over; nothing was written.
+    """
+    stored, origin = stored_passage(task)
+    passage = await services.workers.read(present_part, stored, origin, projector)
+    if passage.messages:
+        (passage,) = await shown([passage], origin.tags, projector, services, memories=bool(stored.keys))
+        extraction = await llm.extract_again(passage)
+    else:
+        extraction = Extraction(((),), dropped=OVERTAKEN)
+    if origin.document_id is not None:
+        extraction = without_sources(extraction)
+    here = replace(
+        origin, bank=projector.name
+    )  # an archive may have brought the task from a bank of another name
+    by_id = {message.id or "": message for message in passage.messages}
+    drafts, dropped = draft_facts(extraction, here, ordinals=(stored.chunk,), messages=by_id)
+    messages = whole_messages(stored.keys, passage.messages)
+    moments = {key.place: origin.moments[key.message_id] for key in messages}
+    proposal = Proposal(
+        drafts=drafts,
+        speakers=frozenset(stored.speakers),
+        turns=turns_of(messages, moments, origin.tags) if services.config.retain.source_turns else (),
+        completed=(task.claim,),
+        extracted=tuple(waiting_id(origin, message) for message in stored.messages),
+        dropped=(*extraction.dropped, *dropped),
+        forget=forgettings(extraction.forget, here),
+        tokens_in=extraction.tokens_in,
+        tokens_out=extraction.tokens_out,
+    )
+    (result,) = await store([proposal], projector, services)
+    return Settled(
+        created=result.created,
+        dropped=result.dropped,
+        tokens_in=result.tokens_in,
+        tokens_out=result.tokens_out,
+    )
+
+
+EARLIER_MESSAGES = 20  # of the list, known already, given along as context of new ones
+
+Requested = Callable[[Sequence[Any]], RetainRequest | None]
+"""Makes a request of some messages; None where none of them is to be retained."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadList:
+    """The list of messages of a conversation, as it is now.
+
+    Attributes:
+        items: all of them, as the caller has them.
+        thread: the conversation.
+        namespace: which of its lists this is.
+        at: now, or when the caller says it is (aware UTC).
+        on_fork: what becomes of messages that a fork dropped.
+    """
+
+    items: Sequence[Any]
+    thread: str
+    namespace: str
+    at: datetime
+    on_fork: OnFork
+
+
+async def follow(
+    given: ThreadList,
+    requested: Requested,
+    projector: Projector,
+    services: Services,
+    *,
+    remember: bool = True,
+) -> RetainResult:
+    """Retain what is new of a conversation, and bring its memories to the branch it is on.
+
+    Args:
+        given: the conversation.
+        requested: makes a request of some of its messages.
+        projector: the bank.
+        services: the engine's.
+        remember: False marks what is new as known and stores nothing of it.
+
+    Raises:
+        ModelError: extraction or embedding failed; nothing was written.
+    """
+    bank = projector.name
+    async with services.in_flight.alone({(bank, given.thread, "list", given.namespace)}):
+        before, start, digest = await services.workers.read(_where, given, projector)
+        if start == len(given.items) and start == before.seen:
+            revision = await services.workers.read(projector.ledger.revision, bank)
+            return RetainResult((), 0, {}, 0, (), revision)
+        first = max(0, start - EARLIER_MESSAGES)
+        request = requested(given.items[first:])
+        if start and request and await services.workers.read(_returns, request, projector):
+            start = first = 0
+            request = requested(given.items)
+        earlier = {id_of(item) for item in given.items[first:start]}
+        followed = _followed(given, request, earlier, before, digest=digest, whole=not start)
+        if request is None:
+            (result,) = await store([Proposal((), followed=followed)], projector, services)
+            return result
+        async with services.in_flight.alone(request.slots):
+            fork = await services.workers.read(read_fork, followed, projector.ledger, bank)
+            proposal = None
+            if remember:
+                proposal = await prepare(replace(request, dropped=fork.gone), projector, services)
+            proposal = proposal or _known(request)
+            proposal = replace(proposal, followed=followed)
+            (result,) = await store([proposal], projector, services, request.options)
+            return result
+
+
+def _returns(request: RetainRequest, projector: Projector) -> bool:
+    """Whether a message had been dropped: a list may come back to a branch by going on, too."""
+    places = [key.place for key in request.intake.keys]
+    return bool(projector.ledger.turns.dropped(projector.name, places))
+
+
+def _where(given: ThreadList, projector: Projector) -> tuple[ThreadMark, int, str]:
+    """How far the thread was read before, from where on its list is new (0 unless it was only continued), and its digest."""
+    before = projector.ledger.turns.thread_mark(projector.name, given.thread, given.namespace)
+    beginning, digest = thread_digests(given.items, before.seen)
+    continued = len(given.items) >= before.seen > 0 and beginning == before.digest
+    return before, before.seen if continued else 0, digest
+
+
+def _followed(
+    given: ThreadList,
+    request: RetainRequest | None,
+    earlier: Collection[str | None],
+    before: ThreadMark,
+    *,
+    digest: str,
+    whole: bool,
+) -> FollowedThread:
+    keys = request.intake.keys if request else ()
+    said = request.intake.messages if request and isinstance(request.intake, ConversationIntake) else ()
+    return FollowedThread(
+        thread=given.thread,
+        namespace=given.namespace,
+        messages=tuple((key.message_id, key.content_hash) for key in keys if key.message_id not in earlier),
+        whole=whole,
+        before=before,
+        seen=len(given.items),
+        digest=digest,
+        at=max([given.at, *(request.intake.moments.values() if request else ())]),
+        on_fork=given.on_fork,
+        asked=frozenset(each.id for each in said if each.id and role_of(each) is Role.USER),
+    )
+
+
+def _known(request: RetainRequest) -> Proposal:
+    """Of messages that are known, all of them; the branch they stand on may be another."""
+    keys = request.intake.keys
+    return Proposal((), keys=keys, moments=request.intake.moments, skipped=len(keys))
+
+
+Given = RetainRequest | HindsightError
+"""A checked item, or why it cannot be retained."""
+
+
+async def retain_many(
+    items: Sequence[Given],
+    projector: Projector,
+    services: Services,
+    *,
+    batch_size: int,
+    concurrent: int,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[ItemOutcome]:
+    """Retain the items in order, a commit a batch.
+
+    A batch is all or nothing on disk, and what is there already is known by its ids: after a kill the same call again
+    does what is left.
+
+    Args:
+        items: what to retain.
+        projector: the bank.
+        services: the engine's.
+        batch_size: at most so many items a commit.
+        concurrent: at most so many items read by the model at once.
+        progress: called after each batch with the number of items done, and of all.
+    """
+    outcomes: list[ItemOutcome] = []
+    for batch in batches(items, batch_size):
+        outcomes += await _retain_batch(batch, projector, services, concurrent)
+        if progress:
+            progress(len(outcomes), len(items))
+    return outcomes
+
+
+def batches(items: Sequence[Given], size: int) -> Iterator[list[Given]]:
+    """The items in order; two versions of one message or document never share a batch, since the later must win."""
+    batch: list[Given] = []
+    taken: set[tuple[str, str, str]] = set()
+    for item in items:
+        slots = item.slots if isinstance(item, RetainRequest) else frozenset()
+        if batch and (len(batch) >= size or slots & taken):
+            yield batch
+            batch, taken = [], set()
+        batch.append(item)
+        taken |= slots
+    if batch:
+        yield batch
+
+
+async def _retain_batch(
+    batch: Sequence[Given], projector: Projector, services: Services, concurrent: int
+) -> list[ItemOutcome]:
+    slots = frozenset(slot for item in batch if isinstance(item, RetainRequest) for slot in item.slots)
+    async with services.in_flight.alone(slots):
+        gate = asyncio.Semaphore(concurrent)
+        read = await asyncio.gather(*(_read(item, projector, services, gate) for item in batch))
+        proposals = [item for item in read if isinstance(item, Proposal)]
+        try:
+            results = iter(await store(proposals, projector, services) if proposals else [])
+        except (EngineClosed, BankForgotten):
+            raise
+        except HindsightError as error:
+            if len(proposals) == 1:
+                return [ItemOutcome(None, error) if isinstance(item, Proposal) else item for item in read]
+        else:
+            return [ItemOutcome(next(results)) if isinstance(item, Proposal) else item for item in read]
+    return [  # something in the batch cannot be stored: find out what, one by one
+        await _alone(given, projector, services) if isinstance(item, Proposal) else item
+        for given, item in zip(batch, read, strict=True)
+    ]
+
+
+async def _read(
+    item: Given, projector: Projector, services: Services, gate: asyncio.Semaphore
+) -> Proposal | ItemOutcome:
+    if isinstance(item, HindsightError):
+        return ItemOutcome(None, item)
+    try:
+        async with gate:
+            proposal = await prepare(item, projector, services)
+    except (EngineClosed, BankForgotten):
+        raise
+    except HindsightError as error:
+        return ItemOutcome(None, error)
+    return proposal or ItemOutcome(await nothing_new(item, projector, services))
+
+
+async def _alone(item: Given, projector: Projector, services: Services) -> ItemOutcome:
+    if isinstance(item, HindsightError):
+        return ItemOutcome(None, item)
+    try:
+        return ItemOutcome(await retain([item], projector, services))
+    except (EngineClosed, BankForgotten):
+        raise
+    except HindsightError as error:
+        return ItemOutcome(None, error)

@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
+from itertools import zip_longest
+
+import numpy as np
 
 from hindsight_integrations.errors import ModelRefused, ModelUnavailable
 from hindsight_integrations.indexes.bank_view import BankView, Projector
+from hindsight_integrations.indexes.columns import memories_and_items, mentioned_by, tagged, valid_at
+from hindsight_integrations.indexes.documents import DocumentItems, valid_items
+from hindsight_integrations.indexes.embedding import embedded
+from hindsight_integrations.indexes.hybrid import Selection, hybrid_search
 from hindsight_integrations.language.categories import categories_to_show
+from hindsight_integrations.language.language import Language
 from hindsight_integrations.language.names import possible_names
+from hindsight_integrations.model.arrays import IntArray, Matrix
 from hindsight_integrations.model.names import normalise_name
-from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.requests import Message, TagsMatch
 from hindsight_integrations.model.tasks import TaskKind, TaskWrite
 from hindsight_integrations.model.text import StoredSnippet
-from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.turns import Role
+from hindsight_integrations.model.units import MemoryUnit, ValidityKind
 from hindsight_integrations.model.writes import MessageKey, Place
-from hindsight_integrations.models.protocols import TokenCounter
-from hindsight_integrations.prompts.extract_facts import Passage
-from hindsight_integrations.retain.changes import sharing_units, undone_by, units_of
+from hindsight_integrations.models.protocols import Embedder, TokenCounter
+from hindsight_integrations.prompts.extract_facts import Passage, records_beside
+from hindsight_integrations.retain.changes import RETRACTABLE, sharing_units, undone_by, units_of
 from hindsight_integrations.retain.documents import DocumentPlan, plan_document
-from hindsight_integrations.retain.drafts import Origin, draft_facts
-from hindsight_integrations.retain.extraction import Extraction, LLMExtractor, without_sources
-from hindsight_integrations.retain.proposal import Proposal, WaitingPassage, forgettings
+from hindsight_integrations.retain.drafts import Origin, Proposal, WaitingPassage, draft_facts, forgettings
+from hindsight_integrations.retain.extraction import (
+    EndingJudge,
+    Extraction,
+    LLMExtractor,
+    ending_judge_of,
+    extractor_of,
+    without_sources,
+)
 from hindsight_integrations.retain.recalled_text import (
     may_repeat,
     recalled_texts,
@@ -30,17 +48,262 @@ from hindsight_integrations.retain.recalled_text import (
     without_repeated,
     worth_remembering,
 )
-from hindsight_integrations.retain.shown_memories import with_memories
-from hindsight_integrations.retain.tools import RetainTools
+from hindsight_integrations.retain.replacing import names_of_entities
 from hindsight_integrations.retain.turns import turns_of, waiting_tasks, waiting_units
-from hindsight_integrations.retain.verbatim import in_pieces, passages, questions_answered
+from hindsight_integrations.retain.verbatim import VerbatimExtractor, in_pieces, passages, questions_answered
+from hindsight_integrations.services import Services
 from hindsight_integrations.validation.intake import (
     ConversationIntake,
     DocumentIntake,
     Snippet,
     document_thread,
 )
+from hindsight_integrations.validation.messages import role_of
 from hindsight_integrations.validation.retain_request import RetainRequest
+
+SHOWN_TOKENS = 1_500  # of memories with one passage; a passage of 3,000 characters has about 750
+MOST_TURNS = 32  # of a passage that are searched for, the longest ones; 3,000 characters seldom hold more
+ITEM_TOKENS = 6  # that the number of an item and its line cost beside its text
+RECORD_CHARACTERS = 3  # of the records beside a memory, counted as a token
+WIDER = 3  # times as many memories are looked at as are shown
+NEAREST_SHARE = 3  # of the places every third goes to what is nearest, whatever it tells
+QUESTION_CHARACTERS = 200  # of what was said before a person's turn, its end, that are searched for with it
+SAME_DAY = timedelta(days=1)
+
+_DATED = {RecordKind.EVENT, RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY}
+"""Kinds of records whose time passes; a task, a goal or a preference stays open until it is ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMemories:
+    """Memories of a bank as a model is shown them.
+
+    Attributes:
+        memories: the oldest first; of documents the heads.
+        items: by id of the document, the items that hold, in the order in which they are served.
+        names: of the memories' entities, by memory id.
+        hidden: by id of the document, how many more items hold, for which there was no room.
+    """
+
+    memories: tuple[MemoryUnit, ...] = ()
+    items: Mapping[str, tuple[MemoryUnit, ...]] = field(default_factory=dict)
+    names: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    hidden: Mapping[str, int] = field(default_factory=dict)
+
+
+def with_memories(
+    passages: Sequence[Passage],
+    view: BankView,
+    embedder: Embedder,
+    *,
+    tags: tuple[str, ...],
+    limit: int,
+    undone: Sequence[MemoryUnit] = (),
+) -> list[Passage]:
+    """Each passage with the bank's nearest valid memories, documents with the items that hold.
+
+    Args:
+        passages: of one conversation; their messages have timestamps.
+        view: the bank.
+        embedder: the bank's.
+        tags: of the retain; memories that a recall with them would not see are not shown.
+        limit: at most so many memories a passage.
+        undone: what holds again once the messages have their new wording: shown first.
+
+    Raises:
+        ModelError: the embedder failed.
+    """
+    shown = [
+        nearest_memories(
+            passage.messages, view, embedder, tags=tags, limit=limit, before=passage.before, undone=undone
+        )
+        for passage in passages
+    ]
+    return [
+        replace(passage, memories=found.memories, items=found.items, names=found.names, hidden=found.hidden)
+        for passage, found in zip(passages, shown, strict=True)
+    ]
+
+
+def nearest_memories(
+    messages: Sequence[Message],
+    view: BankView,
+    embedder: Embedder,
+    *,
+    tags: tuple[str, ...],
+    limit: int,
+    before: Sequence[Message] = (),
+    undone: Sequence[MemoryUnit] = (),
+) -> ShownMemories:
+    """Valid memories nearest to what people say in the messages, within a budget of tokens; see `in_order_of_use`.
+
+    Every turn is searched for by itself, by meaning and by words, with the end of what it answers: "Not any more." names
+    nothing. Its best comes before the second of any other: what a last sentence takes back is found however much was said
+    before it. An item that is found shows its document.
+    """
+    said = _turns(messages, before)
+    moments = [message.timestamp for message in messages if isinstance(message.timestamp, datetime)]
+    if not said or not moments or not limit:
+        return ShownMemories()
+    columns = view.columns
+    mask = (
+        valid_at(columns, None)
+        & memories_and_items(columns, RETRACTABLE)
+        & tagged(columns, tags, TagsMatch.ANY)
+    )
+    mask &= mentioned_by(columns, max(moments))
+    documents = DocumentItems.at(columns, None)
+    mask = documents.as_their_documents(mask, columns)
+    selected = Selection(mask, int(mask.sum()))
+    found = (
+        _nearest_rows(said, embedded(said, embedder), view, selected, limit=WIDER * limit)
+        if selected.count
+        else []
+    )
+    back = view.ledger.units.row_ids(view.bank, [unit.part_of or unit.id for unit in undone])
+    rows = np.array([*back.values(), *found], np.int64)
+    held = {unit.id for unit in undone}
+    return _within_budget(documents.documents_of(rows), rows, view, limit, max(moments), held)
+
+
+def in_order_of_use(nearest: Sequence[int], over: Collection[int], limit: int) -> list[int]:
+    """The order in which memories take the places they are shown in. Pure.
+
+    A third of the places goes to the nearest, whatever they tell, so that what is over can still be corrected. The others go to
+    what is open, the nearest first: everything but what is over, so that an address, which has no record, is as good as a
+    task. What is over fills what is left.
+
+    Args:
+        nearest: row ids, the nearest first.
+        over: those of them that are over; see `is_over`.
+        limit: how many places there are.
+    """
+    first = nearest[: -(-limit // NEAREST_SHARE)]
+    return list(dict.fromkeys((*first, *(row for row in nearest if row not in over), *nearest)))
+
+
+def is_over(unit: MemoryUnit, ended: Sequence[MemoryUnit], moment: datetime) -> bool:
+    """Whether a memory tells only what is over, so that little can change of it. Pure.
+
+    An event that has taken place; what was spent or measured on an earlier day; that something with a record (a task, an
+    item of a document) was done, cancelled or removed, and no more.
+
+    Args:
+        unit: a memory without items.
+        ended: what it ended.
+        moment: of the passage.
+    """
+    kinds = {record.kind for record in unit.records}
+    if not kinds:
+        return any(each.records for each in ended)
+    if not kinds <= _DATED:
+        return False
+    if unit.occurred:
+        return unit.occurred.end <= moment
+    return RecordKind.EVENT not in kinds and unit.mentioned_at + SAME_DAY <= moment
+
+
+def _turns(messages: Sequence[Message], before: Sequence[Message]) -> list[str]:
+    """What people say, the longest turns first, each behind the end of what the assistant said just before it."""
+    said = []
+    earlier = before[-1] if before else None
+    for message in messages:
+        if role_of(message) is Role.USER and message.text.strip():
+            answers = earlier is not None and role_of(earlier) is Role.ASSISTANT
+            question = earlier.text[-QUESTION_CHARACTERS:] if earlier and answers else ""
+            said.append((len(message.text), f"{question} {message.text}".strip()))
+        earlier = message
+    return [text for _, text in sorted(said, key=lambda turn: -turn[0])[:MOST_TURNS]]
+
+
+def _nearest_rows(
+    texts: Sequence[str], vectors: Matrix, view: BankView, selected: Selection, *, limit: int
+) -> list[int]:
+    """Row ids nearest to the texts: the best of each text, those first that are nearest, then the second of each, ..."""
+    found = (
+        hybrid_search(view, selected, text, vector, limit=limit)
+        for text, vector in zip(texts, vectors, strict=True)
+    )
+    ranked = [(cosine, ids.tolist()) for ids, cosine in found]
+    ranked.sort(key=lambda one: -one[0])
+    rounds = zip_longest(*(ids for _, ids in ranked))
+    return list(dict.fromkeys(row for each in rounds for row in each if row is not None))
+
+
+def _within_budget(
+    documents: IntArray, found: IntArray, view: BankView, limit: int, moment: datetime, held: set[str]
+) -> ShownMemories:
+    """The first of the units that fit the budget together, the oldest of them first; one that does not fit is passed over.
+
+    A document shows the items that were found, then its others, as many as fit.
+
+    Args:
+        documents: row ids of what is shown, the nearest first; the same one may come several times.
+        found: what was found of each.
+        view: the bank.
+        limit: at most so many.
+        moment: of the passage.
+        held: ids of closed memories and items that hold again.
+    """
+    rows = list(dict.fromkeys(documents.tolist()))[: WIDER * limit]
+    units = view.ledger.units.get(view.bank, np.asarray(rows, np.int64))
+    items = valid_items(rows, view.ledger, view.bank, held=held)
+    found = found[np.isin(documents, rows)]
+    nearest = view.ledger.units.unit_ids(view.bank, np.unique(found))
+    ranks = {nearest[row]: rank for rank, row in enumerate(found.tolist()) if row in nearest}
+    kept: dict[str, MemoryUnit] = {}
+    shown: dict[str, tuple[MemoryUnit, ...]] = {}
+    hidden: dict[str, int] = {}
+    left = SHOWN_TOKENS
+    plain = {row: unit for row, unit in units.items() if not items.get(row) and unit.id not in held}
+    over = _over(plain, view, moment)
+    for row in in_order_of_use(rows, over, limit):
+        unit = units.get(row)
+        if unit is None or len(kept) >= limit:
+            continue
+        tokens = unit.tokens + len(records_beside(unit)) // RECORD_CHARACTERS
+        if tokens > left:
+            continue
+        kept[unit.id] = unit
+        left -= tokens
+        own = []
+        for item in sorted(items.get(row, ()), key=lambda item: ranks.get(item.id, len(ranks))):
+            if item.tokens + ITEM_TOKENS <= left:
+                own.append(item)
+                left -= item.tokens + ITEM_TOKENS
+        if own:
+            chosen = {item.id for item in own}
+            shown[unit.id] = tuple(item for item in items[row] if item.id in chosen)
+        if no_room := len(items.get(row, ())) - len(own):
+            hidden[unit.id] = no_room
+    oldest_first = sorted(kept.values(), key=lambda unit: (unit.mentioned_at, unit.id))
+    return ShownMemories(tuple(oldest_first), shown, _names_of(oldest_first, view), hidden)
+
+
+def _over(units: Mapping[int, MemoryUnit], view: BankView, moment: datetime) -> set[int]:
+    """Row ids of the units that are over."""
+    ended: dict[str, list[str]] = {}
+    for event in view.ledger.units.stated_by(
+        view.bank, [unit.id for unit in units.values() if not unit.records]
+    ):
+        if event.kind is ValidityKind.CLOSED and event.by_unit:
+            ended.setdefault(event.by_unit, []).append(event.unit_id)
+    rows = view.ledger.units.row_ids(view.bank, [unit_id for some in ended.values() for unit_id in some])
+    stored = view.ledger.units.get(view.bank, np.array(sorted(rows.values()), np.int64))
+    gone = {unit.id: unit for unit in stored.values()}
+    return {
+        row
+        for row, unit in units.items()
+        if is_over(unit, [gone[key] for key in ended.get(unit.id, ()) if key in gone], moment)
+    }
+
+
+def _names_of(memories: Sequence[MemoryUnit], view: BankView) -> dict[str, list[tuple[str, ...]]]:
+    """The names of the memories' entities, by memory id."""
+    rows = view.ledger.units.row_ids(view.bank, [unit.id for unit in memories])
+    entities = view.ledger.entities.of_units(view.bank, np.fromiter(rows.values(), np.int64, len(rows)))
+    return {unit_id: names_of_entities(entities.get(row, ())) for unit_id, row in rows.items()}
+
 
 CATEGORY_TOKENS = 300  # of categories with one passage: about a hundred names
 
@@ -92,29 +355,29 @@ def _payload(snippet: Snippet) -> str:
     return stored.dumped()
 
 
-async def prepare(request: RetainRequest, tools: RetainTools) -> Proposal | None:
+async def prepare(request: RetainRequest, projector: Projector, services: Services) -> Proposal | None:
     """Read what the bank does not know yet and draft its units; None where it knows everything. Writes nothing.
 
     Raises:
         ModelError: the model was unavailable, and that is not to be queued.
     """
     if isinstance(request.intake, DocumentIntake):
-        return await _prepare_document(request, request.intake, tools)
-    return await _prepare_conversation(request, request.intake, tools)
+        return await _prepare_document(request, request.intake, projector, services)
+    return await _prepare_conversation(request, request.intake, projector, services)
 
 
 async def _prepare_conversation(
-    request: RetainRequest, intake: ConversationIntake, tools: RetainTools
+    request: RetainRequest, intake: ConversationIntake, projector: Projector, services: Services
 ) -> Proposal | None:
     about_agent = snippet_tasks(intake.snippets)
-    known, fresh, before = await tools.workers.read(_unread, intake, request.dropped, tools.projector)
+    known, fresh, before = await services.workers.read(_unread, intake, request.dropped, projector)
     if (
         not fresh
         and len(known) == len(intake.keys)
-        and not await tools.workers.read(_unknown, about_agent, tools.projector)
+        and not await services.workers.read(_unknown, about_agent, projector)
     ):
         return None
-    extraction = await _extract_messages(request, fresh, before, tools)
+    extraction = await _extract_messages(request, fresh, before, projector, services)
     origin = replace(
         _origin(request), moments={message: moment for (_, message), moment in intake.moments.items()}
     )
@@ -128,8 +391,10 @@ async def _prepare_conversation(
         keys=(*intake.keys, *(snippet.key for snippet in intake.snippets)),
         speakers=frozenset(speakers.values()),
         moments=intake.moments,
-        turns=turns_of(fresh_messages, intake.moments, request.tags) if tools.keep_turns else (),
-        waiting=(*await _waiting_passages(extraction, origin, speakers, tools), *about_agent),
+        turns=turns_of(fresh_messages, intake.moments, request.tags)
+        if services.config.retain.source_turns
+        else (),
+        waiting=(*await _waiting_passages(extraction, origin, speakers, services), *about_agent),
         skipped=len(known),
         dropped=(*intake.dropped, *extraction.dropped, *dropped),
         forget=forgettings(extraction.forget, origin),
@@ -140,7 +405,7 @@ async def _prepare_conversation(
 
 
 async def _waiting_passages(
-    extraction: Extraction, origin: Origin, speakers: Mapping[MessageKey, str], tools: RetainTools
+    extraction: Extraction, origin: Origin, speakers: Mapping[MessageKey, str], services: Services
 ) -> tuple[WaitingPassage, ...]:
     """What waits of a conversation, with the turns that recall finds meanwhile."""
     passages = waiting_tasks(extraction.waiting, origin, speakers)
@@ -149,23 +414,26 @@ async def _waiting_passages(
         return tuple(
             replace(
                 passage,
-                units=waiting_units(waiting.passage.messages, origin, tools.verbatim, chunk=waiting.chunk),
+                units=waiting_units(
+                    waiting.passage.messages, origin, _verbatim(services), chunk=waiting.chunk
+                ),
             )
             for passage, waiting in zip(passages, extraction.waiting, strict=True)
         )
 
-    return await tools.workers.read(with_units) if passages else ()
+    return await services.workers.read(with_units) if passages else ()
 
 
 async def _prepare_document(
-    request: RetainRequest, intake: DocumentIntake, tools: RetainTools
+    request: RetainRequest, intake: DocumentIntake, projector: Projector, services: Services
 ) -> Proposal | None:
-    bank = tools.projector
-    revision = await tools.workers.read(bank.ledger.revision, bank.name)
-    plan = await tools.workers.read(_planned, request, intake, bank, tools.llm)
+    revision = await services.workers.read(projector.ledger.revision, projector.name)
+    plan = await services.workers.read(
+        _planned, request, intake, projector, extractor_of(services, request.options)
+    )
     if plan is None:
         return None
-    extraction = await _extract_passages(request, intake, plan, tools)
+    extraction = await _extract_passages(request, intake, plan, projector, services)
     origin = replace(
         _origin(request), document_id=intake.id, metadata={**intake.metadata, **request.metadata}
     )
@@ -187,6 +455,10 @@ async def _prepare_document(
         tokens_out=extraction.tokens_out,
         calls=extraction.calls,
     )
+
+
+def _verbatim(services: Services) -> VerbatimExtractor:
+    return VerbatimExtractor(services.languages, services.dates.order, services.dates.week_starts)
 
 
 def _origin(request: RetainRequest) -> Origin:
@@ -246,81 +518,101 @@ def _planned(
 
 
 async def _extract_messages(
-    request: RetainRequest, fresh: Sequence[Message], before: Sequence[Message], tools: RetainTools
+    request: RetainRequest,
+    fresh: Sequence[Message],
+    before: Sequence[Message],
+    projector: Projector,
+    services: Services,
 ) -> Extraction:
     if request.facts is not None:
         return Extraction((request.facts,), given=True)
     if not fresh:  # only its system messages are new
         return Extraction(())
-    if tools.llm is not None:
-        cut = tools.llm.passages(fresh, before=before, context=request.context)
-        if tools.llm.background:
-            return tools.llm.later(cut)
+    llm = extractor_of(services, request.options)
+    if llm is not None:
+        cut = llm.passages(fresh, before=before, context=request.context)
+        if llm.background:
+            return llm.later(cut)
         try:
             edited = [(request.thread, message.id or "") for message in fresh]
-            with_shown = await shown(cut, request.tags, tools, edited=[*edited, *request.dropped])
+            with_shown = await shown(
+                cut, request.tags, projector, services, edited=[*edited, *request.dropped]
+            )
         except (ModelUnavailable, ModelRefused) as error:  # the embedder, without which none can be found
-            return tools.llm.waiting(cut, error)
+            return llm.waiting(cut, error)
         return await _without_recalled(
-            await tools.llm.extract(with_shown), with_shown, tools, dropped=request.dropped
+            await llm.extract(with_shown), with_shown, projector, services, dropped=request.dropped
         )
-    recalled = await _recalled(fresh, tools, request.dropped)
+    judge = ending_judge_of(services, request.options)
+    recalled = await _recalled(fresh, projector, services, request.dropped)
 
     def verbatim() -> Extraction:
         answered = questions_answered([*before, *fresh])
         worth = worth_remembering(
-            fresh, recalled, tools.languages, answers=answered.keys(), judged=tools.endings is not None
+            fresh, recalled, services.languages, answers=answered.keys(), judged=judge is not None
         )
         pieces = in_pieces(worth.messages)
-        aliases = _known_names([message.text for message in pieces], tools)
-        facts = tools.verbatim.extract(pieces, answered=answered, zone=request.zone, aliases=aliases)
+        aliases = _known_names([message.text for message in pieces], projector, services.languages)
+        facts = _verbatim(services).extract(pieces, answered=answered, zone=request.zone, aliases=aliases)
         return Extraction((tuple(facts),), dropped=worth.left_out)
 
-    return await _with_endings(await tools.workers.read(verbatim), request, fresh, before, tools)
+    extraction = await services.workers.read(verbatim)
+    if judge is None:
+        return extraction
+    return await _with_endings(extraction, judge, request, fresh, before, projector, services)
 
 
 async def _with_endings(
     extraction: Extraction,
+    judge: EndingJudge,
     request: RetainRequest,
     fresh: Sequence[Message],
     before: Sequence[Message],
-    tools: RetainTools,
+    projector: Projector,
+    services: Services,
 ) -> Extraction:
     """The messages kept word for word, with what a model says they end; it is asked only where memories are near.
 
     An earlier wording of the messages themselves is not shown: nothing but their edit ends it.
     """
-    if tools.endings is None:
-        return extraction
-    cut = tools.endings.passages(extraction, fresh, before=before, context=request.context)
+    cut = judge.passages(extraction, fresh, before=before, context=request.context)
     edited = [*((request.thread, message.id or "") for message in fresh), *request.dropped]
-    with_shown = await shown(cut, request.tags, tools, edited=edited, categories=False) if cut else ()
+    with_shown = (
+        await shown(cut, request.tags, projector, services, edited=edited, categories=False) if cut else ()
+    )
     own = frozenset((request.thread, message.id or "") for message in fresh)
     others = (
         replace(passage, memories=[unit for unit in passage.memories if not stands_on(unit, own)])
         for passage in with_shown
     )
     passages = [passage for passage in others if passage.memories]
-    return await tools.endings.with_endings(extraction, passages) if passages else extraction
+    return await judge.with_endings(extraction, passages) if passages else extraction
 
 
 async def _recalled(
-    messages: Sequence[Message], tools: RetainTools, dropped: Sequence[Place]
+    messages: Sequence[Message], projector: Projector, services: Services, dropped: Sequence[Place]
 ) -> Mapping[str, Sequence[MemoryUnit]]:
     """The memories that messages may repeat, by message id."""
     suspected = [message for message in messages if may_repeat(message)]
     if not suspected:
         return {}
-    async with tools.projector.viewing() as view:
-        return await tools.workers.read(partial(recalled_texts, dropped=frozenset(dropped)), suspected, view)
+    async with projector.viewing() as view:
+        return await services.workers.read(
+            partial(recalled_texts, dropped=frozenset(dropped)), suspected, view
+        )
 
 
 async def _without_recalled(
-    extraction: Extraction, passages: Sequence[Passage], tools: RetainTools, *, dropped: Sequence[Place]
+    extraction: Extraction,
+    passages: Sequence[Passage],
+    projector: Projector,
+    services: Services,
+    *,
+    dropped: Sequence[Place],
 ) -> Extraction:
     """What a model extracted, without what it only read in memories that were quoted or shown to it."""
     said = {message.id or "": message for passage in passages for message in passage.messages}
-    recalled = await _recalled([*said.values()], tools, dropped)
+    recalled = await _recalled([*said.values()], projector, services, dropped)
     memories = [
         unit for passage in passages for unit in passage.memories if not stands_on(unit, frozenset(dropped))
     ]
@@ -338,7 +630,8 @@ async def _without_recalled(
 async def shown(
     cut: Sequence[Passage],
     tags: tuple[str, ...],
-    tools: RetainTools,
+    projector: Projector,
+    services: Services,
     *,
     memories: bool = True,
     edited: Sequence[Place] = (),
@@ -349,55 +642,60 @@ async def shown(
     Args:
         cut: the passages.
         tags: of the retain.
-        tools: the engine's.
+        projector: the bank.
+        services: the engine's.
         memories: whether memories are of use: no document ends any.
         edited: messages that may have another wording now; what their earlier one ended is shown as it will hold again.
         categories: whether categories are.
     """
-    most = tools.shown_memories if memories else 0
-    categories = categories and tools.shown_categories
+    most = services.config.retain.most_shown_memories if memories else 0
+    categories = categories and services.config.retain.shown_categories
 
     def looked_up(view: BankView) -> Sequence[Passage]:
         passages = cut
         if most:
             undone = undone_by(view.ledger, view.bank, edited)
-            passages = with_memories(cut, view, tools.embedder, tags=tags, limit=most, undone=undone)
+            passages = with_memories(cut, view, services.embedder, tags=tags, limit=most, undone=undone)
         if categories:
-            passages = with_categories(passages, view, tools.tokens, tags=tags)
+            passages = with_categories(passages, view, services.tokens, tags=tags)
         return passages
 
     if not most and not categories:
         return cut
-    async with tools.projector.viewing() as view:
-        return await tools.workers.read(looked_up, view)
+    async with projector.viewing() as view:
+        return await services.workers.read(looked_up, view)
 
 
 async def _extract_passages(
-    request: RetainRequest, intake: DocumentIntake, plan: DocumentPlan, tools: RetainTools
+    request: RetainRequest,
+    intake: DocumentIntake,
+    plan: DocumentPlan,
+    projector: Projector,
+    services: Services,
 ) -> Extraction:
     if request.facts is not None:
         return Extraction((request.facts,), given=True)
     pieces = [chunk.text for chunk in plan.unread]
-    if tools.llm is not None:
-        cut = tools.llm.document_passages(pieces, timestamp=intake.mentioned_at, context=request.context)
-        if tools.llm.background:
-            return without_sources(tools.llm.later(cut))
-        with_shown = await shown(cut, request.tags, tools, memories=False)
-        return without_sources(await tools.llm.extract(with_shown))
+    llm = extractor_of(services, request.options)
+    if llm is not None:
+        cut = llm.document_passages(pieces, timestamp=intake.mentioned_at, context=request.context)
+        if llm.background:
+            return without_sources(llm.later(cut))
+        with_shown = await shown(cut, request.tags, projector, services, memories=False)
+        return without_sources(await llm.extract(with_shown))
 
     def verbatim() -> Extraction:
-        aliases = _known_names(pieces, tools)
-        facts = tools.verbatim.extract_passages(
+        aliases = _known_names(pieces, projector, services.languages)
+        facts = _verbatim(services).extract_passages(
             pieces, timestamp=intake.mentioned_at, zone=request.zone, aliases=aliases
         )
         return Extraction(tuple((fact,) for fact in facts))
 
-    return await tools.workers.read(verbatim)
+    return await services.workers.read(verbatim)
 
 
-def _known_names(texts: Sequence[str], tools: RetainTools) -> list[str]:
+def _known_names(texts: Sequence[str], bank: Projector, languages: Sequence[Language]) -> list[str]:
     """Names of the bank's entities that may stand in the texts, in any case."""
-    bank = tools.projector
-    names = (name for text in texts for name in possible_names(text, tools.languages))
+    names = (name for text in texts for name in possible_names(text, languages))
     possible = {normalise_name(name) for name in names} - {""}
     return [entity.name for entity in bank.ledger.entities.named(bank.name, sorted(possible)).values()]

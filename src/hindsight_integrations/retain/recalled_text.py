@@ -27,7 +27,7 @@ from hindsight_integrations.language.statements import (
 )
 from hindsight_integrations.language.stems import content_stems
 from hindsight_integrations.model.arrays import IntArray
-from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.facts import ExtractedFact, renumbered
 from hindsight_integrations.model.records import RecordKind, canonical_kind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped
@@ -210,12 +210,7 @@ def _speaks_for_itself(message: Message) -> bool:
 
 
 def _renumbered(fact: ExtractedFact, places: Mapping[int, int]) -> ExtractedFact:
-    claims = [
-        claim.model_copy(update={"target_fact_index": places[claim.target_fact_index]})
-        for claim in fact.causal_relations
-        if claim.target_fact_index in places
-    ]
-    return fact.model_copy(update={"causal_relations": claims})
+    return fact.model_copy(update={"causal_relations": renumbered(fact.causal_relations, places)})
 
 
 @dataclass(frozen=True, slots=True)

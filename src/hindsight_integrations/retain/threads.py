@@ -19,7 +19,7 @@ from hindsight_integrations.retain.changes import (
     stated_again_events,
     undone_events,
 )
-from hindsight_integrations.retain.proposal import FollowedThread
+from hindsight_integrations.retain.drafts import FollowedThread
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,8 @@ from hindsight_integrations.model.tasks import Task, TaskKind, TaskWrite
 from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.units import NAMESPACE, MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite
-from hindsight_integrations.retain.drafts import Origin
+from hindsight_integrations.retain.drafts import Origin, WaitingPassage
 from hindsight_integrations.retain.extraction import Waiting, occurrence
-from hindsight_integrations.retain.proposal import WaitingPassage
 from hindsight_integrations.retain.verbatim import VerbatimExtractor
 from hindsight_integrations.validation.messages import role_of
 

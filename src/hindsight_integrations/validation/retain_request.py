@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hindsight_integrations.choices import choice
-from hindsight_integrations.config import ExtractionOptions, OnModelFailure, check_seconds
+from hindsight_integrations.config import AS_SET, ExtractionOptions, OnModelFailure, check_seconds
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.clock import Clock
 from hindsight_integrations.model.entities import EntityMention
@@ -69,6 +69,7 @@ class RetainRequest:
         metadata: the caller's values for every unit.
         entities: entities the caller says every unit mentions.
         facts: facts somebody else extracted; None means extract here.
+        options: how the extraction differs from the settings.
         dropped: messages that a fork dropped; what shares a memory with them is read again.
     """
 
@@ -81,6 +82,7 @@ class RetainRequest:
     metadata: Metadata = field(default_factory=dict)
     entities: tuple[EntityMention, ...] = ()
     facts: tuple[ExtractedFact, ...] | None = None
+    options: ExtractionOptions = AS_SET
     dropped: tuple[Place, ...] = ()
 
     @property
@@ -97,6 +99,7 @@ def retain_request(
     dates: LocalDates,
     append: bool = False,
     redact: Redact | None = None,
+    options: ExtractionOptions = AS_SET,
 ) -> RetainRequest:
     """A retain, checked.
 
@@ -107,6 +110,7 @@ def retain_request(
         dates: how times are read.
         append: the text is to be added to the document of that id.
         redact: replaces what must not be stored.
+        options: how the extraction differs from the settings.
 
     Raises:
         InvalidRequest: the input is empty, over a limit or inconsistent, or `redact` failed.
@@ -139,6 +143,7 @@ def retain_request(
             redacted_fact(checked_fact(fact, position), redact)
             for position, fact in enumerate(checked_list(item.facts, "facts"))
         ),
+        options=options,
     )
 
 

@@ -96,7 +96,7 @@ def measure(size: int, real: bool) -> dict[str, Any]:
             "facts_per_second": round(size / spent),
             "ms_per_fact": round(1000 * spent / size, 3),
             "stages_ms_per_fact": {name: round(1000 * part / size, 4) for name, part in seconds.items()},
-            "links_per_unit": links_per_unit(hindsight.asynchronous._tools.ledger),  # noqa: SLF001 - no verb lists links
+            "links_per_unit": links_per_unit(hindsight.asynchronous._services.ledger),  # noqa: SLF001 - no verb lists links
         }
     _print(found)
     return found

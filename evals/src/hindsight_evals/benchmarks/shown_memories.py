@@ -39,7 +39,7 @@ from hindsight_integrations.prompts.extract_facts import Passage, shown_with
 from hindsight_integrations.retain.changes import RETRACTABLE, Reach, stated
 from hindsight_integrations.retain.drafts import Draft
 from hindsight_integrations.retain.extraction import passages_of
-from hindsight_integrations.retain.shown_memories import with_memories
+from hindsight_integrations.retain.prepare import with_memories
 
 CONFIG = HindsightConfig(storage=LIGHT)
 
@@ -146,7 +146,7 @@ async def _measure(episode: Episode, slots: Sequence[int], figures: Figures) -> 
             )
             if looked is None:
                 continue
-            count = bank._context.tools.tokens.count  # noqa: SLF001
+            count = bank._context.services.tokens.count  # noqa: SLF001
             for number, passages in looked.passages.items():
                 texts = ["\n".join(shown_with(passage)) for passage in passages]
                 figures.tokens.setdefault(number, []).extend(count(texts))
@@ -162,7 +162,7 @@ async def _look(
 ) -> Looked:
     """What a model would be shown with the session as the bank is."""
     context = bank._context  # noqa: SLF001
-    embedder = context.tools.embedder
+    embedder = context.services.embedder
     cut = passages_of(session.messages, RetainConfig().passage_characters)
 
     def read(view: BankView) -> Looked:
@@ -171,7 +171,7 @@ async def _look(
         return Looked(passages, candidates, _held(view))
 
     async with context.viewing() as view:
-        return await context.tools.workers.read(read, view)
+        return await context.services.workers.read(read, view)
 
 
 def _held(view: BankView) -> int:

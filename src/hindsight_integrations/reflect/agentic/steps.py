@@ -26,11 +26,16 @@ from hindsight_integrations.prompts.reflect_step import (
 )
 from hindsight_integrations.prompts.repair import Answered as RepairedAnswer
 from hindsight_integrations.prompts.repair import complete_with_repair
-from hindsight_integrations.reflect.agentic.tool import Numbering, ToolContext, ToolProblem
-from hindsight_integrations.reflect.agentic.toolbox import Toolbox, call_key
+from hindsight_integrations.reflect.agentic.toolbox import (
+    Numbering,
+    Toolbox,
+    ToolContext,
+    ToolProblem,
+    call_key,
+)
 from hindsight_integrations.reflect.answer import Answered, Written, conclude, unreadable
 from hindsight_integrations.reflect.citations import CitationIndex, reference_faults, references
-from hindsight_integrations.reflect.tools import ReflectTools
+from hindsight_integrations.reflect.context import ReflectContext
 
 MOST_STEPS: Mapping[Budget, int] = {Budget.LOW: 5, Budget.MID: 10, Budget.HIGH: 10}
 """Tools that may be called (reference, "Configuration Defaults": at most 10)."""
@@ -104,7 +109,7 @@ class AgenticLoop:
     Args:
         query: the question.
         model: who steps and answers.
-        tools: of the reflection.
+        context: of the reflection.
         index: what the model was shown so far.
         streamed: the answer is written afterwards, not in the step that ends.
 
@@ -116,16 +121,16 @@ class AgenticLoop:
         self,
         query: ReflectQuery,
         model: LanguageModel,
-        tools: ReflectTools,
+        context: ReflectContext,
         *,
         index: CitationIndex,
         streamed: bool = False,
     ) -> None:
-        if tools.reads is None:
+        if context.reads is None:
             raise InvalidRequest("strategy", "agentic reads a bank, and there is none here", 'Pass "single".')
         most = max(1, round(query.recall.max_tokens * RESULT_SHARE))
-        self._context = ToolContext(tools.reads(query.recall), Numbering(index), most)
-        self._query, self._model, self._tools = query, model, tools
+        self._tool_context = ToolContext(context.reads(query.recall), Numbering(index), most)
+        self._query, self._model, self._context = query, model, context
         self._toolbox = Toolbox(query.tools)
         self._most_steps = MOST_STEPS[query.recall.budget]
         self._streamed = streamed
@@ -133,7 +138,7 @@ class AgenticLoop:
     @property
     def index(self) -> CitationIndex:
         """All that the model was shown so far."""
-        return self._context.numbers.shown
+        return self._tool_context.numbers.shown
 
     async def begin(self, tiers: MemoryTiers) -> Progress:
         """The conversation as it begins: with what plain recall found.
@@ -143,8 +148,8 @@ class AgenticLoop:
         """
         query = self._query
         asked = Asked(query.recall.text, query.recall.query_timestamp, query.context)
-        directives = await self._tools.directives(query.recall)
-        usages, profile = self._toolbox.usages, self._tools.profile
+        directives = await self._context.directives(query.recall)
+        usages, profile = self._toolbox.usages, self._context.profile
         return Progress(first_messages(usages, profile, directives, asked, tiers, calls=self._most_steps))
 
     async def think(self, progress: Progress) -> Progress:
@@ -218,7 +223,7 @@ class AgenticLoop:
         written.steps = progress.steps
         written.grounded = any(step.tool in callers and not step.problem for step in progress.steps)
         written.count(progress.calls, progress.tokens_in, progress.tokens_out)
-        return await conclude(written, self.index, tiers, query=self._query, tools=self._tools)
+        return await conclude(written, self.index, tiers, query=self._query, context=self._context)
 
     async def _call(self, step: LookupStep, progress: Progress) -> tuple[ReflectStep, PromptMessage]:
         """Call the tool; what came of it, and how the model is told."""
@@ -226,13 +231,13 @@ class AgenticLoop:
             if progress.made(step):
                 progress.why = f"{step.tool}: {REPEATED}"
                 raise ToolProblem(REPEATED)
-            result = await self._toolbox.called(step, self._context)
+            result = await self._toolbox.called(step, self._tool_context)
         except ToolProblem as problem:
             taken = ReflectStep(step.tool, step.given, step.thought, problem=str(problem))
             return taken, problem_said(step.tool, str(problem))
         taken = ReflectStep(step.tool, step.given, step.thought, found=result.found)
         message = result_said(step.tool, result.lines, result.note)
-        progress.spent += self._tools.tokens.count([message.text])[0]
+        progress.spent += self._context.services.tokens.count([message.text])[0]
         return taken, message
 
     def _why(self, progress: Progress) -> str:
@@ -241,7 +246,7 @@ class AgenticLoop:
             return STEPS_TAKEN
         if progress.wrong >= WRONG_CALLS:
             return TOO_MANY_WRONG
-        return CONTEXT_FULL if progress.spent >= CONTEXT_SHARE * self._context.max_tokens else ""
+        return CONTEXT_FULL if progress.spent >= CONTEXT_SHARE * self._tool_context.max_tokens else ""
 
     def _step_problem(self, step: LookupStep) -> str:
         """What makes the model write a step again; a wrong call does not, since its tool says what is wrong."""
@@ -257,6 +262,6 @@ class AgenticLoop:
     def _answer_problems(self, answer: FinalAnswer) -> Iterator[str]:
         index = self.index
         yield from reference_faults(references(answer.based_on, index), index)
-        (size,) = self._tools.tokens.count([answer.text])
+        (size,) = self._context.services.tokens.count([answer.text])
         if size > self._query.max_answer_tokens:
             yield f"its text has {size} tokens, over {self._query.max_answer_tokens}; say it shorter"

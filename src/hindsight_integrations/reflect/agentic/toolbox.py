@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+import inspect
 import json
 import operator
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from decimal import (
     ROUND_HALF_UP,
     Context,
@@ -18,32 +22,459 @@ from decimal import (
     Overflow,
     localcontext,
 )
-from typing import Annotated, Literal
+from types import TracebackType
+from typing import Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from pydantic import BeforeValidator, Field
-
-from hindsight_integrations.errors import InvalidRequest, MemoryDamaged
-from hindsight_integrations.model.aggregates import Aggregation
-from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType
-from hindsight_integrations.prompts.memories import belief_line, mental_model_line
-from hindsight_integrations.prompts.reflect_step import ANSWER, LookupStep
-from hindsight_integrations.prompts.reflect_tools import record_line, sorts_line, turn_line
-from hindsight_integrations.reflect.agentic.callers_tools import GivenTool, callers_tools
-from hindsight_integrations.reflect.agentic.tool import (
-    MOST_LISTED,
-    NOTHING,
-    Arguments,
-    Dated,
-    MemoryTool,
-    Tool,
-    ToolContext,
-    ToolProblem,
-    ToolResult,
-    fitting,
-    note_on,
-    shown_units,
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PydanticUserError,
+    ValidationError,
+    validate_call,
 )
-from hindsight_integrations.reflect.tools import ANY_TIME, RecordWords
+from typing_extensions import TypeIs
+
+from hindsight_integrations.errors import InvalidRequest, MemoryDamaged, shown
+from hindsight_integrations.model.aggregates import Aggregation
+from hindsight_integrations.model.mental_models import MentalModel
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.text import clean_text
+from hindsight_integrations.model.turns import SourceTurn
+from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType
+from hindsight_integrations.models.protocols import answer_problem
+from hindsight_integrations.prompts.memories import belief_line, memory_line, mental_model_line
+from hindsight_integrations.prompts.reflect_step import ANSWER, LookupStep
+from hindsight_integrations.prompts.reflect_tools import record_line, sorts_line, tool_usage, turn_line
+from hindsight_integrations.reflect.citations import CitationIndex
+from hindsight_integrations.reflect.context import ANY_TIME, MemoryReads, Period, RecordWords
+
+
+class Numbering:
+    """Numbers what is shown on from what was shown so far; what is shown again keeps its number.
+
+    Args:
+        first: what one recall showed; or all that was, where a conversation goes on.
+    """
+
+    def __init__(self, first: CitationIndex) -> None:
+        self._memories = dict(first.memories)
+        self._models = dict(first.models)
+        self._beliefs = dict(first.beliefs)
+        self._turns = dict(first.turns)
+        self._quoted = dict(first.quoted)
+        self._numbers: dict[object, str] = {
+            **{item.unit.id: number for number, item in (*self._memories.items(), *self._beliefs.items())},
+            **{model.id: number for number, model in self._models.items()},
+            **{(turn.thread, turn.message_id): number for number, turn in self._turns.items()},
+        }
+
+    @property
+    def shown(self) -> CitationIndex:
+        """All that was shown so far."""
+        return CitationIndex(
+            dict(self._memories),
+            dict(self._models),
+            dict(self._beliefs),
+            dict(self._turns),
+            dict(self._quoted),
+        )
+
+    def memory(self, item: RecalledUnit) -> str:
+        """The number of a memory."""
+        if (number := self._numbers.get(item.unit.id)) is None:
+            number = self._number(item.unit.id)
+            self._memories[number] = item
+        return number
+
+    def turn(self, turn: SourceTurn, units: Sequence[RecalledUnit]) -> tuple[str, ...]:
+        """The numbers of the memories made from a turn, whose words are shown; of a turn without any its own."""
+        self.quote(turn.text, units)
+        if units:
+            return tuple(self.memory(item) for item in units)
+        place = (turn.thread, turn.message_id)
+        if (number := self._numbers.get(place)) is None:
+            number = self._number(place)
+            self._turns[number] = turn
+        return (number,)
+
+    def quote(self, text: str, units: Sequence[RecalledUnit]) -> None:
+        """Note that words were shown that these memories were made from: what is taken from them stands on those."""
+        ids = (*self._quoted.get(text, ()), *(item.unit.id for item in units))
+        self._quoted[text] = tuple(dict.fromkeys(ids))
+
+    def model(self, model: MentalModel) -> str:
+        """The number of a mental model."""
+        if (number := self._numbers.get(model.id)) is None:
+            number = self._numbers[model.id] = f"M{len(self._models) + 1}"
+            self._models[number] = model
+        return number
+
+    def belief(self, item: RecalledUnit) -> str:
+        """The number of a belief."""
+        if (number := self._numbers.get(item.unit.id)) is None:
+            number = self._numbers[item.unit.id] = f"B{len(self._beliefs) + 1}"
+            self._beliefs[number] = item
+        return number
+
+    def _number(self, key: object) -> str:
+        number = self._numbers[key] = str(len(self._memories) + len(self._turns) + 1)
+        return number
+
+
+A = TypeVar("A", bound=BaseModel)
+
+
+class ToolProblem(ValueError):
+    """A call of a tool that gives nothing; the message tells the model why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool gives.
+
+    Attributes:
+        lines: to be shown to the model, as data.
+        found: ids of the memories among them.
+        note: what is to be said of the result as a whole; empty for nothing.
+    """
+
+    lines: tuple[str, ...]
+    found: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What the tools of one reflection work with.
+
+    Attributes:
+        reads: the memory, limited to what the reflection may use.
+        numbers: of what the model has been shown; results are numbered on.
+        max_tokens: of the memories of one result.
+    """
+
+    reads: MemoryReads
+    numbers: Numbering
+    max_tokens: int
+
+
+class Tool(Protocol):
+    """Something a model may call on the way to its answer."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def usage(self) -> str:
+        """How it is called and what it gives, as a model is told."""
+        ...
+
+    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        """Use it.
+
+        Raises:
+            ToolProblem: the arguments are wrong, or it failed.
+            InvalidRequest: what is asked for is unknown, ambiguous or beyond the limits of the reflection.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTool(Generic[A]):
+    """A tool over memory; how it is called stands in `prompts/templates/reflect_tools.md`.
+
+    Attributes:
+        name: what it is called.
+        arguments: what it takes.
+        use: what it does.
+    """
+
+    name: str
+    arguments: type[A]
+    use: Callable[[A, ToolContext], Awaitable[ToolResult]]
+
+    @property
+    def usage(self) -> str:
+        """How it is called and what it gives."""
+        return tool_usage(self.name)
+
+    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        """Use it; see `Tool.call`."""
+        return await self.use(read_arguments(self.arguments, arguments, self.usage), context)
+
+
+class Arguments(BaseModel):
+    """Arguments of a tool; unknown ones are refused, so that a mistake of the model does not widen the question."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _first_day(given: object) -> object:
+    return _day(given, last=False)
+
+
+def _last_day(given: object) -> object:
+    return _day(given, last=True)
+
+
+def _day(given: object, *, last: bool) -> object:
+    """A year or a month as its first or last day, a moment as its day; what is neither is pydantic's to judge."""
+    if not isinstance(given, str):
+        return given
+    text = given.strip()
+    if not text or text.lower() in {"none", "null"}:
+        return None
+    if (read := re.fullmatch(r"(\d{4})(?:-(\d{1,2}))?", text)) is None:
+        return text[:10]
+    year, month = int(read[1]), int(read[2] or (12 if last else 1))
+    if not (1 <= year < 9999 and 1 <= month <= 12):
+        return text
+    return date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1) if last else date(year, month, 1)
+
+
+class Dated(Arguments):
+    """Arguments of a tool that looks at a stretch of time."""
+
+    start: Annotated[date | None, BeforeValidator(_first_day)] = Field(
+        None, description="first day, YYYY-MM-DD"
+    )
+    end: Annotated[date | None, BeforeValidator(_last_day)] = Field(None, description="last day, included")
+
+    @property
+    def period(self) -> Period:
+        """The days meant.
+
+        Raises:
+            ToolProblem: they end before they begin.
+        """
+        if self.start and self.end and self.end < self.start:
+            raise ToolProblem("end is before start. Swap them.")
+        return Period(self.start, self.end)
+
+
+def read_arguments(schema: type[A], given: Mapping[str, Any], usage: str) -> A:
+    """The arguments of a call.
+
+    Raises:
+        ToolProblem: they are not those of the tool; the message says how it is called.
+    """
+    try:
+        return schema.model_validate({name: each for name, each in given.items() if each is not None})
+    except ValidationError as error:
+        raise ToolProblem(f"wrong arguments ({answer_problem(error)}). It is called so: {usage}") from error
+
+
+MOST_LISTED = 100  # memories of one complete listing: more is to be asked for in parts
+NOTHING = "Nothing was found."
+
+
+def shown_units(units: Sequence[RecalledUnit], total: int, context: ToolContext) -> ToolResult:
+    """Memories as a result, as many as fit.
+
+    Args:
+        units: in the order in which they are shown.
+        total: how many match in all.
+        context: what they are numbered on, and the tokens.
+    """
+    kept = fitting(units, context)
+    lines = tuple(memory_line(context.numbers.memory(item), item) for item in kept)
+    return ToolResult(lines, tuple(item.unit.id for item in kept), note_on(len(kept), total))
+
+
+def fitting(units: Sequence[RecalledUnit], context: ToolContext) -> list[RecalledUnit]:
+    """The first of the memories, as many as the tokens of a result hold, at least one."""
+    kept: list[RecalledUnit] = []
+    left = context.max_tokens
+    for item in units:
+        left -= item.tokens
+        if kept and left < 0:
+            break
+        kept.append(item)
+    return kept
+
+
+def note_on(shown: int, total: int) -> str:
+    """What is to be said of a result that may not be all of it."""
+    if not total:
+        return NOTHING
+    if shown < total:
+        return f"These are the first {shown} of {total}. Narrow the question or the days for the rest."
+    return ""
+
+
+LONGEST_DESCRIPTION = 500  # characters
+CHARACTERS_A_TOKEN = 4  # of a result whose tokens are not counted
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+
+
+class InvokedTool(Protocol):
+    """A tool of LangChain's form (`BaseTool`), as far as it is used."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it does."""
+        ...
+
+    @property
+    def args(self) -> Mapping[str, Any]:
+        """JSON schema of each argument."""
+        ...
+
+    async def ainvoke(self, arguments: Mapping[str, Any]) -> object:
+        """Use it."""
+        ...
+
+
+GivenTool: TypeAlias = InvokedTool | Callable[..., object]
+
+
+def callers_tools(given: Sequence[GivenTool], taken: Collection[str]) -> tuple[Tool, ...]:
+    """The caller's tools as a reflection uses them.
+
+    Args:
+        given: LangChain tools, or functions.
+        taken: names that are not free.
+
+    Raises:
+        InvalidRequest: one has no name that a model can call, or one that is taken.
+    """
+    found: dict[str, Tool] = {}
+    for each in given:
+        name = str(each.name if _is_invoked(each) else getattr(each, "__name__", ""))
+        if not _NAME.fullmatch(name):
+            reason = f"{shown(name or each)} is not a name that a model can call"
+            raise InvalidRequest("tools", reason, "Pass functions made by def, or LangChain tools.")
+        if name in taken or name in found:
+            raise InvalidRequest("tools", f"the name {name!r} is taken", "Give the tool another name.")
+        found[name] = _wrapped(each, name)
+    return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class CallersTool:
+    """A tool that the caller gave.
+
+    Attributes:
+        name: what it is called.
+        usage: how it is called and what it gives.
+        run: calls it.
+    """
+
+    name: str
+    usage: str
+    run: Callable[[Mapping[str, Any]], Any]
+
+    async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        """Use it; whatever it raises becomes what the model is told."""
+        failure = _Failure()
+        with failure:
+            given = await self.run(arguments)
+            longest = context.max_tokens * CHARACTERS_A_TOKEN
+            text = _written(given)
+            note = f"Only the first {longest} characters are shown." if len(text) > longest else ""
+            return ToolResult(tuple(text[:longest].splitlines()), note=note)
+        raise failure.told(self.usage)
+
+
+class _Failure:
+    """Keeps what a tool raises inside the block: the code is the caller's, and may raise anything."""
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        self.error = error if isinstance(error, Exception) else None
+        return self.error is not None
+
+    def told(self, usage: str) -> ToolProblem:
+        """The error in words for the model."""
+        if isinstance(self.error, ValidationError):
+            return ToolProblem(f"wrong arguments ({answer_problem(self.error)}). It is called so: {usage}")
+        first = next(iter(str(self.error).splitlines()), "")
+        return ToolProblem(f"it failed with {type(self.error).__name__}: {first[:LONGEST_DESCRIPTION]}")
+
+
+def _wrapped(tool: GivenTool, name: str) -> Tool:
+    if not _is_invoked(tool):
+        return _function(tool, name)
+    usage = _usage(name, tool.args, tool.description)
+    return CallersTool(name, usage, lambda arguments: tool.ainvoke(_read(arguments, tool.args)))
+
+
+def _is_invoked(tool: GivenTool) -> TypeIs[InvokedTool]:
+    """Whether a tool is of LangChain's form."""
+    return all(hasattr(tool, each) for each in ("ainvoke", "args", "name", "description"))
+
+
+def _function(function: Callable[..., object], name: str) -> Tool:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError) as error:  # written in C, or not to be called at all
+        reason = f"{shown(function)} does not say which arguments it takes"
+        raise InvalidRequest("tools", reason, "Wrap it in a function made by def.") from error
+    parameters = {
+        each.name: {} if each.default is inspect.Parameter.empty else {"default": each.default}
+        for each in signature.parameters.values()
+        if each.kind not in {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    }
+    try:
+        checked: Callable[..., object] = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(
+            function
+        )
+    except (PydanticUserError, NameError):  # annotations that say nothing to pydantic
+        checked = function
+
+    async def run(arguments: Mapping[str, Any]) -> object:
+        if inspect.iscoroutinefunction(function):
+            return await checked(**arguments)  # type: ignore[misc] # a coroutine, as just seen
+        return await asyncio.to_thread(checked, **arguments)
+
+    return CallersTool(name, _usage(name, parameters, inspect.getdoc(function) or ""), run)
+
+
+def _usage(name: str, parameters: Mapping[str, Any], description: str) -> str:
+    arguments = ", ".join(f"{each}?" if "default" in schema else each for each, schema in parameters.items())
+    words = " ".join(clean_text(description).split())[:LONGEST_DESCRIPTION]
+    return f"{name}({arguments}): {words or 'a tool of the application'}"
+
+
+def _read(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments whose schema wants an object or a list may come as JSON in a text."""
+    found = dict(arguments)
+    for name, value in arguments.items():
+        wanted = parameters.get(name, {}).get("type")
+        if isinstance(value, str) and wanted in {"object", "array"}:
+            try:
+                found[name] = json.loads(value)
+            except json.JSONDecodeError:
+                continue  # the tool itself says what it wants
+    return found
+
+
+def _written(result: object) -> str:
+    """A tool's result as text."""
+    if isinstance(result, BaseModel):
+        return result.model_dump_json()
+    if isinstance(result, str):
+        return clean_text(result)
+    try:
+        return clean_text(json.dumps(result, ensure_ascii=False, default=str))
+    except (TypeError, ValueError):
+        return clean_text(str(result))
+
 
 Network = Literal["world", "experience", "observation"]
 

@@ -21,7 +21,7 @@ from hindsight_integrations.reflect.citations import (
     reference_faults,
     references,
 )
-from hindsight_integrations.reflect.tools import ReflectTools
+from hindsight_integrations.reflect.context import ReflectContext
 
 LONGEST_OPINION = 500  # characters; the prompts ask for 300
 FEWEST_WORDS = 4  # of a statement with a reason
@@ -186,7 +186,7 @@ def _all_grounds(shown: CitationIndex) -> list[Ground]:
 
 
 def read_opinions(
-    given: Sequence[AnsweredOpinion], shown: CitationIndex, query: ReflectQuery, tools: ReflectTools
+    given: Sequence[AnsweredOpinion], shown: CitationIndex, query: ReflectQuery, context: ReflectContext
 ) -> tuple[ProposedOpinion | OpinionChange, ...]:
     """The opinions of an answer, each as it may be kept, or why it is refused; none where none may be formed.
 
@@ -194,9 +194,9 @@ def read_opinions(
         given: as the model wrote them; those beyond the first five are refused.
         shown: what it was shown.
         query: the question.
-        tools: of the reflection.
+        context: of the reflection.
     """
-    if not query.form_opinions or tools.opinions is None:
+    if not query.form_opinions or context.services.model is None:
         return ()
-    read = [read_opinion(each, shown, query, tools.languages) for each in given[:MOST_OPINIONS]]
+    read = [read_opinion(each, shown, query, context.services.languages) for each in given[:MOST_OPINIONS]]
     return (*read, *(refused(each, TOO_MANY) for each in given[MOST_OPINIONS:]))

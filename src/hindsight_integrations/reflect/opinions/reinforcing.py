@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from hindsight_integrations.errors import MalformedOutput, PromptTooLong, RevisionConflict
+from hindsight_integrations.indexes.bank_view import Projector
 from hindsight_integrations.indexes.documents import as_they_stand
 from hindsight_integrations.indexes.embedding import embed_units
 from hindsight_integrations.language.language import Language, language_of
@@ -51,20 +52,22 @@ from hindsight_integrations.prompts.assess_evidence import (
 )
 from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.reflect.citations import Ground, completed_grounds
-from hindsight_integrations.reflect.opinions.candidates import About, about, may_bear_on
 from hindsight_integrations.reflect.opinions.evidence import (
+    About,
     AssessedFact,
     Fact,
+    about,
     evidence_rows,
     held_wording,
     is_evidence,
+    may_bear_on,
     read_facts,
     step_of,
     unsaid,
     weighed,
 )
 from hindsight_integrations.reflect.opinions.proposed import fault, plain
-from hindsight_integrations.reflect.tools import OpinionTools
+from hindsight_integrations.services import Services
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,20 +104,20 @@ class PendingAssessment:
     opinions: tuple[OpinionEvidence, ...]
 
 
-def read_pending(tools: OpinionTools) -> PendingAssessment:
+def read_pending(projector: Projector, services: Services) -> PendingAssessment:
     """Read a bank's opinions, and for each the facts since its last assessment that may be evidence of it."""
-    ledger, bank = tools.projector.ledger, tools.projector.name
+    ledger, bank = projector.ledger, projector.name
     profile, revision = ledger.bank(bank).profile, ledger.revision(bank)
     with ledger.snapshot(bank) as reader:
         held = [(log, wording) for log in reader.opinions.get(bank) if (wording := held_wording(log))]
         fresh = _fresh(held, reader, bank)
         ids = {unit_id for found in fresh.values() for unit_id in found}
-        facts = read_facts(reader, bank, sorted(ids), tools.languages)
-        wordings = read_facts(reader, bank, [wording.unit_id for _, wording in held], tools.languages)
+        facts = read_facts(reader, bank, sorted(ids), services.languages)
+        wordings = read_facts(reader, bank, [wording.unit_id for _, wording in held], services.languages)
         topics = _topics({**facts, **wordings}, reader, bank)
 
         def near(log: OpinionLog, wording: OpinionVersion) -> list[Fact]:
-            own, thresholds = topics[wording.unit_id], tools.embedder.identity.thresholds
+            own, thresholds = topics[wording.unit_id], services.embedder.identity.thresholds
             found = (facts[unit_id] for unit_id in fresh[log.assessed_to] if unit_id in facts)
             return [
                 fact
@@ -123,7 +126,7 @@ def read_pending(tools: OpinionTools) -> PendingAssessment:
             ]
 
         opinions = tuple(
-            _opinion_evidence(log, wording, near(log, wording), reader, tools)
+            _opinion_evidence(log, wording, near(log, wording), reader, bank, services)
             for log, wording in held
             if wording.unit_id in wordings
         )
@@ -135,15 +138,16 @@ def _opinion_evidence(
     wording: OpinionVersion,
     near: Sequence[Fact],
     reader: LedgerReader,
-    tools: OpinionTools,
+    bank: str,
+    services: Services,
 ) -> OpinionEvidence:
     """An opinion with its new facts, divided into those to assess and those that repeat others."""
     before = frozenset(weighed(log))
     new = [fact for fact in near if fact.unit.id not in before]
     if not new:
         return OpinionEvidence(log, wording)
-    known = read_facts(reader, tools.projector.name, weighed(log), tools.languages)
-    asked = unsaid(log, new, known, thresholds=tools.embedder.identity.thresholds)
+    known = read_facts(reader, bank, weighed(log), services.languages)
+    asked = unsaid(log, new, known, thresholds=services.embedder.identity.thresholds)
     ids = {fact.unit.id for fact in asked}
     repeating = tuple(fact for fact in new if fact.unit.id not in ids)
     return OpinionEvidence(log, wording, known, tuple(asked), repeating)
@@ -501,7 +505,7 @@ class EvidenceDecision:
     passed_over: tuple[tuple[str, str], ...]
 
 
-async def reinforce(task: Task, tools: OpinionTools) -> Settled:
+async def reinforce(task: Task, model: LanguageModel, projector: Projector, services: Services) -> Settled:
     """Assess what came since a bank's opinions were last looked at, and write the outcome and the task's end in one commit.
 
     Where one prompt does not hold all pairs, each batch but the last is committed by itself, so that nothing is asked
@@ -520,9 +524,9 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
     tried: set[PairKey] = set()
     spent, conflicts = Settled(), 0
     while True:
-        found = await tools.workers.read(read_pending, tools)
+        found = await services.workers.read(read_pending, projector, services)
         if batch := next_batch(found, tried):
-            made = await assess(batch, found.profile, tools.model, tools.languages)
+            made = await assess(batch, found.profile, model, services.languages)
             verdicts.update(made.verdicts)
             tried.update(pair.key for pair in batch)
             spent = replace(
@@ -532,16 +536,18 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
             )
         last = not next_batch(found, tried)
         giving_up = last and task.attempts >= TRIES_OF_MODEL
-        decision = await tools.workers.read(decide, found, verdicts, tools, giving_up=giving_up)
+        decision = await services.workers.read(
+            decide, found, verdicts, projector.name, services, giving_up=giving_up
+        )
         ends = giving_up or (last and not decision.passed_over)
-        writes = await tools.workers.read(write_set, decision, found, tools)
+        writes = await services.workers.read(write_set, decision, found, projector, services)
         if ends:
             writes = replace(writes, completed_tasks=(task.claim,))
-        if not await tools.workers.write(_commit, writes, found, tools):
+        if not await services.workers.write(_commit, writes, found, projector):
             conflicts += 1
             if conflicts == CONFLICTS:
-                bank = tools.projector.name
-                now = await tools.workers.read(tools.projector.ledger.revision, bank)
+                bank = projector.name
+                now = await services.workers.read(projector.ledger.revision, bank)
                 raise RevisionConflict(bank, found.revision, now)
             continue
         spent = replace(spent, assessed=spent.assessed + len(decision.evidence))
@@ -550,19 +556,25 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
         if last:
             left = f"pairs of opinion and fact without an assessment: {len(decision.passed_over)}"
             raise MalformedOutput(
-                tools.model.name, "", left, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out
+                model.name, "", left, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out
             )
 
 
 def decide(
-    found: PendingAssessment, verdicts: Mapping[PairKey, Verdict], tools: OpinionTools, *, giving_up: bool
+    found: PendingAssessment,
+    verdicts: Mapping[PairKey, Verdict],
+    bank: str,
+    services: Services,
+    *,
+    giving_up: bool,
 ) -> EvidenceDecision:
     """What verdicts do to opinions as they stand.
 
     Args:
         found: the opinions and what may be evidence of them.
         verdicts: of pairs; of those that are missing nothing is written.
-        tools: settings and thresholds.
+        bank: its name.
+        services: settings and thresholds.
         giving_up: an opinion with pairs without a verdict is done all the same.
     """
     evidence: list[EvidenceWrite] = []
@@ -578,27 +590,29 @@ def decide(
             opinion.log,
             [each.assessed for each in judged],
             opinion.known,
-            thresholds=tools.embedder.identity.thresholds,
-            rule=UpdateRule(tools.config.rule),
-            step=step_of(found.profile, tools.config),
+            thresholds=services.embedder.identity.thresholds,
+            rule=UpdateRule(services.config.opinions.rule),
+            step=step_of(found.profile, services.config.opinions),
             repeating=opinion.repeating,
         )
         evidence += rows
         own = {row.unit_id for row in rows if not row.restates}
         told = [each for each in judged if each.assessed.fact.unit.id in own]
-        if new := rewording(opinion, told, tools.projector.name):
+        if new := rewording(opinion, told, bank):
             reworded.append(new)
         if (giving_up or not left) and opinion.log.assessed_to < found.revision:
             assessed[opinion.log.id] = found.revision
     return EvidenceDecision(tuple(evidence), tuple(reworded), assessed, tuple(passed_over))
 
 
-def write_set(decision: EvidenceDecision, found: PendingAssessment, tools: OpinionTools) -> WriteSet:
+def write_set(
+    decision: EvidenceDecision, found: PendingAssessment, projector: Projector, services: Services
+) -> WriteSet:
     """What a decision changes, but for the task's end; embeds new wordings and lets them mention what the old ones do."""
-    bank, ledger = tools.projector.name, tools.projector.ledger
-    counts = tools.tokens.count([each.unit.text for each in decision.reworded])
+    bank, ledger = projector.name, projector.ledger
+    counts = services.tokens.count([each.unit.text for each in decision.reworded])
     units = [replace(each.unit, tokens=count) for each, count in zip(decision.reworded, counts, strict=True)]
-    vectors = embed_units(units, tools.embedder) if units else ()
+    vectors = embed_units(units, services.embedder) if units else ()
     return WriteSet(
         bank=bank,
         expected_revision=found.revision,
@@ -630,14 +644,13 @@ def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWr
     return [MentionWrite(new.unit.id, entity.id, entity.name) for entity in entities.values()]
 
 
-def _commit(writes: WriteSet, found: PendingAssessment, tools: OpinionTools) -> bool:
+def _commit(writes: WriteSet, found: PendingAssessment, projector: Projector) -> bool:
     """Commit if opinions and facts are what they were when they were read; False, and nothing is written, if not."""
     if writes.completed_tasks == () and not _writes_anything(writes):
         return True
-    projector = tools.projector
     try:
         with projector.transaction() as (view, transaction):
-            if view.revision != found.revision and not _unchanged(found.opinions, transaction, tools):
+            if view.revision != found.revision and not _unchanged(found.opinions, transaction, view.bank):
                 return False
             transaction.commit(replace(writes, expected_revision=view.revision))
     except RevisionConflict:
@@ -651,9 +664,8 @@ def _writes_anything(writes: WriteSet) -> bool:
     return opinions is not None and bool(opinions.evidence or opinions.reworded or opinions.assessed)
 
 
-def _unchanged(opinions: Sequence[OpinionEvidence], transaction: Transaction, tools: OpinionTools) -> bool:
+def _unchanged(opinions: Sequence[OpinionEvidence], transaction: Transaction, bank: str) -> bool:
     """Whether these opinions have the same wordings and evidence, and their new facts still say what they said."""
-    bank = tools.projector.name
     now = {log.id: log for log in transaction.opinions.get(bank, [each.log.id for each in opinions])}
     if any(now.get(each.log.id) != each.log for each in opinions):
         return False

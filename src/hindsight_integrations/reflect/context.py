@@ -1,4 +1,4 @@
-"""What reflections and opinions need of the bank and the engine."""
+"""What a reflection reads of its bank."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
 
-from hindsight_integrations.concurrency.workers import Runner
-from hindsight_integrations.config import OpinionConfig
 from hindsight_integrations.indexes.bank_view import Projector
-from hindsight_integrations.language.language import Language
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.profile import BankProfile
@@ -19,7 +16,7 @@ from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.models.protocols import Embedder, LanguageModel, TokenCounter
+from hindsight_integrations.services import Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,24 +143,6 @@ class MemoryReads(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class OpinionTools:
-    """What the forming and moving of opinions needs of the engine.
-
-    Attributes:
-        model: who compares and assesses.
-        languages: of the bank's texts, the likeliest first.
-    """
-
-    projector: Projector
-    embedder: Embedder
-    tokens: TokenCounter
-    model: LanguageModel
-    workers: Runner
-    config: OpinionConfig
-    languages: Sequence[Language]
-
-
 RECORD_TOKENS = 1_024  # of exact figures and rows of records, beside the memories
 
 Recall = Callable[[RecallQuery], Awaitable[RecallResult]]
@@ -181,35 +160,27 @@ async def no_directives(_: RecallQuery) -> Sequence[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class ReflectTools:
-    """What a reflection needs of the bank and the engine.
+class ReflectContext:
+    """The bank of a reflection as it sees it, and the engine's services.
 
     Attributes:
         projector: the bank.
-        workers: run what blocks.
+        services: the engine's.
+        profile: in whose character it answers.
         recall: finds memories.
-        profile: who answers.
-        model: who writes the answer; None for memories as they are.
-        tokens: counts.
-        languages: of the bank's texts, the likeliest first.
         mental_models: those near a question.
         directives: the operator's rules for answers to a question.
-        opinions: what the forming of opinions needs; None where none may be formed.
         reads: what an agentic reflection may read, limited to a query's tags, moment and window; None without a bank.
     """
 
     projector: Projector
-    workers: Runner
-    recall: Recall
+    services: Services
     profile: BankProfile
-    model: LanguageModel | None
-    tokens: TokenCounter
-    languages: Sequence[Language]
+    recall: Recall
     mental_models: MentalModelsNear = no_mental_models
     directives: Callable[[RecallQuery], Awaitable[Sequence[str]]] = no_directives
-    opinions: OpinionTools | None = None
     reads: Callable[[RecallQuery], MemoryReads] | None = None
 
     async def revision(self) -> int:
-        """The bank's, now."""
-        return await self.workers.read(self.projector.ledger.revision, self.projector.name)
+        """The bank's revision now."""
+        return await self.services.workers.read(self.projector.ledger.revision, self.projector.name)
