@@ -38,7 +38,7 @@ CategoryRows = dict[tuple[RecordKind, str], int]
 """Row ids of categories by kind and spelling key."""
 
 _SEALED = records.c["unit", "ordinal", "kind", "category", "value", "is_number", "measure", "stated"]
-"""Columns covered by a record's checksum, in order. Changing them invalidates every checksum and needs a new schema version."""
+"""Columns covered by a record's checksum, in order. A change needs a new schema version."""
 _SPELLINGS = record_category_names.c
 
 _BY_SPELLINGS = select(_SPELLINGS.kind, _SPELLINGS.name, _SPELLINGS.category).where(

@@ -17,7 +17,7 @@ from hindsight_integrations.model.writes import EntityWrite, WriteSet
 NEIGHBOUR_UNITS = 50  # neighbours are read from an entity's latest units only, so that a hub stays cheap
 NEIGHBOUR_LIMIT = 50  # the most often co-mentioned ones are kept
 _FLOAT_BYTES = 4
-COMMON_BLOCK = 500  # a token shared by more entities is not looked up, since it does not tell them apart; exact names always are
+COMMON_BLOCK = 500  # tokens shared by more entities are not looked up; exact names always are
 # Lengths of names in which one edit is tolerated; longer ones would need too many keys.
 _EDITABLE = range(5, 41)
 

@@ -260,7 +260,10 @@ class TaskQueue:
             return connection.execute(_FAIL, values).rowcount > 0
 
     def next_due(self, kinds: Collection[TaskKind], *, besides: Collection[str] = ()) -> timedelta | None:
-        """Return the time until a task of these kinds is due in any other bank; zero if one is, None if none waits."""
+        """Return the time until a task of these kinds is due in another bank; None if none waits.
+
+        Zero means that one is due now.
+        """
         with self._database.reading() as connection:
             firsts = connection.execute(_NEXT, _kind_values(kinds, besides)).scalars()
             due = min((first for first in firsts if first is not None), default=None)
