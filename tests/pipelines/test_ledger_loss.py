@@ -87,7 +87,7 @@ def accepted(opener: Opener, path: Path, caplog: pytest.LogCaptureFixture) -> It
     """Opened with accept_loss: said in the log, kept in the ledger, and not asked again."""
     with caplog.at_level(logging.WARNING, "hindsight_integrations"):
         first = opener(path, config=FTS5, accept_loss=True)
-    assert "going on without what is missing" in caplog.text
+    assert "continuing despite missing data" in caplog.text
     held = texts(first)
     first.close()
     with closing(sqlite3.connect(path / "ledger.sqlite")) as raw:

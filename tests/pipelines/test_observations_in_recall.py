@@ -107,7 +107,7 @@ def test_what_was_made_of_an_entity_comes_beside_its_memories(bank: MemoryBank, 
     assert [entity.stale for entity in found.entities] == [False]
     tight = asked(bank, max_entity_tokens=len(LENDER.split()))
     assert shown(tight) == {LENDER}
-    assert "(to be made anew)" not in found.explain()
+    assert "(outdated)" not in found.explain()
 
 
 def test_a_new_fact_marks_what_is_there(bank: MemoryBank, ids: dict[str, str]) -> None:
@@ -116,7 +116,7 @@ def test_a_new_fact_marks_what_is_there(bank: MemoryBank, ids: dict[str, str]) -
     found = asked(bank)
     assert shown(found) == set(MADE)
     assert [entity.stale for entity in found.entities] == [True]
-    assert "Anna Berg (to be made anew): " in found.explain()
+    assert "Anna Berg (outdated): " in found.explain()
     assert bank.entities.observations("Anna Berg").stale
     bank.tasks.settle()
     assert [entity.stale for entity in asked(bank).entities] == [False]

@@ -1,1 +1,1 @@
-"""The ledger in SQLite."""
+"""The ledger: the durable store of all banks, on SQLAlchemy Core."""

@@ -1,7 +1,8 @@
-"""A bank as archive rows, and back: the rows of the tables, in an order in which each comes after those it refers to.
+"""Export a bank as archive rows and restore it from them.
 
-Which tables and columns are archived, and what they hold, `tables.py` says. Row ids leave as they are, and others take their
-place on the way in. What a row says by itself is checked before it comes here (`validation/archive.py`).
+Rows leave table by table, each after the rows it refers to. `tables.py` says which tables and columns are
+archived. Row ids are exported unchanged and replaced by new ones on import. Rows are validated one by one
+before they get here (`validation/archive.py`).
 """
 
 from __future__ import annotations
@@ -88,14 +89,14 @@ from hindsight_integrations.model.records import spelling_key
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.units import UnitKind
 
-BATCH = 500  # rows written at once: bounds memory, and is past the point where larger ones are quicker
+BATCH = 500  # rows per INSERT; bounds memory, and larger batches are not faster
 _FLOAT_BYTES = 4
 
 ARCHIVED = {table.name: table for table in metadata.sorted_tables if archived_columns(table)}
-"""Tables by name, each after those it refers to."""
+"""Archived tables by name, each after those it refers to."""
 
 _BANK: ColumnElement[int] = bindparam("bank")
-_OTHERS = [
+_COUNTS = [
     select(func.count()).where(metadata.tables[name].c.bank == _BANK)
     for name in BANK_CONTENT
     if name != units.name
@@ -103,14 +104,14 @@ _OTHERS = [
 _CHANGED = exists().where(units.c.bank == _BANK, units.c.changed > mental_models.c.checked_to, is_fact)
 _revision = select(banks.c.revision).where(banks.c.id == _BANK).scalar_subquery()
 _model = mental_models.c
-_LEAVING: Mapping[Column[Any], ColumnElement[Any]] = {
+_EXPORTED_AS: Mapping[Column[Any], ColumnElement[Any]] = {
     tasks.c.state: func.replace(tasks.c.state, TaskState.LEASED.value, TaskState.PENDING.value),
     _model["text"]: case((IS_WITHDRAWN, ""), else_=_model["text"]),
     _model.extractive: case((IS_WITHDRAWN, 0), else_=_model.extractive),
     _model.forgotten: case((IS_WITHDRAWN, 1), else_=0),
     _model.checked_to: case((_CHANGED.correlate(mental_models), 0), else_=_revision),
 }
-"""What leaves for a column that does not leave as it is: a lease belongs to its ledger, and a withdrawn text to nobody."""
+"""Columns exported as an expression: leases are not exported, and neither are withdrawn texts."""
 
 
 _NAMES = {name: [column.name for column in archived_columns(table)] for name, table in ARCHIVED.items()}
@@ -122,14 +123,14 @@ _TRANSLATED = {
     ]
     for name, table in ARCHIVED.items()
 }
-"""Columns whose values are not the same in an archive, or depend on earlier rows."""
+"""Columns whose values are encoded differently in an archive, or refer to earlier rows."""
 _REFERRED = {info["table"] for columns in _TRANSLATED.values() for _, info in columns if "table" in info}
-"""Tables whose rows others refer to."""
+"""Tables that other tables refer to."""
 
 
 def _select(table: Table) -> Select[Any]:
-    """A bank's rows of a table."""
-    columns = [_LEAVING.get(column, column).label(column.name) for column in archived_columns(table)]
+    """Select a bank's rows of a table."""
+    columns = [_EXPORTED_AS.get(column, column).label(column.name) for column in archived_columns(table)]
     joined: Any = table
     owner = table
     while owner is not banks and "bank" not in owner.c:
@@ -148,19 +149,19 @@ _ROWS = {name: _select(table) for name, table in ARCHIVED.items()}
 
 
 def _units_without(column: ColumnElement[int], *conditions: ColumnElement[bool]) -> Select[Any]:
-    """Units of which no row of another table is."""
+    """Select the units that have no row in another table."""
     return select(units.c.id).where(units.c.bank == _BANK, *conditions, ~exists().where(column == units.c.id))
 
 
 def _gaps(unit: ColumnElement[int], number: ColumnElement[int], first: int) -> Select[Any]:
-    """Units whose rows in another table are not numbered one after the other."""
+    """Select the units whose rows in another table are not numbered consecutively."""
     of_bank = unit.in_(select(units.c.id).where(units.c.bank == _BANK))
     return select(unit).where(of_bank).group_by(unit).having(func.max(number) - func.count() != first - 1)
 
 
 _cited = exists().where(mental_model_grounds.c.model == mental_models.c.id, mental_model_grounds.c.cited == 1)
 _is_formed = exists().where(opinions.c.unit == units.c.id)
-_WHOLE: Sequence[tuple[str, str, Select[Any]]] = [
+_CHECKS: Sequence[tuple[str, str, Select[Any]]] = [
     ("vectors", "a memory, or a text of an item, has none",
      _units_without(vectors.c.unit, units.c.kind != UnitKind.TURN.value)),
     ("item_units", "a text of an item has none",
@@ -174,7 +175,7 @@ _WHOLE: Sequence[tuple[str, str, Select[Any]]] = [
     ("mental_models.text", "it cites no memory",
      select(mental_models.c.id).where(mental_models.c.bank == _BANK, mental_models.c["text"] != "", ~_cited)),
 ]  # fmt: skip
-"""What all rows say together: the field at fault, what is wrong, and a select of the rows with which it is."""
+"""Checks over all rows: the field, what is wrong with it, and a select of the offending rows."""
 
 _mentioned = (
     select(func.count())
@@ -193,7 +194,7 @@ _COUNT_MENTIONS = (
 _REPLACED = [
     delete(table).where(table.c.bank == _BANK) for table in (profile_changes, mental_models, directives)
 ]
-"""What an empty bank may have been given goes: the archive's rows come in its place."""
+"""Rows an empty bank may already have; the archive's rows replace them."""
 _UPDATE = update(banks).where(banks.c.id == bindparam("row"))
 _BEGIN = _UPDATE.values(embedder=bindparam("made_by"), dimension=bindparam("length"))
 _SET_PROFILE = _UPDATE.values(profile=bindparam("text"))
@@ -208,15 +209,15 @@ _MEMORIES = frozenset(MEMORIES)
 
 
 class Archivist:
-    """Hands out a whole bank as rows, and takes one in."""
+    """Exports a whole bank as rows, and restores one from them."""
 
     def __init__(self, database: Database, schedule: Schedule) -> None:
         self._database, self._schedule = database, schedule
 
     def rows(self, bank: str) -> Generator[ArchiveRow, None, None]:
-        """Everything the bank holds, in an order it can be restored in; one consistent snapshot, never all in memory.
+        """Yield all rows of the bank in an order it can be restored in, from one consistent snapshot.
 
-        To be consumed, or closed, on the thread that began it.
+        Rows are streamed. Consume or close the generator on the thread that started it.
         """
         with self._database.reading() as connection:
             row = find_bank(connection, bank).id
@@ -229,26 +230,26 @@ class Archivist:
                     fields = values._asdict()
                     for column, info in _TRANSLATED[name]:
                         if (value := fields[column]) is not None:
-                            fields[column] = _leaving(info["holds"], value)
+                            fields[column] = _encode(info["holds"], value)
                     yield ArchiveRow(name, fields)
 
     def restore(self, bank: str, rows: Iterator[ArchiveRow]) -> int:
-        """Fill an empty bank; returns how many memories. What `rows` raises undoes everything.
+        """Fill an empty bank and return the number of memories. An exception from `rows` rolls everything back.
 
         Raises:
-            ArchiveInvalid: a row, or all of them together, cannot be of an archive; rows are counted from line 2 on.
+            ArchiveInvalid: a row is invalid, or the rows contradict each other; line numbers start at 2.
             InvalidRequest: the bank is not empty.
         """
         try:
             with self._database.writing() as connection:
                 return self._restore(connection, find_bank(connection, bank), rows)
         except ArchiveInvalid:
-            self._database.scrub()  # a large transaction is in the write-ahead log before its end
+            self._database.scrub()  # a large transaction spills into the write-ahead log before it commits
             raise
 
     def _restore(self, connection: Connection, bank: BankRow, rows: Iterator[ArchiveRow]) -> int:
         units = count_units(connection, bank.id)
-        if units or any(connection.scalar(query, {"bank": bank.id}) for query in _OTHERS):
+        if units or any(connection.scalar(query, {"bank": bank.id}) for query in _COUNTS):
             held = f"{units} memories" if units else "no memories, but traces of earlier ones"
             remedy = "Import into an empty bank, or empty this one by forget(everything=True)."
             raise InvalidRequest("bank", f"it holds {held}", remedy)
@@ -260,8 +261,8 @@ class Archivist:
         return load.memories
 
 
-def _leaving(holds: object, value: Any) -> Json:  # noqa: ANN401 - the column's
-    """What an archive has for a value."""
+def _encode(holds: object, value: Any) -> Json:  # noqa: ANN401
+    """Encode a stored value for the archive."""
     if holds is Content.VECTOR:
         return base64.b64encode(value).decode()
     parsed: Json = json.loads(value) if holds in JSON else value
@@ -269,7 +270,10 @@ def _leaving(holds: object, value: Any) -> Json:  # noqa: ANN401 - the column's
 
 
 def _batches(rows: Iterator[ArchiveRow]) -> Iterator[tuple[str, list[tuple[int, ArchiveRow]]]]:
-    """Numbered rows of one table together, at most BATCH of them; items of documents without the documents."""
+    """Group consecutive rows of one table, at most BATCH together, with their line numbers.
+
+    Items of documents are grouped apart from the documents they refer to.
+    """
     numbered = enumerate(rows, 2)  # the header is line 1
     for (kind, _), group in groupby(
         numbered, lambda line: (line[1].kind, line[1].fields.get("head") is None)
@@ -279,31 +283,33 @@ def _batches(rows: Iterator[ArchiveRow]) -> Iterator[tuple[str, list[tuple[int, 
 
 
 class _Load:
-    """The rows of one archive, on their way into an empty bank.
+    """An import in progress: the rows of one archive going into an empty bank.
 
     Attributes:
-        memories: how many went by.
+        memories: number of memories imported so far.
     """
 
     def __init__(self, connection: Connection, bank: BankRow) -> None:
         self.memories = 0
         self._connection, self._bank = connection, bank.id
-        self._now = bank.revision + 1  # the revision that the import makes
-        self._archived: int | None = None  # the archive's, once its first row went by
+        self._now = bank.revision + 1  # the revision the import creates
+        self._archived: int | None = None  # the archive's own revision, known after its first row
         self._dimension: int | None = None
         self._last = 1
         self._derived: dict[str, dict[str, Any]] = {}  # values of columns that are not archived
         self._ids: dict[str, dict[int, int]] = {name: {} for name in _REFERRED}
-        self._kinds: dict[int, str] = {}  # of units: the network of a memory, else what it is
-        self._opinions: dict[int, int] = {}  # by wording
-        self._categories: dict[int, tuple[str, str]] = {}  # kind and name
-        self._unnamed: set[int] = set()  # categories whose own name is none of their spellings yet
+        self._kinds: dict[int, str] = {}  # by unit: the network of a memory, otherwise the unit's kind
+        self._opinions: dict[int, int] = {}  # by wording: its opinion
+        self._categories: dict[int, tuple[str, str]] = {}  # by category: kind and name
+        self._unnamed: set[int] = (
+            set()
+        )  # categories whose own name has not appeared among their spellings yet
 
     def take(self, kind: str, batch: Sequence[tuple[int, ArchiveRow]]) -> None:
         """Write rows of one table.
 
         Raises:
-            ArchiveInvalid: they cannot be of this archive.
+            ArchiveInvalid: a row is invalid or cannot be stored.
         """
         (line, _), (self._last, _) = batch[0], batch[-1]
         if kind not in ARCHIVED:
@@ -314,7 +320,7 @@ class _Load:
                 rows.append(self._row(line, ARCHIVED[kind], row.fields))
         except ArchiveInvalid:
             raise
-        except (KeyError, TypeError, ValueError) as error:  # of a row that was not checked before
+        except (KeyError, TypeError, ValueError) as error:  # a row that was not validated before
             raise ArchiveInvalid(line, kind, "it is not a row of this table") from error
         try:
             self._write(ARCHIVED[kind], rows)
@@ -323,15 +329,15 @@ class _Load:
             raise ArchiveInvalid(batch[0][0], kind, reason) from None
 
     def finish(self) -> None:
-        """Check what all rows say together, and derive what follows from them.
+        """Check the rows against each other, and compute the derived columns.
 
         Raises:
-            ArchiveInvalid: they do not go together.
+            ArchiveInvalid: the rows contradict each other.
         """
         line, of = self._last + 1, {"bank": self._bank}
         if self._archived is None:
             raise ArchiveInvalid(line, banks.name, "there is no line of the bank itself")
-        for field, reason, query in _WHOLE:
+        for field, reason, query in _CHECKS:
             if self._connection.execute(query, of).first():
                 raise ArchiveInvalid(line, field, reason)
         if self._unnamed:
@@ -344,7 +350,7 @@ class _Load:
         advance(self._connection, self._bank, self._now)
 
     def _begin(self, fields: Mapping[str, Any]) -> None:
-        """The bank itself: its revision, and who made its vectors."""
+        """Start the import with the bank's own row: its revision and the embedder of its vectors."""
         for statement in _REPLACED:
             self._connection.execute(statement, {"bank": self._bank})
         self._archived, self._dimension, embedder = (
@@ -366,7 +372,7 @@ class _Load:
         self._connection.execute(_BEGIN, {"row": self._bank, "made_by": made_by, "length": self._dimension})
 
     def _row(self, line: int, table: Table, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of a row. Its own id is the archive's until it is written."""
+        """Convert an archive row to column values; its own id stays the archive's until it is written."""
         if (table is banks) != (self._archived is None):
             reason = "the first line after the header, and no other, is the bank's"
             raise ArchiveInvalid(line, table.name, reason)
@@ -376,18 +382,18 @@ class _Load:
         for name, info in _TRANSLATED[table.name]:
             if (value := row[name]) is not None:
                 row[name] = self._value(line, table.columns[name], info, value)
-        if table is mental_models:  # as all memories are new, either all of them were looked at or none
+        if table is mental_models:  # all memories are new: either the model has checked all of them or none
             row["checked_to"] = self._now if row["checked_to"] else 0
         if (known := self._ids.get(table.name)) is not None:
             key = _key(table)
             if fields[key] in known:
                 raise ArchiveInvalid(line, f"{table.name}.{key}", "an earlier line has the same")
-            known[fields[key]] = 0 if key == "id" else row[key]  # 0: until it is written
+            known[fields[key]] = 0 if key == "id" else row[key]  # 0 until the row is written
         self._check(line, table.name, row)
         return row
 
-    def _value(self, line: int, column: Column[Any], info: Mapping[str, Any], value: Any) -> Any:  # noqa: ANN401 - the column's
-        """What is stored for a value of an archive."""
+    def _value(self, line: int, column: Column[Any], info: Mapping[str, Any], value: Any) -> Any:  # noqa: ANN401
+        """Convert an archive value to the stored value."""
         holds = info["holds"]
         if "table" in info:
             return self._find(line, column, info["table"], info["of"], value)
@@ -400,7 +406,7 @@ class _Load:
         return json.dumps(value) if holds in JSON else value
 
     def _find(self, line: int, column: Column[Any], table: str, of: frozenset[str] | None, row: int) -> int:
-        """The new id of an earlier row."""
+        """Return the new id of an earlier row."""
         new = self._ids[table].get(row)
         if not new:
             raise ArchiveInvalid(line, str(column), f"no row of {table} with this id comes before it")
@@ -409,7 +415,7 @@ class _Load:
         return new
 
     def _check(self, line: int, kind: str, row: Mapping[str, Any]) -> None:
-        """What a row says of earlier ones, beyond that they are there."""
+        """Check a row against the earlier rows it refers to."""
         holds, field, reason = True, "", ""
         match kind:
             case vectors.name:
@@ -435,7 +441,7 @@ class _Load:
             raise ArchiveInvalid(line, f"{kind}.{field}", reason)
 
     def _write(self, table: Table, rows: list[dict[str, Any]]) -> None:
-        """Insert rows, and what follows from each."""
+        """Insert rows, and the rows derived from them."""
         if table is banks:
             return
         if _key(table) != "id" or table.name not in self._ids:
@@ -457,7 +463,7 @@ class _Load:
 
 
 def _derived(table: Table, rows: Iterable[tuple[int, Values]]) -> Mapping[Table, list[Values]]:
-    """Rows of tables that are not archived, of rows of one that is."""
+    """Rows of tables that are not archived, derived from rows of `table`."""
     derived: dict[Table, list[Values]] = {unit_sources: [], entity_names: [], entity_blocks: []}
     for number, row in rows:
         if table is units:
@@ -473,17 +479,17 @@ def _derived(table: Table, rows: Iterable[tuple[int, Values]]) -> Mapping[Table,
 
 
 def _key(table: Table) -> str:
-    """The column of a row's own id."""
+    """Return the name of a table's id column."""
     return "id" if "id" in table.c else "unit"
 
 
 def insert_numbered(connection: Connection, table: Table, rows: Sequence[Values]) -> range:
-    """Insert rows; returns the row ids they get, which no row of the table ever had."""
+    """Insert rows and return their new row ids, which the table has never used before."""
     first: int = connection.execute(insert(table), rows[0]).inserted_primary_key[0]  # type: ignore[index] # of an INSERT
     ids = range(first, first + len(rows))
     others = [{**row, "id": new} for new, row in zip(ids[1:], rows[1:], strict=True)]
     run_many(connection, insert(table), others)
-    if connection.dialect.name == "postgresql":  # SQLite goes on after the highest by itself
+    if connection.dialect.name == "postgresql":  # SQLite continues after the highest id on its own
         sequence = func.pg_get_serial_sequence(table.name, "id")
         connection.execute(select(func.setval(sequence, ids[-1])))
     return ids

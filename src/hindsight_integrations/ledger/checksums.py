@@ -1,6 +1,6 @@
-"""Checksums of units and vectors: what a disk or a stray write changed afterwards is not served as what was retained.
+"""Checksums of units and vectors, to detect damage by the disk or by stray writes.
 
-No security: whoever can write the file can write the checksum too.
+They are not a security measure: whoever can write the file can write the checksum too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 _CLOSED_AT, _RECORDS = map(SEALED_COLUMNS.index, ("closed_at", "records"))
 _PAGE = 2000
 NEVER_CLOSED = 1 << 61
-"""What stands for no `closed_at`."""
+"""Stands in for `closed_at` when it is NULL."""
 
 _OF_BANK = select(units.c.id).where(units.c.bank == bindparam("bank"))
 _SEALED = select(units.c.id, *(units.c[name] for name in SEALED_COLUMNS), units.c.checksum).where(
@@ -40,7 +40,8 @@ _SEALED_IN_BANK = _SEALED.where(unindexed(units.c.bank) == bindparam("bank")).or
 _SEAL_UNIT = update(units).where(units.c.id == bindparam("row")).values(checksum=bindparam("sum"))
 _VECTORS = select(vectors.c.unit, vectors.c.vector).where(among(vectors.c.unit, "ids"))
 _SEAL_VECTOR = update(vectors).where(vectors.c.unit == bindparam("row")).values(checksum=bindparam("sum"))
-# Damage may have made a vector text, of which SQLAlchemy cannot make bytes. A turn that waits may have no vector.
+# Damage can turn a vector into text, which SQLAlchemy cannot convert to bytes. A waiting turn may have no
+# vector.
 _VECTORS_IN_BANK = (
     select(units.c.id, units.c.unit_id, type_coerce(vectors.c.vector, NullType()), vectors.c.checksum)
     .select_from(units.outerjoin(vectors, vectors.c.unit == units.c.id))
@@ -53,16 +54,16 @@ _VECTORS_IN_BANK = (
 
 
 def closing(moment: ColumnElement[Any]) -> dict[str, ColumnElement[Any]]:
-    """What an UPDATE of units sets to close them at a moment, or with NULL to open them: also the checksum, by the difference."""
+    """Build the values of an UPDATE that sets `closed_at` of units (NULL reopens), and adjusts the checksum."""
     before = func.coalesce(units.c.closed_at, NEVER_CLOSED)
     return {"closed_at": moment, "checksum": units.c.checksum - before + func.coalesce(moment, NEVER_CLOSED)}
 
 
 def unit_checksum(row: Sequence[Any]) -> int:
-    """The checksum of a row of SEALED_COLUMNS, as they are stored.
+    """Compute the checksum of a row of SEALED_COLUMNS, as stored.
 
-    `closed_at` is added to the digest of the others, so that closing a unit changes the sum by the difference, without
-    reading the rest: a checksum made anew from a row that was damaged meanwhile would vouch for the damage.
+    `closed_at` is added to the digest of the other columns, so that closing a unit adjusts the sum without
+    reading the rest of the row. Recomputing the checksum from a damaged row would hide the damage.
     """
     closed_at = row[_CLOSED_AT]
     body = digest((*row[:_CLOSED_AT], *row[_CLOSED_AT + 1 :]))
@@ -70,19 +71,19 @@ def unit_checksum(row: Sequence[Any]) -> int:
 
 
 def vector_checksum(vector: bytes) -> int:
-    """The checksum of a stored vector."""
+    """Compute the checksum of a stored vector."""
     return zlib.crc32(vector)
 
 
 def is_sound(row: Sequence[Any], checksum: object) -> bool:
-    """Whether a row of SEALED_COLUMNS is what was written."""
-    with suppress(ValueError, TypeError):  # of a `closed_at` that is no number any more
+    """Tell whether a row of SEALED_COLUMNS is undamaged."""
+    with suppress(ValueError, TypeError):  # `closed_at` may no longer be a number
         return unit_checksum(row) == checksum
     return False
 
 
 def damaged_units(connection: Connection, bank: int, ids: IntArray | None = None) -> dict[int, str]:
-    """Unit ids by row id of the units (of all the bank's, if None) that are not what was written."""
+    """Return unit id by row id of the damaged units among `ids`, or in the whole bank if None."""
     damaged: dict[int, str] = {}
     for page in pages(connection, bank) if ids is None else [ids.tolist()]:
         rows = fetched(connection, _SEALED_IN_BANK, {"ids": page, "bank": bank})
@@ -93,7 +94,7 @@ def damaged_units(connection: Connection, bank: int, ids: IntArray | None = None
 
 
 def damaged_vectors(connection: Connection, bank: int) -> dict[int, str]:
-    """Unit ids by row id of the bank's units whose vector is missing or is not what was written."""
+    """Return unit id by row id of the bank's units whose vector is missing or damaged."""
     return {
         row: unit
         for row, unit, vector, checksum in connection.execute(_VECTORS_IN_BANK, {"bank": bank})
@@ -102,7 +103,7 @@ def damaged_vectors(connection: Connection, bank: int) -> dict[int, str]:
 
 
 def seal_units(connection: Connection, bank: int, ids: Sequence[int] | None = None) -> None:
-    """Give units (all the bank's, if None) the checksum of what is stored now, damaged or not."""
+    """Recompute the checksums of units (of the whole bank if None) from what is stored now, damaged or not."""
     for page in pages(connection, bank) if ids is None else [ids]:
         rows = fetched(connection, _SEALED, {"ids": page})
         sums = [{"row": row[0], "sum": unit_checksum(row[1:-1])} for row in rows]
@@ -110,7 +111,7 @@ def seal_units(connection: Connection, bank: int, ids: Sequence[int] | None = No
 
 
 def seal_vectors(connection: Connection, bank: int) -> None:
-    """Give the bank's vectors the checksum of what is stored now."""
+    """Recompute the checksums of the bank's vectors from what is stored now."""
     for page in pages(connection, bank):
         rows = connection.execute(_VECTORS, {"ids": page})
         sums = [{"row": row, "sum": vector_checksum(vector)} for row, vector in rows]
@@ -123,11 +124,11 @@ _UNREADABLE = (
     exc.IntegrityError,
     exc.OperationalError,
 )
-"""What reading raises of text or numbers that damage made invalid, with and without SQLAlchemy."""
+"""Raised when reading text or numbers that damage made invalid, with and without SQLAlchemy."""
 
 
 def well_formed(read: Callable[[Collection[int]], T], connection: Connection, bank: int) -> T:
-    """What `read` makes of a bank's units; if some cannot be read, of all but the damaged ones, whose row ids it is given."""
+    """Call `read(())`; if some units cannot be read, call it again with the row ids of the damaged ones to leave out."""
     try:
         return read(())
     except (ValueError, TypeError, KeyError, OverflowError, *_UNREADABLE):
@@ -139,7 +140,7 @@ def well_formed(read: Callable[[Collection[int]], T], connection: Connection, ba
 
 
 def pages(connection: Connection, bank: int) -> Iterator[Sequence[int]]:
-    """Row ids of the bank's units, ascending, a few at a time."""
+    """Yield row ids of the bank's units, ascending, a page at a time."""
     ids = sorted(connection.scalars(_OF_BANK, {"bank": bank}))
     for start in range(0, len(ids), _PAGE):
         yield ids[start : start + _PAGE]

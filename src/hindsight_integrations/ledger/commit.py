@@ -1,4 +1,4 @@
-"""`commit`: a write set into tables. Runs inside one transaction; whatever raises undoes it all."""
+"""`commit`: apply a write set inside one transaction."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from hindsight_integrations.model.writes import WriteSet
 
 FLOAT_BYTES = 4
 
-# Each upsert touches a row only where something differs: a write set retained twice must not raise the revision.
+# Upserts touch a row only if something differs: repeating a write set must not raise the revision.
 _document = insert(documents)
 _DOCUMENT_FIELDS = ("content_hash", "context", "mentioned_at", "metadata", "tags")
 _PUT_DOCUMENT = _document.on_conflict_do_update(
@@ -112,10 +112,10 @@ _REOPEN = (
 
 
 def commit(connection: Connection, bank: BankRow, writes: WriteSet, now: datetime) -> Receipt:
-    """Write everything into the open transaction; see `Transaction.commit`.
+    """Apply a write set in the open transaction; see `Transaction.commit`.
 
-    A write set whose rows are all there already leaves the revision as it is; so do a profile,
-    the answer of a mental model and the log of a thread, which no index holds.
+    The revision stays the same if every row exists already, and for a profile, a mental model's answer and a
+    thread's log, which no index holds.
     """
     if bank.revision != writes.expected_revision:
         raise RevisionConflict(writes.bank, writes.expected_revision, bank.revision)
@@ -153,7 +153,7 @@ def _write_all(target: Target, writes: WriteSet, now: int) -> tuple[str, ...]:
         if write.unit.kind is UnitKind.DOCUMENT_ITEM and write.unit.id in created
     ]
     changed_documents = move_documents(target, {*ended, *items})
-    if changed_documents:  # what was judged by a document was judged by its items
+    if changed_documents:  # evidence judged by a document's items
         judge_corrected(target.connection, *changed_documents)
     changed = [*ended, *changed_documents]
     change_facts(target, changed)
@@ -164,7 +164,7 @@ def _write_all(target: Target, writes: WriteSet, now: int) -> tuple[str, ...]:
 
 
 def write_units(target: Target, writes: WriteSet) -> dict[str, int]:
-    """Insert the units that are not there yet, with all that hangs on them; their row ids by id, in row order."""
+    """Insert new units with their vectors, records and sources; return row id by unit id, in row order."""
     connection, bank, revision = target.connection, target.bank, target.revision
     if not writes.units:
         write_categories(connection, bank, writes.categories)
@@ -206,7 +206,7 @@ def write_units(target: Target, writes: WriteSet) -> dict[str, int]:
 
 
 def _sealed(row: Row) -> Values:
-    """A unit's row by column, with its checksum."""
+    """Map a unit's row to its columns and add its checksum."""
     return dict(zip(_UNIT_COLUMNS, (*row, unit_checksum(row[:SEALED])), strict=True))
 
 
@@ -214,7 +214,7 @@ _UNIT_COLUMNS = (*OWN_COLUMNS, "bank", "created", "changed", "checksum")
 
 
 def _join_documents(target: Target, items: Sequence[tuple[int, MemoryUnit]]) -> None:
-    """Make items parts of their documents, and raise the highest number given in each document."""
+    """Attach items to their documents, and raise each document's highest item number."""
     if not items:
         return
     heads = unit_rows(
@@ -230,7 +230,7 @@ def _join_documents(target: Target, items: Sequence[tuple[int, MemoryUnit]]) -> 
 
 
 def _write_sources(target: Target, writes: WriteSet) -> None:
-    """Store documents, chunks and message keys; known ones are brought up to date."""
+    """Upsert documents, chunks and message keys."""
     connection, bank = target.connection, target.bank
     run_many(
         connection,
@@ -280,7 +280,7 @@ def _write_sources(target: Target, writes: WriteSet) -> None:
 
 
 def _unit_rows(target: Target, writes: WriteSet, created: Mapping[str, int]) -> dict[str, int]:
-    """Row ids of the units mentions, links, events and items speak of; raises InvalidRequest for unknown ones."""
+    """Return row ids of the units that the write set refers to; raise InvalidRequest for unknown ones."""
     references = unit_references(writes)
     wanted = sorted(set().union(*references.values()))
     rows = all_rows(target, wanted, created)
@@ -290,7 +290,7 @@ def _unit_rows(target: Target, writes: WriteSet, created: Mapping[str, int]) -> 
 
 
 def write_links(target: Target, new: Iterable[Link], rows: Mapping[str, int]) -> None:
-    """Insert links that are not there yet; `rows` are the row ids of their ends."""
+    """Insert links that do not exist yet; `rows` maps unit ids to row ids."""
     values = [
         {
             "source": rows[link.source],
@@ -306,7 +306,7 @@ def write_links(target: Target, new: Iterable[Link], rows: Mapping[str, int]) ->
 
 
 def _write_event(target: Target, event: ValidityEvent, rows: Mapping[str, int]) -> bool:
-    """Append an event, and bring `closed_at` of the unit in line; False if it is in the log already."""
+    """Append an event and update the unit's `closed_at`; return False if the event is already logged."""
     unit, moment = rows[event.unit_id], to_micros(event.effective_at)
     values = {
         "unit": unit,

@@ -1,6 +1,6 @@
-"""The ledger's database: connections, transactions, schema, and everything else that only one dialect of SQL has.
+"""The ledger's databases: connections, transactions, schema, and everything specific to one SQL dialect.
 
-The rest of the package is SQLAlchemy Core and runs on any of them.
+The rest of the package is SQLAlchemy Core and runs on either.
 """
 
 from __future__ import annotations
@@ -36,25 +36,23 @@ from hindsight_integrations.ledger.sql import changes, raw
 from hindsight_integrations.ledger.values import Scrub
 from hindsight_integrations.model.clock import Clock
 
-APPLICATION_ID = 0x484D454D  # "HMEM", of ledgers from schema version 1 on
-DEVELOPMENT_ID = 0x48494E44  # "HIND", of ledgers of development versions, whose schemas had other tables
+APPLICATION_ID = 0x484D454D  # "HMEM": ledgers from schema version 1 on
+DEVELOPMENT_ID = 0x48494E44  # "HIND": ledgers of development versions, which had other tables
 SCHEMA_VERSION = 1
 
 LEDGER_FILE = "ledger.sqlite"
 BUSY_MILLISECONDS = 5000
 CACHED_STATEMENTS = (
-    1000  # more than the package has: the driver's default of 128 would have many prepared again each turn
+    1000  # more than the package has; the driver's default of 128 would re-prepare many each turn
 )
-CACHE_KIBIBYTES = 16_384  # of the connection that writes
-READER_CACHE_KIBIBYTES = (
-    4_096  # of each thread that reads: the system's cache is behind it, at no cost in recall
-)
+CACHE_KIBIBYTES = 16_384  # of the writer's connection
+READER_CACHE_KIBIBYTES = 4_096  # per reader thread; the system's file cache backs it, so recall is no slower
 _PRIMARY_CODE = 0xFF  # extended SQLite result codes keep the primary one in their low byte
 
 
 @contextmanager
 def converted(path: Path) -> Iterator[None]:
-    """Run a block; what the database raises in it leaves as one of our errors.
+    """Run a block and convert database exceptions to the package's own.
 
     Raises:
         LedgerBusy: another connection holds the database for longer than the busy timeout.
@@ -65,57 +63,57 @@ def converted(path: Path) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        raise _ours(error.orig, path) from error
-    except sqlite3.Error as error:  # of a statement that went to the driver
-        raise _ours(error, path) from error
+        raise _convert(error.orig, path) from error
+    except sqlite3.Error as error:  # from a statement sent directly to the driver
+        raise _convert(error, path) from error
     except UnicodeEncodeError as error:
         raise InvalidRequest(
             "text", f"{error.object!r:.80} is not valid Unicode", "Remove surrogates."
         ) from error
 
 
-def _ours(error: BaseException | None, path: Path) -> StorageError:
+def _convert(error: BaseException | None, path: Path) -> StorageError:
     # Errors raised by the Python binding itself carry no SQLite code.
     code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return LedgerBusy(path, None)
     if code == sqlite3.SQLITE_READONLY:
         return LedgerReadOnly(path, str(error))
-    if str(error).startswith("Could not decode"):  # the rest of that message is the text itself
+    if str(error).startswith("Could not decode"):  # the rest of that message quotes the text itself
         return LedgerFailed(path, "a text in it is damaged; doctor(deep=True) names the memories that are")
     return LedgerFailed(path, str(error))
 
 
 @cache
 def _dialect() -> Engine:
-    """What all ledgers of this process share: how statements are written in SQLite, and those written already."""
+    """Return the SQLite dialect and engine settings shared by all ledgers of this process."""
     engine = create_engine("sqlite://")
-    with engine.connect():  # reads what this version of SQLite can do
+    with engine.connect():  # detects the features of this SQLite version
         return engine
 
 
 def engine_of(connect: Callable[[], sqlite3.Connection]) -> Engine:
-    """An engine whose every connection is a new one made by `connect`."""
+    """Create an engine that opens every connection with `connect`."""
     parent = _dialect()
     pool = NullPool(connect)  # type: ignore[arg-type] # a connection of the standard library's driver
     return Engine(
-        pool, parent.dialect, parent.url, execution_options={"compiled_cache": _WRITTEN, **_OPTIONS}
+        pool, parent.dialect, parent.url, execution_options={"compiled_cache": _COMPILED, **_OPTIONS}
     )
 
 
-_OPTIONS = {"preserve_rowcount": True}  # how many rows an INSERT added is asked for
-_WRITTEN: dict[Any, Any] = {}
-"""Compiled statements. All are constants of this package, so that their number is bounded."""
+_OPTIONS = {"preserve_rowcount": True}  # the number of rows an INSERT added is read
+_COMPILED: dict[Any, Any] = {}
+"""Compiled statements. All are constants of this package, so their number is bounded."""
 
 
 class Database:
-    """A database, open. Every use of it is one transaction: this thread's reader, or the one writer.
+    """An open database. Each use is one transaction, on this thread's reader or on the single writer.
 
     Attributes:
         path: the data directory or address, for messages.
         read_only: whether `writing` refuses.
-        accept_loss: whether the user goes on without what may be found to be missing.
-        clock: the ledger's.
+        accept_loss: whether to continue when committed data turns out to be missing.
+        clock: the ledger's clock.
     """
 
     def __init__(
@@ -142,7 +140,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """This thread's reader inside one read transaction: all selects see the same revision, also those of blocks inside.
+        """Open a read transaction on this thread's reader; nested blocks share it and see the same revision.
 
         Raises:
             EngineClosed: after `close`.
@@ -161,7 +159,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """The writer inside one transaction, committed at the end of the block and rolled back if it raises.
+        """Open a transaction on the writer; it commits at the end of the block and rolls back on an exception.
 
         Raises:
             EngineClosed: after `close`.
@@ -172,7 +170,7 @@ class Database:
 
     @contextmanager
     def deciding(self) -> Iterator[Connection]:
-        """The writer, for reads that lead to a commit by `committing`; nobody else writes meanwhile.
+        """Hold the writer for reads that lead to a `committing` block; other writers wait.
 
         Raises:
             EngineClosed: after `close`.
@@ -187,7 +185,7 @@ class Database:
 
     @contextmanager
     def committing(self) -> Iterator[Connection]:
-        """The writer's transaction, committed at the end of the block; inside `writing` or `deciding` only."""
+        """Run a block in the writer's transaction and commit it; only inside `writing` or `deciding`."""
         try:
             if not self._main.in_transaction():
                 self._begin(self._main)
@@ -197,17 +195,17 @@ class Database:
             self._roll_back(self._main)
 
     def begin(self, loss: Loss | None) -> None:
-        """Record a loss the user accepts. Once, after opening for writing."""
+        """Record a loss the user accepts. Call once, after opening for writing."""
         if loss:
             with self.writing() as connection:
                 accept(connection, loss)
 
     def scrub(self) -> Scrub:
-        """Remove from the files what was erased from the tables, as far as this database can."""
+        """Remove erased data from the files, as far as this database can."""
         raise NotImplementedError
 
     def problems(self) -> tuple[str, ...]:
-        """What the database finds wrong with its own files."""
+        """Return the problems the database finds in its own files."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -223,7 +221,7 @@ class Database:
 
     @contextmanager
     def _writer(self) -> Iterator[None]:
-        """Be the one that writes."""
+        """Hold the writer's lock."""
         if self.read_only:
             raise LedgerReadOnly(self.path, "it was opened with read_only=True")
         with self._one_writer:
@@ -240,18 +238,18 @@ class Database:
         connection.begin()
 
     def _configure(self) -> None:
-        """Prepare the writer's connection, and create the tables where there are none."""
+        """Prepare the writer's connection, and create the tables if they are missing."""
         raise NotImplementedError
 
     def _as_reader(self, connection: Connection) -> Connection:
-        """A new connection, made unable to write."""
+        """Make a new connection read-only."""
         raise NotImplementedError
 
     def _release(self) -> None:
-        """Release what else was held; all connections are closed."""
+        """Release other resources, after all connections are closed."""
 
     def _roll_back(self, connection: Connection) -> None:
-        """End a transaction that was not committed."""
+        """Roll back a transaction that was not committed."""
         connection.rollback()
 
     def _reader(self) -> Connection:
@@ -268,10 +266,11 @@ class Database:
 
 
 class SqliteDatabase(Database):
-    """A database in SQLite: one process writes.
+    """SQLite: one process writes.
 
-    On disk, WAL lets readers go on while the writer decides and commits. The shared cache of an in-memory database
-    has no such thing (a reader meets SQLITE_LOCKED or half a commit), so there a gate keeps readers out for the commit.
+    On disk, WAL lets readers continue while the writer decides and commits. The shared cache of an in-memory
+    database has no WAL (a reader gets SQLITE_LOCKED or sees half a commit), so a gate keeps readers out
+    during the commit.
     """
 
     def __init__(
@@ -297,7 +296,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def committing(self) -> Iterator[Connection]:
-        """The writer's transaction; once it is on disk, the mark beside the file says so."""
+        """Run a block in the writer's transaction; after the commit, update the high-water mark beside the file."""
         mark = None
         with self._gate.exclusive() if self._shared_cache else nullcontext(), super().committing() as main:
             begun(main)
@@ -309,7 +308,7 @@ class SqliteDatabase(Database):
             self._high_water.write(mark)
 
     def begin(self, loss: Loss | None) -> None:
-        """Record a loss the user accepts, then make the mark say where the ledger stands. Once, after opening for writing."""
+        """Record a loss the user accepts, then reset the high-water mark. Call once, after opening for writing."""
         super().begin(loss)
         with self.writing() as connection:
             own = state_of(connection)
@@ -317,9 +316,9 @@ class SqliteDatabase(Database):
             self._high_water.restart(own)
 
     def scrub(self) -> Scrub:
-        """Vacuum and empty the write-ahead log, so that no free page and no log frame keeps what was erased.
+        """Vacuum and truncate the write-ahead log, so that no free page and no log frame keeps erased data.
 
-        Readers of this process wait meanwhile. In memory there is nothing to do.
+        Readers of this process wait meanwhile. An in-memory database needs no scrubbing.
         """
         if self.read_only:
             return Scrub.NOT_OURS
@@ -329,11 +328,11 @@ class SqliteDatabase(Database):
             return self._scrubbed()
 
     def problems(self) -> tuple[str, ...]:
-        """What SQLite finds wrong with the file itself."""
+        """Run SQLite's integrity check."""
         try:
             with self.reading() as connection:
                 rows = raw(connection).execute("PRAGMA integrity_check").fetchall()
-        except LedgerFailed as error:  # too damaged to be checked
+        except LedgerFailed as error:  # too damaged to check
             return (error.reason,)
         return tuple(row[0] for row in rows if row[0] != "ok")
 
@@ -341,7 +340,7 @@ class SqliteDatabase(Database):
         connection = sqlite3.connect(
             self._uri,
             uri=True,
-            isolation_level=None,  # transactions are begun and ended here, never by the binding
+            isolation_level=None,  # this class begins and ends transactions, not the driver
             check_same_thread=False,  # `close` closes the readers of other threads
             timeout=BUSY_MILLISECONDS / 1000,
             cached_statements=CACHED_STATEMENTS,
@@ -351,7 +350,7 @@ class SqliteDatabase(Database):
         return connection
 
     def _begin(self, connection: Connection) -> None:
-        """Begin a transaction at once; the driver would do it late, at the first statement that writes."""
+        """Begin the transaction now; the driver would begin it only at the first write."""
         super()._begin(connection)
         writes = connection is self._main and not self._shared_cache and not self.read_only
         raw(connection).execute("BEGIN IMMEDIATE" if writes else "BEGIN")
@@ -371,7 +370,7 @@ class SqliteDatabase(Database):
                 self._scrubbed()  # killed between an erasure and its scrubbing
 
     def _scrubbed(self) -> Scrub:
-        """Outside any transaction, with no other connection of this process inside one. A full disk makes it wait."""
+        """Scrub outside any transaction, while no connection of this process is inside one. A full disk postpones it."""
         try:
             raw(self._main).execute("VACUUM")
         except sqlite3.OperationalError as error:
@@ -399,14 +398,14 @@ class SqliteDatabase(Database):
             self._lock.release()
 
     def _roll_back(self, connection: Connection) -> None:
-        """End a transaction that was not committed, also one whose commit failed."""
+        """Roll back a transaction that was not committed, or whose commit failed."""
         super()._roll_back(connection)
         if raw(connection).in_transaction:
             raw(connection).rollback()
 
 
 class PostgresDatabase(Database):
-    """A database in PostgreSQL. One process writes; more of them need locks of the server, which are not taken yet."""
+    """PostgreSQL, with one writing process; several would need server-side locks, which are not implemented."""
 
     def __init__(
         self,
@@ -423,11 +422,11 @@ class PostgresDatabase(Database):
         )
 
     def scrub(self) -> Scrub:
-        """Nothing yet: deleted rows stay in the files until PostgreSQL reuses their place."""
+        """Do nothing: deleted rows stay in the files until PostgreSQL reuses the space."""
         return Scrub.NOT_OURS
 
     def problems(self) -> tuple[str, ...]:
-        """None: PostgreSQL checks its own pages."""
+        """Return nothing: PostgreSQL checks its own pages."""
         return ()
 
     def _configure(self) -> None:
@@ -438,7 +437,7 @@ class PostgresDatabase(Database):
                 self._main.execute(tables.ledger.insert(), new)
 
     def _as_reader(self, connection: Connection) -> Connection:
-        """All selects of a transaction see one state, as in SQLite."""
+        """Use REPEATABLE READ, so that all selects of a transaction see one state, as in SQLite."""
         return connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
@@ -455,7 +454,7 @@ def _count_changes(
 
 
 def is_created(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether a database holds this schema; False for an empty one.
+    """Tell whether a database holds this schema; False for an empty one.
 
     Args:
         connection: may be read-only.
@@ -490,7 +489,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _create_in_memory(connection: sqlite3.Connection) -> None:
-    """Create the schema in an empty database in memory: copied from an image, in a fifth of the time."""
+    """Copy the schema into an empty in-memory database from an image, five times faster than creating it."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as source:
         source.deserialize(_image())
         source.execute("UPDATE ledger SET id = lower(hex(randomblob(16))), token = randomblob(8)")
@@ -499,17 +498,17 @@ def _create_in_memory(connection: sqlite3.Connection) -> None:
 
 @cache
 def _script() -> str:
-    """Creates the schema in an empty database, in one transaction."""
+    """Return the script that creates the schema in an empty database."""
     dialect = _dialect().dialect
-    made: list[CreateTable | CreateIndex] = []
+    statements: list[CreateTable | CreateIndex] = []
     for table in tables.metadata.sorted_tables:
-        made += [
+        statements += [
             CreateTable(table),
             *map(CreateIndex, sorted(table.indexes, key=lambda index: str(index.name))),
         ]
     return f"""
         BEGIN IMMEDIATE;
-        {";".join(str(each.compile(dialect=dialect)) for each in made)};
+        {";".join(str(statement.compile(dialect=dialect)) for statement in statements)};
         INSERT INTO ledger (id, transactions, token) VALUES (lower(hex(randomblob(16))), 0, randomblob(8));
         PRAGMA application_id = {APPLICATION_ID};
         PRAGMA user_version = {SCHEMA_VERSION};
@@ -519,7 +518,7 @@ def _script() -> str:
 
 @cache
 def _image() -> bytes:
-    """The file of a ledger as `_create` leaves it."""
+    """Return a new ledger's database file as bytes."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         _create(connection)
         return connection.serialize()

@@ -1,4 +1,4 @@
-"""A correction of one unit: its row, its vector, its links, and an audit row without the old text."""
+"""Correction of a unit in place, with an audit row that does not keep the old text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from hindsight_integrations.model.writes import UnitWrite, WriteSet
 
 _REBUILT = [code for (kind, _), code in LINK_CODES.items() if kind in (LinkType.TEMPORAL, LinkType.SEMANTIC)]
 
-# The new values are bound by the names of their columns.
+# New values are bound by column name.
 _UPDATE_UNIT = update(units).where(units.c.id == bindparam("row"))
 _UPDATE_UNITS = update(units).where(among(units.c.id, "rows"))
 _UPDATE_VECTOR = update(vectors).where(vectors.c.unit == bindparam("row"))
@@ -54,21 +54,22 @@ _ADD_EDIT = insert(unit_edits)
 
 
 class UnitEditor(UnitReader):
-    """Corrections of units in place."""
+    """Reads units and corrects them in place."""
 
     def __init__(self, at: At, database: Database, schedule: Schedule) -> None:
         super().__init__(at)
         self._database, self._schedule = database, schedule
 
     def edit(self, bank: str, edit: UnitEdit, made_at: datetime) -> int:
-        """Correct a unit in place; returns the new revision. The feed reports its columns, vector and text again.
+        """Correct a unit in place and return the new revision. The feed reports its columns, vector and text again.
 
-        The old text is not kept; the audit says when and which fields.
-        Evidence that was judged by another text, of the fact or against the opinion, is deleted; its facts are among
-        `facts_since` of the opinion again.
+        The old text is not kept; the audit records when and which fields changed. Evidence judged by the old
+        text, for the fact or against the opinion, is deleted, and the opinion's `facts_since` returns its
+        facts again.
 
         Raises:
-            InvalidRequest: the unit, or one that it is linked to, is not in the bank.
+            InvalidRequest: the unit, or a unit it is linked to, is not in the bank.
+            MemoryDamaged: the stored unit is damaged.
         """
         with self._database.writing() as connection:
             stored = find_bank(connection, bank)
@@ -109,7 +110,7 @@ class UnitEditor(UnitReader):
 
 
 def _tag_items(target: Target, document: int, edit: UnitEdit) -> list[int]:
-    """Give the items of a document its new tags; their row ids. Damaged ones stay as they are."""
+    """Copy a document's new tags to its undamaged items; return the items' row ids."""
     if "tags" not in edit.fields:
         return []
     items = target.connection.scalars(_ITEMS, {"document": document}).all()

@@ -1,4 +1,4 @@
-"""Entities: written, read by name, by shared blocks and by unit, and changed by hand with a log."""
+"""Entities: writing, lookup by name, shared block and unit, and logged manual changes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 
 _ENTITY = entities.c["id", "entity_id", "name", "type", "role", "names", "mentions", "last_seen"]
-"""An entity's row id, then what `entity_from` reads."""
+"""An entity's row id and the columns that `entity_from` reads."""
 
 _BY_IDS = select(*_ENTITY).where(entities.c.bank == bindparam("bank"), among(entities.c.entity_id, "ids"))
 _ADD_ENTITIES = insert(entities).returning(entities.c.entity_id, entities.c.id)
@@ -70,7 +70,7 @@ _UPDATE_ENTITY = update(entities).where(entities.c.id == bindparam("row"))
 
 
 def write_entities(target: Target, writes: Mapping[str, EntityWrite]) -> None:
-    """Insert new entities; give known ones the names and the role they lack."""
+    """Insert new entities; add missing names and roles to existing ones."""
     if not writes:
         return
     rows, changes = {}, []
@@ -105,7 +105,7 @@ _ADD_BLOCK = insert(entity_blocks).on_conflict_do_nothing()
 
 
 def _write_names(connection: Connection, bank: int, pairs: Iterable[tuple[str, int]]) -> None:
-    """Make entities findable by the names and blocks of these (normalised name, row id) pairs."""
+    """Index (normalised name, entity row id) pairs by name and by block."""
     names = set(pairs)
     keys = {(block, row) for name, row in names for block in blocks(name)}
     name_rows = [{"bank": bank, "name": name, "entity": row} for name, row in sorted(names)]
@@ -153,30 +153,30 @@ _COUNT_MENTIONS = (
 
 
 def write_mentions(target: Target, writes: WriteSet, units: Mapping[str, int]) -> None:
-    """Insert new mentions and count them on their entities; those of observations are not counted.
+    """Insert new mentions and count them on their entities; mentions in observations are not counted.
 
-    Entities whose valid facts became more are marked as changed by this revision.
+    Entities that gain valid facts are marked as changed by this revision.
 
     Args:
         target: where to write.
-        writes: the write set; its units and entities are in the tables already.
+        writes: the write set; its units and entities are already stored.
         units: row ids of the units it mentions.
 
     Raises:
-        InvalidRequest: a mention names an entity the bank does not hold.
+        InvalidRequest: a mention names an entity that is not in the bank.
     """
     if not writes.mentions:
         return
     ids = sorted({mention.entity_id for mention in writes.mentions})
     rows = entity_rows(target.connection, target.bank, ids)
     check_known("mentions", ids, rows, writes.bank)
-    new = ((units[each.unit_id], rows[each.entity_id], each.text) for each in writes.mentions)
+    new = ((units[mention.unit_id], rows[mention.entity_id], mention.text) for mention in writes.mentions)
     _add_mentions(target, new)
     target.connection.execute(_COUNT_MENTIONS, {"of_bank": target.bank, "revision": target.revision})
 
 
 def _add_mentions(target: Target, new: Iterable[tuple[int, int, str]]) -> None:
-    """Insert mentions (row ids of unit and entity, text) that are not there."""
+    """Insert mentions (unit row id, entity row id, text) that do not exist yet."""
     common = {"bank": target.bank, "revision": target.revision}
     rows = [{"unit": unit, "entity": entity, "text": text, **common} for unit, entity, text in new]
     run_many(target.connection, _ADD_MENTION, rows)
@@ -184,18 +184,19 @@ def _add_mentions(target: Target, new: Iterable[tuple[int, int, str]]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What a change moved.
+    """Details of an entity change, from which it can be undone.
 
     Attributes:
-        entity_id: the entity kept, split or named.
+        entity_id: the entity kept, split or given aliases.
         other_id: the entity merged away or split off; empty for an alias.
-        names: normalised names that moved, or were given.
-        units: ids of units whose mention moved; of those with a mention of both, none.
-        shared: ids of units that mentioned both entities of a merge, with the text of the mention that went.
+        names: normalised names moved or added.
+        units: ids of units whose mention moved, except those that mention both entities.
+        shared: (unit id, text of the removed mention) for units that mentioned both entities of a merge.
         name: canonical name of the other entity.
         type: its type.
         role: its role.
-        other_names: all names of the other entity, in order; of an alias, the names given, those it had before included.
+        other_names: all names of the other entity, in order; for an alias, all names given, including known
+            ones.
     """
 
     entity_id: str
@@ -209,12 +210,12 @@ class Moved:
     other_names: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """As JSON."""
+        """Serialise to JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def read(cls, text: str) -> Moved:
-        """From JSON."""
+        """Parse from JSON."""
         fields = json.loads(text)
         for name in ("names", "units", "other_names"):
             fields[name] = tuple(fields[name])
@@ -233,11 +234,11 @@ class LoggedChange:
 
     @property
     def moved(self) -> Moved:
-        """What it moved."""
+        """The details of the change."""
         return Moved.read(self.detail)
 
     def public(self) -> EntityChange:
-        """As callers see it."""
+        """Convert to the public `EntityChange`."""
         moved = self.moved
         count = len(moved.units) + len(moved.shared)
         return EntityChange(
@@ -245,15 +246,16 @@ class LoggedChange:
         )
 
     def as_undone(self) -> LoggedChange:
-        """The same, undone."""
+        """Return a copy marked as undone."""
         return replace(self, undone=True)
 
 
 def check_undoable(change: LoggedChange | None, change_id: int, later: list[LoggedChange]) -> LoggedChange:
-    """The change, if nothing stands in the way of undoing it.
+    """Return the change if it can be undone.
 
     Raises:
-        InvalidRequest: it is unknown or undone, or a later change (not undone) touches one of its entities.
+        InvalidRequest: it is unknown or already undone, or a later change that is not undone involves one of
+            its entities.
     """
     if change is None or change.undone:
         reason = "there is no such change" if change is None else "it was undone already"
@@ -265,17 +267,16 @@ def check_undoable(change: LoggedChange | None, change_id: int, later: list[Logg
     return change
 
 
-# Which names are an entity's for certain, and which were only found alike.
 def exact_names(entity_id: str, name: str, log: Sequence[LoggedChange]) -> frozenset[str]:
-    """The normalised name an entity goes by, and those that somebody gave it by hand.
+    """Return an entity's certain names: its canonical name and the aliases given by hand.
 
-    Every other name it answers to came by resolution, which takes names for one that look alike. An entity merged into it
-    by hand brings what was certain of that entity then, and no more: who merged two may not have seen a third inside.
+    All other names come from resolution, which also accepts similar names. A manual merge contributes the
+    names that were certain for the merged entity at that time.
 
     Args:
-        entity_id: whose names.
-        name: what it is called.
-        log: all changes by hand in the bank, oldest first.
+        entity_id: the entity.
+        name: its canonical name.
+        log: all manual changes in the bank, oldest first.
     """
     exact = {normalise_name(name)}
     for place, change in enumerate(log):
@@ -373,10 +374,9 @@ class EntityReader(Reader):
     """Reads of entities."""
 
     def named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
-        """Entity by normalised name or alias, for those of `names` the bank knows.
+        """Return the entity for each normalised name or alias in `names` that is known.
 
-        Where a name stands for several entities (same name, other type) the key's value is the most mentioned one;
-        use `find_entities` to see all.
+        If several entities share a name, the most mentioned one wins; use `find` to get all.
         """
         best: dict[str, Entity] = {}
         with self._at(bank) as (connection, row):
@@ -386,23 +386,23 @@ class EntityReader(Reader):
         return best
 
     def find(self, bank: str, name: str) -> list[Entity]:
-        """All entities of that id or exact normalised name, by falling mentions, then id."""
+        """Return all entities with that id or exact normalised name, by mentions (descending), then id."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "name": name}
             return [entity_from(entity[1:]) for entity in connection.execute(_BY_NAME_OR_ID, values)]
 
     def listed(self, bank: str, prefix: str, limit: int) -> list[Entity]:
-        """Entities having a normalised name that starts with `prefix`, the most mentioned first, then by name."""
+        """Return entities with a normalised name starting with `prefix`, most mentioned first, then by name."""
         statement = _LIST_OF_PREFIX if prefix else _LIST_OF_BANK
         with self._at(bank) as (connection, row):
             values = {"bank": row, "prefix": prefix, "limit": limit}
             return [entity_from(entity[1:]) for entity in connection.execute(statement, values)]
 
     def candidates(self, bank: str, names: Sequence[str], limit: int) -> dict[str, list[Entity]]:
-        """For each normalised name, known entities of that name, sharing a whole token with it, or one edit away.
+        """Return known entities that match each normalised name, share a whole token with it, or are one edit away.
 
-        At most `limit` per name, exact names first, then by shared blocks, then by mentions, then by id. A token that
-        very many entities share is not followed. Never scans all entities.
+        At most `limit` per name: exact names first, then by shared blocks, mentions and id. Tokens shared by
+        very many entities are skipped. Never scans all entities.
         """
         keys = {name: blocks(name) for name in names}
         exact: dict[str, set[int]] = defaultdict(set)
@@ -426,9 +426,9 @@ class EntityReader(Reader):
         return candidates
 
     def neighbours(self, bank: str, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
-        """For each entity the normalised names it was lately mentioned with, at most 50 (paper eq. 2, co-occurrence).
+        """Return the names each entity was recently mentioned with, at most 50 (co-occurrence, paper eq. 2).
 
-        Entities never mentioned with another are left out, unknown ones too.
+        Unknown entities, and those never mentioned with another, are left out.
         """
         met: dict[str, list[str]] = {}
         with self._at(bank) as (connection, row):
@@ -440,9 +440,9 @@ class EntityReader(Reader):
         return {entity_id: frozenset(others) for entity_id, others in met.items() if others}
 
     def of_units(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
-        """The entities each unit (by row id) mentions, by name; units without any are left out."""
+        """Return the entities mentioned by each unit (by row id), sorted by name; units without any are left out."""
         by_unit: dict[int, list[Entity]] = defaultdict(list)
-        read: dict[int, Entity] = {}  # an entity that many units mention is read once
+        read: dict[int, Entity] = {}  # build each entity only once
         with self._at(bank) as (connection, row):
             values = {"bank": row, "units": ids.tolist()}
             for mention in connection.execute(_OF_UNITS, values).all():
@@ -453,26 +453,26 @@ class EntityReader(Reader):
         return dict(by_unit)
 
     def row_ids(self, bank: str, entity_ids: Sequence[str]) -> dict[str, int]:
-        """Row ids of entities, as the graph names them."""
+        """Return the row ids of entities, which are their ids in the graph."""
         with self._at(bank) as (connection, row):
             return entity_rows(connection, row, entity_ids)
 
     def mention_texts(self, bank: str, entity_id: str) -> list[tuple[str, str]]:
-        """(unit id, text as written) of an entity's mentions, in unit order."""
+        """Return (unit id, text as written) of an entity's mentions, in unit order."""
         with self._at(bank) as (connection, row):
             return mention_texts(connection, row, entity_id)
 
     def exact_names(self, bank: str, entity_id: str) -> frozenset[str]:
-        """Normalised names that are the entity's for certain: what it is called, and what was given it by hand.
+        """Return an entity's certain normalised names: its canonical name and the aliases given by hand.
 
-        Whatever other names it answers to were taken for these because they look alike.
+        All its other names were matched by similarity.
         """
         with self._at(bank) as (connection, row):
             (entity,) = connection.execute(_BY_IDS, {"bank": row, "ids": [entity_id]})
             return exact_names(entity_id, entity.name, logged_changes(connection, row))
 
     def changes(self, bank: str) -> list[EntityChange]:
-        """Every merge, split and alias made by hand, oldest first, undone ones included."""
+        """Return every manual merge, split and alias, oldest first, including undone ones."""
         with self._at(bank) as (connection, row):
             return [change.public() for change in logged_changes(connection, row)]
 
@@ -487,7 +487,7 @@ _TEXTS = (
 
 
 def mention_texts(connection: Connection, bank: int, entity_id: str) -> list[tuple[str, str]]:
-    """(unit id, text as written) of an entity's mentions, in unit order."""
+    """Return (unit id, text as written) of an entity's mentions, in unit order."""
     return [tuple(row) for row in connection.execute(_TEXTS, {"bank": bank, "entity": entity_id}).all()]
 
 
@@ -499,7 +499,7 @@ _LOG = (
 
 
 def logged_changes(connection: Connection, bank: int) -> list[LoggedChange]:
-    """The audit log of entity changes, oldest first."""
+    """Return the audit log of entity changes, oldest first."""
     return [
         LoggedChange(number, EntityChangeKind(kind), detail, from_micros(made_at), bool(undone))
         for number, kind, detail, made_at, undone in connection.execute(_LOG, {"bank": bank})
@@ -508,7 +508,7 @@ def logged_changes(connection: Connection, bank: int) -> list[LoggedChange]:
 
 @dataclass(frozen=True, slots=True)
 class _EntityRow:
-    """An entity under change, with its row id."""
+    """An entity being changed, with its row id."""
 
     row: int
     id: str
@@ -553,14 +553,14 @@ _DELETE_TASK = delete(tasks).where(
     tasks.c.bank == bindparam("bank"),
     tasks.c.kind == TaskKind.OBSERVE.value,
     tasks.c.key == bindparam("entity"),
-    tasks.c.key != literal("", literal_execute=True),  # only an index of such keys
+    tasks.c.key != literal("", literal_execute=True),  # the condition of the partial index
 )
 _DELETE_ENTITY = delete(entities).where(entities.c.id == bindparam("row"))
 _ADD_CHANGE = insert(entity_changes).returning(entity_changes.c.id)
 
 
 class _Editor:
-    """One change on one bank: row ids at hand, revision to be."""
+    """One manual change in one bank, at the revision it will create."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         self.connection, self.name = connection, name
@@ -581,7 +581,7 @@ class _Editor:
         return self.entity(entity_id)
 
     def set_names(self, entity: _EntityRow, names: Iterable[str]) -> None:
-        """Exactly these names, findable by them alone."""
+        """Replace the entity's names and its name index."""
         row, all_names = {"row": entity.row}, tuple(names)
         self.connection.execute(_DELETE_NAMES, row)
         self.connection.execute(_DELETE_BLOCKS, row)
@@ -589,16 +589,16 @@ class _Editor:
         _write_names(self.connection, self.bank, ((name, entity.row) for name in all_names))
 
     def move(self, source: _EntityRow, target: _EntityRow, unit_ids: Sequence[str]) -> None:
-        """Mentions of these units from one entity to another; a unit that mentions both already keeps both."""
+        """Move the mentions in these units to another entity; units that already mention the target keep both."""
         values = {"source": source.row, "target": target.row, "units": unit_ids}
         self.connection.execute(_MOVE_MENTIONS, {**values, "of_bank": self.bank, "at": self.revision})
 
     def end_observations(self, *changed: _EntityRow) -> None:
-        """What was made of facts that were, or will be, another entity's says something of both: it goes before they move."""
+        """Remove the observations of these entities before their facts move to another entity."""
         remove_units(self.target, observations_of(self.connection, [entity.row for entity in changed]))
 
     def recount(self, *changed: _EntityRow) -> None:
-        """Their mentions are counted again; their facts are others from now on."""
+        """Recount the entities' mentions and mark their facts as changed."""
         rows = [entity.row for entity in changed]
         self.connection.execute(_RECOUNT, {"rows": rows})
         note_changed(self.target, rows)
@@ -619,16 +619,16 @@ _MARK_UNDONE = update(entity_changes).values(undone=1).where(entity_changes.c.id
 
 
 class EntityEditor(EntityReader):
-    """Merges, splits and aliases of entities, each with a log row from which it can be undone."""
+    """Merges, splits and aliases of entities; each is logged and can be undone."""
 
     def __init__(self, at: At, database: Database, schedule: Schedule) -> None:
         super().__init__(at)
         self._database, self._schedule = database, schedule
 
     def merge(self, bank: str, keep: str, merged: str, made_at: datetime) -> EntityChange:
-        """Move all names and mentions of one entity (by id) to another; the merged one is removed.
+        """Move all names and mentions of entity `merged` to entity `keep`, and remove `merged`.
 
-        What was made of the facts of either goes; so it does when an entity is split, or either is undone.
+        Observations made from the facts of either are removed, as they are by a split or an undo.
         """
         with self._database.writing() as connection:
             editor = _Editor(connection, bank)
@@ -656,7 +656,7 @@ class EntityEditor(EntityReader):
             return self._logged(editor, EntityChangeKind.MERGE, moved, made_at)
 
     def split(self, bank: str, split: EntitySplit, made_at: datetime) -> EntityChange:
-        """Make a new entity, of the same type, of some names and mentions of another."""
+        """Split off a new entity of the same type with some of the names and mentions."""
         with self._database.writing() as connection:
             editor = _Editor(connection, bank)
             source = editor.entity(split.entity_id)
@@ -672,21 +672,21 @@ class EntityEditor(EntityReader):
             return self._logged(editor, EntityChangeKind.SPLIT, moved, made_at)
 
     def alias(self, bank: str, entity_id: str, names: Sequence[str], made_at: datetime) -> EntityChange:
-        """Give an entity further normalised names."""
+        """Add normalised names to an entity."""
         with self._database.writing() as connection:
             editor = _Editor(connection, bank)
             entity = editor.entity(entity_id)
             editor.set_names(entity, merged_names(entity.names, names))
             new = tuple(name for name in names if name not in entity.names)
-            # A name it had by likeness is one given by hand from now on.
+            # A name matched by similarity becomes one given by hand.
             moved = Moved(entity_id, names=new, other_names=tuple(names))
             return editor.log(EntityChangeKind.ALIAS, moved, made_at)
 
     def undo(self, bank: str, change_id: int) -> EntityChange:
-        """Put back what a change did; mentions retained since stay where they are.
+        """Undo a change; mentions retained since then stay where they are.
 
         Raises:
-            InvalidRequest: there is no such change, it was undone, or a later change stands on it.
+            InvalidRequest: the change is unknown or already undone, or a later change depends on it.
         """
         with self._database.writing() as connection:
             editor = _Editor(connection, bank)
@@ -696,11 +696,11 @@ class EntityEditor(EntityReader):
             moved = change.moved
             entity = editor.entity(moved.entity_id)
             if change.kind is EntityChangeKind.SPLIT:
-                _join(editor, entity, moved)
+                _undo_split(editor, entity, moved)
             else:
                 editor.set_names(entity, [name for name in entity.names if name not in moved.names])
             if change.kind is EntityChangeKind.MERGE:
-                _part(editor, entity, moved)
+                _undo_merge(editor, entity, moved)
             connection.execute(_MARK_UNDONE, {"change": change_id})
             set_graph_epoch(connection, editor.bank, editor.revision)
             advance(connection, editor.bank, editor.revision)
@@ -710,7 +710,7 @@ class EntityEditor(EntityReader):
     def _logged(
         self, editor: _Editor, kind: EntityChangeKind, moved: Moved, made_at: datetime
     ) -> EntityChange:
-        """The change, logged, and a task for each entity whose facts it changed."""
+        """Log the change and enqueue a task for each entity whose facts it changed."""
         change = editor.log(kind, moved, made_at)
         observe_changed(self._schedule, editor.connection, editor.bank, editor.revision)
         return change
@@ -723,12 +723,12 @@ _SET_EPOCH = _EPOCH.on_conflict_do_update(
 
 
 def set_graph_epoch(connection: Connection, bank: int, revision: int) -> None:
-    """Make graphs older than this revision start over."""
+    """Make the graph rebuild if it is older than this revision."""
     connection.execute(_SET_EPOCH, {"bank": bank, "revision": revision})
 
 
-def _join(editor: _Editor, entity: _EntityRow, moved: Moved) -> None:
-    """Undo a split: everything the new entity has by now goes back."""
+def _undo_split(editor: _Editor, entity: _EntityRow, moved: Moved) -> None:
+    """Undo a split: everything the new entity has by now moves back."""
     other = editor.entity(moved.other_id)
     editor.end_observations(entity, other)
     texts = mention_texts(editor.connection, editor.bank, moved.other_id)
@@ -738,8 +738,8 @@ def _join(editor: _Editor, entity: _EntityRow, moved: Moved) -> None:
     editor.recount(entity)
 
 
-def _part(editor: _Editor, entity: _EntityRow, moved: Moved) -> None:
-    """Undo a merge: the merged entity comes back with its names and the mentions it had."""
+def _undo_merge(editor: _Editor, entity: _EntityRow, moved: Moved) -> None:
+    """Undo a merge: restore the merged entity with its names and mentions."""
     editor.end_observations(entity)
     other = editor.create(moved.other_id, moved.name, moved.type, moved.role)
     editor.set_names(other, moved.other_names)

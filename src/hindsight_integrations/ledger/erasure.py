@@ -1,4 +1,4 @@
-"""Erasure: rows out of every table they left a trace in, in one transaction."""
+"""Erasure: delete units and every trace of them from all tables, in one transaction."""
 
 from __future__ import annotations
 
@@ -90,15 +90,16 @@ from hindsight_integrations.model.writes import Place
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """By what a payload is recognised.
+    """Traces by which a task payload is recognised as containing erased data.
 
     Attributes:
-        words: unit ids and texts of forgotten units, and ids of forgotten documents: a payload with one goes.
-        messages: (thread, message id) of forgotten messages: these leave a payload.
-        window: messages sent in it leave a payload.
-        thread: so do all messages of this conversation.
-        names: and those in which one of these names stands.
-        identifiers: or one of these identifiers, however it is written.
+        words: ids and texts of erased units, and ids of erased documents; a payload containing one is
+            deleted.
+        messages: (thread, message id) of erased messages, which are removed from payloads.
+        window: messages sent in this interval are removed.
+        thread: messages of this thread are removed.
+        names: messages containing one of these names are removed.
+        identifiers: messages containing one of these identifiers, in any spelling, are removed.
     """
 
     words: frozenset[str]
@@ -110,7 +111,7 @@ class Traces:
 
 
 def without(payload: str, traces: Traces) -> str | None:
-    """The payload without what is forgotten; None if nothing worth doing is left of it, or it holds it still."""
+    """Return the payload without erased data; None if no messages remain or it still contains erased data."""
     try:
         value: Json = json.loads(payload)
     except ValueError:
@@ -121,21 +122,21 @@ def without(payload: str, traces: Traces) -> str | None:
     kept = _cleaned(value, thread, traces)
     if isinstance(value, dict) and isinstance(kept, dict) and value.get("messages") and not kept["messages"]:
         return None
-    if any(word and word in text for text in _task_payloads_texts(kept) for word in traces.words):
+    if any(word and word in text for text in _texts_in(kept) for word in traces.words):
         return None
     return payload if kept == value else json.dumps(kept, ensure_ascii=False)
 
 
 def _cleaned(value: Json, thread: str, traces: Traces) -> Json:
     if isinstance(value, list):
-        return [_cleaned(each, thread, traces) for each in value if not _forgotten(each, thread, traces)]
+        return [_cleaned(item, thread, traces) for item in value if not _forgotten(item, thread, traces)]
     if isinstance(value, dict):
         return {name: _cleaned(each, thread, traces) for name, each in value.items()}
     return value
 
 
 def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
-    """Whether this is a message that goes, or a payload that is one text said in one or more messages."""
+    """Tell whether a value is a message to erase, or a payload with one text from such messages."""
     if not isinstance(value, dict) or "text" not in value:
         return False
     said = f"{value.get('speaker')}: {value['text']}"
@@ -157,25 +158,25 @@ def _within(sent: str, window: Interval) -> bool:
     return window.start <= aware < window.end
 
 
-def _task_payloads_texts(value: Json) -> Iterable[str]:
+def _texts_in(value: Json) -> Iterable[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for each in value:
-            yield from _task_payloads_texts(each)
+            yield from _texts_in(each)
     elif isinstance(value, dict):
         for each in value.values():
-            yield from _task_payloads_texts(each)
+            yield from _texts_in(each)
 
 
 @dataclass(frozen=True, slots=True)
 class KeptNames:
-    """What is left of an entity's names.
+    """The names an entity keeps after an erasure.
 
     Attributes:
-        name: its canonical name, replaced by one still in use where only forgotten units used it.
+        name: its canonical name, replaced by one still in use if only erased units used it.
         names: its normalised names, in order; never empty.
-        dropped: normalised names that nothing but forgotten units used.
+        dropped: normalised names that only erased units used.
     """
 
     name: str
@@ -186,13 +187,13 @@ class KeptNames:
 def kept_names(
     name: str, names: Sequence[str], forgotten: Collection[str], remaining: Sequence[str]
 ) -> KeptNames:
-    """The names an entity keeps.
+    """Decide which names an entity keeps.
 
     Args:
         name: its canonical name.
         names: its normalised names, in order.
-        forgotten: texts of its mentions in the units that go.
-        remaining: texts of its other mentions, at least one, the latest last.
+        forgotten: texts of its mentions in the erased units.
+        remaining: texts of its other mentions, at least one, latest last.
     """
     dropped = frozenset(map(normalise_name, forgotten)) - frozenset(map(normalise_name, remaining))
     spare = remaining[-1]
@@ -216,7 +217,7 @@ def _delete(connection: Connection, table: Table, ids: Collection[int]) -> None:
 def erase_traces(
     connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
 ) -> dict[str, int]:
-    """Erase them for these units (and a whole document, if one is named); rows erased per kind."""
+    """Erase the traces of these units, and of the named document; return the number of rows erased per kind."""
     return {
         "chunks": _erase_texts(connection, _CHUNKS, bank, rows, erasure.document),
         "documents": _erase_texts(connection, _DOCUMENTS, bank, rows, erasure.document),
@@ -225,7 +226,7 @@ def erase_traces(
     }
 
 
-# The hash of a passage stays, so that the same passage is not extracted again.
+# A chunk's hash stays, so that the same chunk is not extracted again.
 _CHUNKS = (
     delete(chunks).where(chunks.c.bank == bindparam("bank"), chunks.c.document == bindparam("document")),
     update(chunks)
@@ -250,8 +251,9 @@ _DOCUMENTS = (
     )
     .values(context="", metadata="{}", tags="[]"),
 )
-"""Delete the document named, or its passages; of others, empty the passages the units came from, and what the caller gave
-with the documents whose last unit goes."""
+"""Delete the named document or its chunks; for other documents, blank the chunks the units came from, and
+blank the context, metadata and tags of documents that lose their last unit.
+"""
 
 
 def _erase_texts(
@@ -261,7 +263,7 @@ def _erase_texts(
     rows: list[int],
     document: str | None,
 ) -> int:
-    """Execute _CHUNKS or _DOCUMENTS for a document and units; how many rows that changed."""
+    """Execute _CHUNKS or _DOCUMENTS for a document and units; return the number of rows changed."""
     delete_named, empty = statements
     count = 0
     if document is not None:
@@ -274,14 +276,14 @@ def _erase_texts(
 _PAYLOADS = select(tasks.c.id, tasks.c.payload).where(
     tasks.c.bank == bindparam("bank"), tasks.c.payload != "", tasks.c.payload != "{}"
 )
-# What a task failed with may quote what it was about.
+# An error message of a task may quote its payload.
 _REPLACE_PAYLOAD = (
     update(tasks).where(tasks.c.id == bindparam("task")).values(payload=bindparam("kept"), last_error="")
 )
 
 
 def _erase_tasks(connection: Connection, bank: int, traces: Traces) -> int:
-    """What waiting tasks carry of what is forgotten; how many tasks that changed or ended."""
+    """Remove erased data from waiting tasks; return the number of tasks changed or deleted."""
     waiting = connection.execute(_PAYLOADS, {"bank": bank}).all()
     after = [(task, payload, without(payload, traces)) for task, payload in waiting]
     changed = [{"task": task, "kept": kept} for task, payload, kept in after if kept != payload]
@@ -305,9 +307,10 @@ _BLANK_EVENTS = (
 
 
 def _erase_reasons(connection: Connection, rows: list[int]) -> int:
-    """The author and reason of events that these units caused; how many events that concerned.
+    """Blank the author and reason of events caused by these units; return the number of events affected.
 
-    Events that differ in author and reason alone become one, the newest: the order of a unit's log decides its state.
+    Events that then differ in nothing else are merged into the newest, because a unit's state depends on the
+    order of its log.
     """
     events = connection.execute(_BY_UNITS, {"rows": rows}).all() if rows else []
     if not events:
@@ -326,7 +329,7 @@ _UNIT_WORDS = select(units.c.unit_id, units.c["text"]).where(among(units.c.id, "
 def traces_of(
     connection: Connection, rows: list[int], erasure: Erasure, messages: set[Place], names: WholeNames
 ) -> Traces:
-    """By what waiting tasks are known that carry these units, messages or names."""
+    """Collect the traces by which waiting tasks with these units, messages or names are recognised."""
     words = {word for row in connection.execute(_UNIT_WORDS, {"rows": rows}) for word in row}
     words.add(erasure.document or "")
     thread = erasure.thread if erasure.message is None else None
@@ -338,13 +341,13 @@ def traces_of(
 
 @dataclass(frozen=True, slots=True)
 class ErasedNames:
-    """What an erasure took away of who is who.
+    """The entities and names that an erasure removed.
 
     Attributes:
         entities: ids of the entities erased.
-        names: normalised names that went, of entities erased and of those that stay, sorted.
-        lost: how many names the entities that stay lost.
-        changes: how many audit entries went.
+        names: normalised names erased, of entities that went and of those that stay, sorted.
+        lost: number of names removed from entities that stay.
+        changes: number of audit entries deleted.
     """
 
     entities: tuple[str, ...]
@@ -368,7 +371,7 @@ _MENTIONS = (
     .where(among(mentions.c.entity, "entities"))
     .order_by(mentions.c.entity, mentions.c.unit)
 )
-# How often and when last the units that stay mention an entity.
+# Mention count and latest mention of an entity in the units that stay.
 _REMAINING = (
     select(mentions.c.entity, func.count(), func.max(units.c.mentioned_at))
     .join(units, units.c.id == mentions.c.unit)
@@ -404,13 +407,13 @@ _DELETE_OBSERVING = delete(tasks).where(
 
 
 def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Erasure) -> ErasedNames:
-    """Erase what only these units knew of entities, while they are still there.
+    """Erase entities and names that only these units used. Call it while the units still exist.
 
     Args:
         connection: the writer.
         bank: row id of the bank.
-        rows: row ids of the units about to go.
-        erasure: names the entity, or some of its names, that go in any case.
+        rows: row ids of the units to be erased.
+        erasure: may name an entity, or some of its names, to erase in any case.
     """
     touched = connection.execute(_TOUCHED, {"bank": bank, "rows": rows, "entity": erasure.entity}).all()
     if not touched:
@@ -448,7 +451,7 @@ def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Era
 def _keep_names(
     connection: Connection, kept: dict[int, KeptNames], counts: dict[int, tuple[int, int | None]]
 ) -> None:
-    """Write the names of entities that stay, and how often and when last they are mentioned."""
+    """Write the names and mention counts of entities that stay."""
     rows, names, keys = [], [], []
     for entity, each in kept.items():
         count, latest = counts.get(entity, (0, None))
@@ -476,7 +479,7 @@ _AUDIT = select(entity_changes.c.id, entity_changes.c.detail).where(
 
 
 def _drop_audit(connection: Connection, bank: int, forgotten: Collection[str]) -> int:
-    """Audit entries that name what is forgotten: they would keep the name alive, and can no longer be undone; how many."""
+    """Delete audit entries that mention an erased id or name (they can no longer be undone); return their number."""
     if not forgotten:
         return 0
     words = [json.dumps(word) for word in forgotten]
@@ -511,14 +514,14 @@ _WAITING_TEXTS = _WAITING.add_columns(units.c["text"])
 def reached_turns(
     connection: Connection, bank: int, rows: list[int], erasure: Erasure, names: WholeNames
 ) -> set[Place]:
-    """The messages whose text goes: those the units were made from, and those the erasure names.
+    """Return the messages whose text is erased: sources of the units, and those the erasure selects.
 
     Args:
         connection: the writer.
         bank: row id of the bank.
-        rows: row ids of the units about to go.
-        erasure: what is to be erased.
-        names: of the entity to be erased, if it names one.
+        rows: row ids of the units to be erased.
+        erasure: what to erase.
+        names: names of the entity to erase, if any.
     """
     places: set[Place] = set()
     if rows:
@@ -537,7 +540,7 @@ def reached_turns(
 
 
 def _is_tagged(tags: str, erasure: Erasure) -> bool:
-    """Whether a row's tags (JSON) have one of the erasure's, if it has any."""
+    """Tell whether a row's tags (JSON) match the erasure's tags; True if it has none."""
     return not erasure.tags or not {*erasure.tags}.isdisjoint(json.loads(tags))
 
 
@@ -546,7 +549,7 @@ def _span(window: Interval) -> dict[str, int]:
 
 
 def waiting_of(connection: Connection, bank: int, places: set[Place]) -> list[int]:
-    """Row ids of the turns of these messages that wait for extraction."""
+    """Return row ids of the turns of these messages that wait for extraction."""
     waiting = connection.execute(_WAITING_ROWS, {"bank": bank}) if places else ()
     return [unit for thread, message, unit in waiting if (thread, message) in places]
 
@@ -569,9 +572,9 @@ _DELETE_UNIT_TURN = _DELETE_TURN.where(turns.c.unit.is_not(None))
 
 
 def erase_turns(target: Target, places: set[Place]) -> tuple[int, int]:
-    """Erase the texts of these messages: how many were kept, beside those that are units; and how many rows changed besides.
+    """Erase the texts of these messages; return (number of kept texts erased, number of other rows changed).
 
-    Memories made from them that stay are to be indexed again, without their words.
+    Memories made from them that stay are reindexed without the erased words.
     """
     rows = [
         {"at": target.revision, "of": target.bank, "in_thread": thread, "said": message}
@@ -583,7 +586,7 @@ def erase_turns(target: Target, places: set[Place]) -> tuple[int, int]:
 
 
 def _naming(connection: Connection, bank: int, names: WholeNames, identifiers: Collection[str]) -> set[Place]:
-    """The messages kept as text, or waiting, in which a name stands as whole words, or whose speaker bears it, or an identifier."""
+    """Return the kept or waiting messages whose text or speaker contains a name as whole words, or an identifier."""
     if not names and not identifiers:
         return set()
     kept = (
@@ -611,7 +614,7 @@ BANK_CONTENT = (
     "entity_changes",
     "opinion_operations",
 )
-"""Tables emptied by `everything`; those that hang on units and entities follow by foreign key."""
+"""Tables emptied by `everything`; tables that depend on units and entities follow by foreign key."""
 
 _CONTENT = {
     name: delete(metadata.tables[name]).where(metadata.tables[name].c.bank == bindparam("bank"))
@@ -621,44 +624,47 @@ _DELETE_BANK = delete(banks).where(banks.c.id == bindparam("bank"))
 _UNSCRUBBED = insert(unscrubbed).on_conflict_do_nothing()
 
 
-class _Foreseen(Exception):
-    """Rolls the transaction of a dry run back, so that not a page of it is written."""
+class _DryRun(Exception):
+    """Rolls back the transaction of a dry run, so that nothing is written."""
 
 
 class Eraser:
-    """Erasure for good."""
+    """Erases units and banks permanently."""
 
     def __init__(self, database: Database, schedule: Schedule) -> None:
         self._database, self._schedule = database, schedule
 
     def erase(self, bank: str, erasure: Erasure, *, dry_run: bool = False) -> ForgetReceipt:
-        """Erase the chosen units with all that derives from them.
+        """Erase the selected units and everything derived from them.
 
-        With a unit go its vector, records, links, mentions, validity log, evidence and edits, the chunk it came from,
-        waiting tasks that carry its text, entities nothing else mentions, names of surviving entities that only it used,
-        and categories and spellings of them in which no other record is given. What it ended holds again, unless
-        something else ended it too, and the receipt lists it. With a document go its items, but not where messages or
-        moments are chosen: then each item goes with the messages that it was made from. With an item goes what retells
-        its document, which counts as changed.
-        With a fact go all observations made of the entities it mentions, which are made anew of what is left, and the texts
-        of mental models whose writers were shown it; their questions and the directives stay.
-        With it go too the wordings of opinions that stand on it, and those worded after them; the wording before holds
-        again, and an opinion without any goes. Whoever names an opinion's unit means the opinion with all its wordings.
-        Reasons that were written by a model which may have read it are blanked.
-        The feed's `removed` reports its row id.
+        - A unit's vector, records, links, mentions, validity log, evidence and edits go with it, as do its
+          chunk's text,
+          waiting tasks with its text, entities and names only it used, and record categories left unused.
+        - Units it ended become valid again, unless something else ended them too; the receipt lists them.
+        - Items go with their document, except where messages or a time range are selected: then each item
+          goes with its
+          own messages. Observations and opinions derived from a document go with any of its items.
+        - Observations of the entities a fact mentions are deleted and made again from the remaining facts;
+          texts of mental
+          models whose prompt contained the fact are deleted. Their questions, and the directives, stay.
+        - Opinion wordings based on an erased fact, and later wordings, are deleted; the wording before
+          becomes valid
+          again, and an opinion without any left is deleted. Selecting an opinion's unit erases all its
+            wordings.
+        - Reasons written by a model that may have read an erased text are blanked.
 
-        Message keys stay (a hash, the thread and the message id), so that a replayed conversation does not bring the
-        memory back; `everything` drops them too.
+        The feed's `removed` reports the row ids. Message keys (a hash, the thread and the message id) stay,
+        so that a replayed conversation does not bring the memory back; `everything` deletes them too.
 
         Args:
             bank: the bank.
-            erasure: what; exactly one field set.
-            dry_run: say what would be erased, with names, and erase nothing.
+            erasure: what to erase; exactly one selector is set.
+            dry_run: report what would be erased, with names, and erase nothing.
 
         Returns:
-            The receipt; its revision is unchanged where there was nothing to erase.
+            The receipt; its revision is unchanged if there was nothing to erase.
         """
-        with suppress(_Foreseen), self._database.writing() as connection:
+        with suppress(_DryRun), self._database.writing() as connection:
             row = find_bank(connection, bank)
             receipt = _erased(connection, row, erasure, self._database.clock.now())
             if receipt.revision > row.revision:
@@ -666,13 +672,13 @@ class Eraser:
                 enqueue_refreshes(self._schedule, connection, row.id)
                 enqueue_reinforcement(self._schedule, connection, row.id)
             if dry_run:
-                raise _Foreseen
+                raise _DryRun
         if dry_run:
             return replace(receipt, revision=row.revision, dry_run=True)
         return replace(receipt, names=())
 
     def drop_bank(self, bank: str) -> int:
-        """Delete the bank itself with all it holds; returns how many units it held."""
+        """Delete a bank with all its content; return the number of memories it held."""
         with self._database.writing() as connection:
             row = find_bank(connection, bank).id
             count = count_memories(connection, row)
@@ -682,9 +688,9 @@ class Eraser:
         return count
 
     def scrub(self) -> Scrub:
-        """Rewrite the storage so that nothing erased is left in it.
+        """Rewrite the storage so that no erased data is left in it.
 
-        A kill between `erase` and `scrub` is made up for when the ledger is next opened for writing.
+        If the process is killed between `erase` and `scrub`, the next opening for writing scrubs.
         """
         return self._database.scrub()
 
@@ -697,7 +703,7 @@ _NOTE_ERASURE = _NOTE_ERASURE.on_conflict_do_update(
 
 
 def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetime) -> ForgetReceipt:
-    """Erase within the open transaction; the receipt has names, whatever becomes of them."""
+    """Erase within the open transaction; the receipt contains names."""
     target = Target(connection, row.id, row.revision + 1)
     names = _names(connection, row.id, erasure)
     whole = WholeNames(names, connection.scalars(_TEXTS, {"bank": row.id}) if names else ())
@@ -708,7 +714,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
     }
     chosen = _with_derived(connection, sorted(selected), erasure)
     places = reached_turns(connection, row.id, chosen, erasure, whole)
-    parents = documents_of(connection, chosen)  # an erased item was told with its document
+    parents = documents_of(connection, chosen)  # an item's document text contained the erased item
     touched = entities_to_sum_up(connection, [*chosen, *parents])
     chosen = sorted({*chosen, *waiting_of(connection, row.id, places)})
     kinds = _kinds_of(connection, chosen)
@@ -735,7 +741,7 @@ def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetim
     counts["mental_models"] = answers
     if not (chosen or others or gone.changes or any(counts.values())):
         return ForgetReceipt((), (), {}, row.revision)
-    # What is worked on may have been read before the erasure, and retell it.
+    # A running task may have read the data before the erasure and could write it back.
     take_back(connection, row.id, now)
     advance(connection, row.id, target.revision)
     connection.execute(_NOTE_ERASURE, {"bank": row.id, "revision": target.revision})
@@ -761,7 +767,7 @@ _WINDOW = _NO_ITEMS.where(
         and_(units.c.mentioned_at >= bindparam("start"), units.c.mentioned_at < bindparam("end")),
     )
 )
-# A document may have been retained under the thread; it has a selector of its own.
+# Documents retained under the thread are not included; they have their own selector.
 _THREAD = _OF_BANK.where(units.c.thread == bindparam("thread"), units.c.document.is_(None))
 _MESSAGE = select(unit_sources.c.unit).where(
     unit_sources.c.bank == bindparam("bank"),
@@ -781,7 +787,7 @@ _ITEMS = select(units.c.id).where(among(units.c.head, "rows"))
 
 
 def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
-    """Row ids of the units an erasure names."""
+    """Return row ids of the units an erasure selects."""
     values: dict[str, str | int] = {}
     if erasure.everything:
         statement = _OF_BANK
@@ -804,10 +810,10 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
 
 
 def _with_derived(connection: Connection, rows: list[int], erasure: Erasure) -> list[int]:
-    """The units, and all that retells them: observations and opinions. Whoever names an opinion means all of it.
+    """Add observations and opinions derived from the units. Selecting an opinion's unit includes all its wordings.
 
-    With a document go its items, unless messages or moments are chosen: an item goes with its own. With an item goes what
-    retells its document.
+    Items go with their document, except where messages or a time range are selected. Whatever derives from an
+    item's document goes with the item.
     """
     if not rows:
         return []
@@ -824,7 +830,7 @@ def _with_derived(connection: Connection, rows: list[int], erasure: Erasure) -> 
 
 
 def _older(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
-    """Row ids of the units that were mentioned before a moment, all or those with one of the tags."""
+    """Return row ids of the units mentioned before a time, filtered by tags if given."""
     if erasure.before is None:
         return []
     older = connection.execute(_BEFORE, {"bank": bank, "before": to_micros(erasure.before)})
@@ -832,7 +838,7 @@ def _older(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
 
 
 def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[int]:
-    """The units without those in which the names erased stand inside longer names alone: Apollo 2 does not go with Apollo."""
+    """Drop units in which the names occur only inside longer names: Apollo 2 is not erased with Apollo."""
     if not whole or not rows:
         return rows
     texts = connection.execute(_TEXTS_OF, {"rows": rows})
@@ -840,7 +846,10 @@ def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[i
 
 
 def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
-    """Row ids of the units given by id, and of those in whose text, context or metadata an identifier or a name stands."""
+    """Return row ids of the units given by id, and of those that mention an identifier or name.
+
+    The text, context and metadata of a unit are searched.
+    """
     rows: list[int] = []
     if erasure.units:
         rows += connection.scalars(_UNITS, {"bank": bank, "units": erasure.units})
@@ -877,10 +886,10 @@ _CLOSE = (
 
 
 def _undo_endings(target: Target, rows: list[int]) -> list[int]:
-    """Make valid again what these units ended and nothing else did, while they are still there; row ids, ascending.
+    """Make valid again what only these units ended, while they still exist; return row ids, ascending.
 
-    It was never said, so the log does not keep it. Wordings of opinions follow rules of their own (`opinion_erasure`).
-    Items whose document goes become memories by themselves.
+    The ending is removed from the log too. Wordings of opinions have their own rules (`erase_opinions`).
+    Items whose document is erased become independent memories.
     """
     if not rows:
         return []
@@ -909,12 +918,12 @@ _NAMES = select(entities.c.names).where(
 
 
 def _kinds_of(connection: Connection, rows: list[int]) -> Sequence[tuple[str, str]]:
-    """Unit ids and kinds, by row id."""
+    """Return (unit id, kind) by row id."""
     return connection.execute(_KINDS, {"rows": rows}).all() if rows else ()
 
 
 def _names(connection: Connection, bank: int, erasure: Erasure) -> frozenset[str]:
-    """Normalised names of the entity to be erased, or those of them that are meant; none if none is."""
+    """Return the normalised names to erase: the selected ones, or all names of the selected entity."""
     if erasure.names or erasure.entity is None:
         return frozenset({*erasure.names, *erasure.told})
     names = connection.scalar(_NAMES, {"bank": bank, "entity": erasure.entity})
@@ -935,13 +944,13 @@ _GOING = select(
         for table, columns in _HANGING.items()
     )
 )
-"""How many rows of other tables go with units."""
+"""Counts the rows of other tables that are deleted with units."""
 
 
 def _erase_some(
     connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
 ) -> tuple[ErasedNames, dict[str, int]]:
-    """Traces and names first, while the units still tell what they were; then the units."""
+    """Erase traces and names, then the units they are looked up from."""
     counts = erase_traces(connection, bank, rows, erasure, traces)
     gone = erase_names(connection, bank, rows, erasure)
     if rows:

@@ -1,4 +1,7 @@
-"""The feed: a whole bank as arrays. Rows leave in revision order and are put in row order in numpy."""
+"""The feed: a bank's content as arrays, from which indexes are built and updated.
+
+Rows are read in revision order and sorted into row order by numpy.
+"""
 
 from __future__ import annotations
 
@@ -66,11 +69,11 @@ from hindsight_integrations.model.links import Edges, Mentions
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.model.watermark import IndexMark, Watermark
 
-BLOCK = 65_536  # links in one text: 2 MB, whatever the bank
+BLOCK = 65_536  # links per text: 2 MB, whatever the size of the bank
 VECTORS_AT_ONCE = 8_192  # 12 MB at 384 dimensions
 
 _CODE_SHIFT = 54
-_WEIGHT_STEPS = 2.0**53  # a weight in [0, 1] is a whole number of these, so it comes back as it was
+_WEIGHT_STEPS = 2.0**53  # weights in [0, 1] are stored as multiples of 1/this, without loss
 
 _BANK: BindParameter[int] = bindparam("bank")
 _SINCE: BindParameter[int] = bindparam("since")
@@ -174,7 +177,7 @@ _TEXTS = union(
         for table in (unit_edits, retold)
     ),
 )
-# A unit that is a message word for word was told in its own words alone.
+# A unit that is a message word for word has no source text besides its own.
 _said = units.alias("said")
 _TOLD = (
     select(
@@ -226,7 +229,7 @@ _REMOVED = select(packed(removed.c.unit)).where(removed.c.bank == _BANK, removed
 
 
 def links_since(connection: Connection, bank: int, since: int) -> Edges:
-    """A bank's links created after `since`, by source, target and code."""
+    """Return a bank's links created after `since`, by source, target and code."""
     blocks = list(_link_blocks(connection, bank, since))
     edges = Edges(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
     del blocks
@@ -237,7 +240,7 @@ def links_since(connection: Connection, bank: int, since: int) -> Edges:
 
 
 def _ordered(edges: Edges) -> bool:
-    """Whether they stand by source, target and code: in a bank that was only added to they mostly do."""
+    """Tell whether edges are already sorted by source, target and code, as they mostly are in a bank only added to."""
     sources, targets = np.diff(edges.sources), np.diff(edges.targets)
     tied = (sources == 0) & (targets == 0) & (np.diff(edges.codes) <= 0)
     return not bool(np.any((sources < 0) | ((sources == 0) & (targets < 0)) | tied))
@@ -246,7 +249,7 @@ def _ordered(edges: Edges) -> bool:
 def _link_blocks(
     connection: Connection, bank: int, since: int
 ) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
-    """Sources, targets, codes and weights of links, BLOCK at a time, by revision, source, target and code."""
+    """Yield sources, targets, codes and weights of links, BLOCK at a time, by revision, source, target and code."""
     after = {"since": since, "after_source": np.iinfo(np.int64).max, "after_target": 0, "after_code": 0}
     while True:
         row = connection.execute(_LINKS, {"bank": bank, "block": BLOCK, **after}).one()
@@ -263,10 +266,10 @@ def _link_blocks(
 
 
 class Feed:
-    """A bank at one revision, and what was committed up to it after an earlier one; `since` 0 gives everything.
+    """A bank at one revision, and its changes after an earlier revision `since`; 0 gives everything.
 
-    Each part takes a `since` of its own, because each index keeps its own watermark; a part that is not called is not
-    read. Arrays are in row order. It is of use inside the block that opened it, on the thread that did.
+    Each part takes its own `since`, because each index has its own watermark; parts that are not called are
+    not read. Arrays are in row order. Use it inside the block and on the thread that opened it.
 
     Attributes:
         bank: the bank's row.
@@ -288,23 +291,24 @@ class Feed:
 
     @property
     def revision(self) -> int:
-        """The revision everything here stands at."""
+        """The revision of the feed."""
         return self._revision
 
     @property
     def mark(self) -> Watermark:
-        """The commit everything here stands at: what an index that has applied it all advances to."""
+        """The watermark of the feed's commit, to which an index advances once it has applied everything."""
         return self._mark
 
     def knows(self, mark: Watermark) -> bool:
-        """Whether a mark is of this bank's history, up to here; then its revision is a `since` of this feed.
+        """Tell whether a watermark belongs to this bank's history; its revision is then a valid `since`.
 
-        If not, what the index holds is of another history (a bank forgotten and made anew, a restored backup, another
-        ledger) and no `since` of this one brings it up to date.
+        If not, the index belongs to another history (a bank deleted and created again, a restored backup,
+        another ledger) and must be rebuilt.
 
         Raises:
-            LedgerLost: the mark is of a commit that this ledger should hold and does not, or of another ledger, and nobody
-                has accepted that yet: the index may be the only evidence of it.
+            LedgerLost: the watermark's commit should be in this ledger and is missing, or belongs to another
+                ledger, and the
+                loss was not accepted: the index may be the only evidence of it.
         """
         if mark.revision not in self._tokens:
             self._tokens[mark.revision] = token_of(self._connection, self._bank, mark.revision)
@@ -318,30 +322,30 @@ class Feed:
 
     @property
     def graph_epoch(self) -> int:
-        """The last revision that changed links or mentions in place; graphs older than it start over."""
+        """The last revision that changed links or mentions in place; older graphs must be rebuilt."""
         return self._graph_epoch
 
     def count(self) -> int:
-        """How many units the bank holds, closed ones and turns that wait included: what is in a text index."""
+        """Return the number of units, including closed ones and waiting turns, as in a text index."""
         return self._number(_UNITS)
 
     def waiting(self) -> int:
-        """How many of them are turns that wait for extraction."""
+        """Return the number of turns that wait for extraction."""
         return self._number(_WAITING)
 
     def vector_count(self) -> int:
-        """How many of them have a vector; a turn retained while the embedder failed has none."""
+        """Return the number of units with a vector; a turn retained while the embedder failed has none."""
         return self._number(_VECTOR_COUNT)
 
     def columns(self, since: int) -> UnitColumns:
-        """Units created, closed, restored or re-dated after `since`."""
+        """Return the columns of units created, closed, restored or re-dated after `since`."""
         return well_formed(partial(self._columns, since), self._connection, self._bank)
 
     def _columns(self, since: int, damaged: Collection[int]) -> UnitColumns:
-        """The columns of all units changed after `since` but the damaged ones.
+        """Read the columns of all undamaged units changed after `since`.
 
         Raises:
-            ValueError: a column is not a whole number for some unit.
+            ValueError: a column of some unit is not an integer.
         """
         wanted = (_PACKED_COLUMNS, _WORDS)
         if damaged:
@@ -376,34 +380,35 @@ class Feed:
         )
 
     def embedded(self, since: int) -> IntArray:
-        """Row ids whose vectors were written after `since`, ascending."""
+        """Return row ids whose vectors were written after `since`, ascending."""
         return self._ids(_EMBEDDED, since)
 
     def vectors(self, since: int) -> Iterator[tuple[IntArray, Matrix]]:
-        """Row ids (n,) and vectors (n, dimension) written after `since`, in blocks of bounded size.
+        """Yield row ids (n,) and vectors (n, dimension) written after `since`, in blocks of bounded size.
 
-        Each block is in row order, the blocks in the order of their commits; a whole bank need not fit into memory.
+        Each block is in row order, the blocks in commit order; the bank need not fit into memory.
         """
         result = self._connection.execute(_VECTORS, {"bank": self._bank, "since": since})
         while rows := result.fetchmany(VECTORS_AT_ONCE):
             yield _with_vectors(rows)
 
     def vectors_of(self, ids: IntArray) -> Matrix:
-        """The vectors (n, dimension) of these row ids, in row order; ids without one are left out."""
+        """Return the vectors (n, dimension) of these row ids, in row order; ids without one are left out."""
         rows = self._connection.execute(_VECTORS_OF, {"bank": self._bank, "ids": ids.tolist()}).all()
         return _with_vectors(rows)[1] if rows else np.empty((0, 0), np.float32)
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:
-        """Row ids and texts of units created, edited in place, or whose source turns were reworded or erased, after `since`."""
+        """Return row ids and texts of units that were created or edited, or whose source turns changed, after `since`."""
         rows = fetched(self._connection, _TEXTS, {"bank": self._bank, "since": since})
         rows.sort(key=lambda row: int(row[0]))
         ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
         return ids, [row[1] if isinstance(row[1], str) else "" for row in rows]
 
     def told(self, ids: IntArray) -> list[str]:
-        """The texts of these units (by row id, ascending), each with the source turns it was made from, a line each, by time.
+        """Return each unit's text and source turns, one per line, by time (units by row id, ascending).
 
-        Empty for a unit without any beside itself. Of a message that was edited it is the latest wording.
+        The text is empty for a unit without sources besides itself. Edited messages appear in their latest
+        wording.
         """
         lines: dict[int, list[str]] = {}
         for unit, text, line in fetched(self._connection, _TOLD, {"bank": self._bank, "ids": ids.tolist()}):
@@ -411,7 +416,7 @@ class Feed:
         return ["\n".join(lines.get(row, ())) for row in ids.tolist()]
 
     def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
-        """Memories, links and mentions created after `since`; entities by row id. Turns that wait are not in it."""
+        """Return memories, links and mentions created after `since`; entities by row id. Waiting turns are left out."""
         edges = links_since(self._connection, self._bank, since)
         row = self._connection.execute(_MENTIONS, {"bank": self._bank, "since": since}).one()
         of_unit, of_entity = map(integers, row)
@@ -419,38 +424,38 @@ class Feed:
         return self._ids(_MEMORIES, since), edges, Mentions(of_unit[order], of_entity[order])
 
     def mentioned(self, more_than: float) -> tuple[IntArray, IntArray]:
-        """Row ids (n,), ascending, of entities that more than so many units mention, and how many units do, (n,)."""
+        """Return the entities that more than so many units mention: row ids, ascending, and counts, (n,) each."""
         row = self._connection.execute(_MENTIONED, {"bank": self._bank, "more_than": int(more_than)}).one()
         ids, degrees = map(integers, row)
         order = np.argsort(ids)
         return ids[order], degrees[order]
 
     def item_units(self, since: int) -> ItemUnits:
-        """Texts of items that came after `since`."""
+        """Return the texts of items added after `since`."""
         rows = self._connection.execute(_ITEM_UNITS, {"bank": self._bank, "since": since}).all()
         texts, of_items = (np.fromiter((row[at] for row in rows), np.int64, len(rows)) for at in (0, 1))
         return ItemUnits(texts, of_items, [namespace_from(row[2]) for row in rows])
 
     def removed(self, since: int) -> IntArray:
-        """Row ids of units forgotten or, being turns, extracted, or, being texts of items, replaced or deleted after `since`, ascending."""
+        """Return row ids of units removed after `since`, ascending: erased, extracted turns, and replaced texts of items."""
         if since not in self._removed:
             self._removed[since] = self._ids(_REMOVED, since)
         return self._removed[since]
 
     def erased(self, since: int) -> bool:
-        """Whether anything was erased after `since`: then what an index dropped before must leave its files, too."""
+        """Tell whether anything was erased after `since`; an index must then also clean dropped data from its files."""
         return self._last_erasure > since
 
     def roles(self) -> IntArray:
-        """Row ids of entities with a role (user, agent, speaker), ascending."""
+        """Return row ids of entities with a role (user, agent, speaker), ascending."""
         return self._ids(_ROLES, 0)
 
     def _number(self, statement: Select[Any]) -> int:
-        """The one number a statement selects; 0 if it selects none."""
+        """Return the number a statement selects; 0 for NULL."""
         return int(self._connection.execute(statement, {"bank": self._bank}).scalar() or 0)
 
     def _ids(self, statement: Select[Any], since: int) -> IntArray:
-        """The numbers of the packed column a statement selects, ascending."""
+        """Return the packed column a statement selects, ascending."""
         ids = integers(self._connection.execute(statement, {"bank": self._bank, "since": since}).scalar())
         ids.sort()
         return ids
@@ -459,7 +464,7 @@ class Feed:
 def _words(
     ids: IntArray, rows: Sequence[Any]
 ) -> tuple[list[tuple[str, ...]], list[tuple[str, str]], list[str]]:
-    """Tags, thread and speaker of turns, and metadata of units (`ids`, ascending); `rows` are those that have any."""
+    """Return tags, (thread, speaker) and metadata of units (`ids`, ascending); `rows` contains those that have any."""
     tags: list[tuple[str, ...]] = [()] * len(ids)
     speakers, metadata = [("", "")] * len(ids), [""] * len(ids)
     places = np.searchsorted(ids, np.fromiter((row[0] for row in rows), np.int64, len(rows)))
@@ -471,9 +476,9 @@ def _words(
 
 
 def _with_vectors(rows: Sequence[Any]) -> tuple[IntArray, Matrix]:
-    """Row ids (n,), ascending, and their vectors (n, dimension)."""
+    """Return row ids (n,), ascending, and their vectors (n, dimension)."""
     rows = sorted(rows, key=lambda row: int(row[0]))
     ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
-    # A bytearray, so that the caller gets an array it may write to without a second copy.
+    # A bytearray gives the caller a writable array without a second copy.
     matrix = np.frombuffer(bytearray().join(row[1] for row in rows), "<f4").reshape(len(rows), -1)
     return ids, matrix

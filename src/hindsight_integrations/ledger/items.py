@@ -1,4 +1,4 @@
-"""Items written into tables, each write a transaction of its own."""
+"""Items: reading, writing, expiry and erasure; each write is its own transaction."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ _KEYS = _OF_BANK, _IN_NAMESPACE, among(items.c.key, "keys")
 _after = bindparam("after", type_=String)
 _UNDER = _OF_BANK, items.c.namespace >= bindparam("first"), or_(_after.is_(None), items.c.namespace < _after)
 _ALIVE = or_(items.c.expires_at.is_(None), items.c.expires_at > bindparam("now"))
-# Few items expire: SQLite would read the bank's items rather than the index of those that do.
+# Few items expire: without this, SQLite would read all items of the bank instead of the index of expiring
+# ones.
 _EXPIRING = unindexed(items.c.bank) == bindparam("of"), items.c.expires_at.is_not(None)
 
 _COLUMNS = "id", "namespace", "key", "value", "created_at", "updated_at", "expires_at", "checksum"
@@ -140,14 +141,16 @@ _NEXT_EXPIRY = select(func.min(tasks.c.not_before)).where(
 )
 _DELETE_DONE = delete(tasks).where(*_expiry_tasks, tasks.c.state == TaskState.DONE.value)
 
-SOONEST = timedelta(seconds=1)  # items that expire together go together; what has expired is hidden anyway
+SOONEST = timedelta(
+    seconds=1
+)  # items that expire together are deleted together; expired items are hidden anyway
 
 
 class ItemReader(Reader):
     """Reads of items."""
 
     def get(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> list[Item | None]:
-        """The item of each key, or None."""
+        """Return the item of each key, or None."""
         with self._at(bank) as (connection, row):
             rows = [
                 item
@@ -158,7 +161,7 @@ class ItemReader(Reader):
         return [by_key.get((tuple(namespace), key)) for namespace, key in keys]
 
     def at_rows(self, bank: str, rows: Sequence[int], now: datetime) -> dict[int, Item]:
-        """Items by row id; unknown ones are left out."""
+        """Return items by row id; unknown ones are left out."""
         with self._at(bank) as (connection, row):
             values = {"rows": rows, "of": row, "now": to_micros(now)}
             return dict(_sound(bank, fetched(connection, _BY_ROWS, values)))
@@ -173,33 +176,33 @@ class ItemReader(Reader):
         limit: int,
         offset: int = 0,
     ) -> list[tuple[int, Item]]:
-        """Items whose namespace begins with these labels, the newest first, then by namespace and key.
+        """Return items whose namespace starts with a prefix, newest first, then by namespace and key.
 
         Args:
             bank: the bank.
-            prefix: labels; none means all.
-            now: the moment.
-            searchable: only those with texts, or without any; None means both.
-            limit: at most so many.
-            offset: so many are passed over.
+            prefix: labels; empty means all.
+            now: the current time.
+            searchable: True: only items with indexed texts; False: only items without; None: both.
+            limit: maximum number.
+            offset: number of items to skip.
         """
         with self._at(bank) as (connection, row):
             values = {**_under(prefix, row), "now": to_micros(now), "limit": limit, "offset": offset}
             return _sound(bank, fetched(connection, _LISTINGS[searchable], values))
 
     def damaged(self, bank: str) -> tuple[str, ...]:
-        """Key and namespace of the items that are not what was written, expired ones included. Reads all of them."""
+        """Return key and namespace of damaged items, including expired ones. Reads all items."""
         with self._at(bank) as (connection, row):
             return damaged_items(connection, row)
 
     def namespaces(self, bank: str, prefix: Namespace, now: datetime) -> list[Namespace]:
-        """Namespaces with at least one item that begin with these labels, in order."""
+        """Return the namespaces that start with a prefix and have at least one item, in order."""
         with self._at(bank) as (connection, row):
             texts = connection.execute(_NAMESPACES, {**_under(prefix, row), "now": to_micros(now)}).scalars()
             return sorted(map(namespace_from, texts))
 
     def unit_ids(self, bank: str, keys: Sequence[ItemKey]) -> frozenset[str]:
-        """Ids of the units that are texts of these items, expired ones included."""
+        """Return ids of the units that are texts of these items, including expired ones."""
         with self._at(bank) as (connection, row):
             return frozenset(
                 unit
@@ -209,18 +212,18 @@ class ItemReader(Reader):
 
 
 def damaged_items(connection: Connection, bank: int) -> tuple[str, ...]:
-    """Key and namespace of the bank's items that are not what was written."""
+    """Return key and namespace of the bank's damaged items."""
     return tuple(_name(row) for row in fetched(connection, _ALL, {"of": bank}) if not _is_sound(row))
 
 
 def seal_items(connection: Connection, bank: int) -> None:
-    """Give a bank's items the checksum of what is stored now."""
+    """Recompute the checksums of a bank's items from what is stored now."""
     rows = fetched(connection, _ALL, {"of": bank})
     run_many(connection, _SEAL, [{"row": row[0], "sum": _checksum(row)} for row in rows])
 
 
 def item_checksum(namespace: str, key: str, value: str, updated_at: int) -> int:
-    """The checksum of an item as it is stored. Times to live are left out: a read restarts them."""
+    """Compute an item's checksum. The time to live is left out: a read restarts it."""
     return digest((namespace, key, value, updated_at))
 
 
@@ -238,10 +241,10 @@ def _is_sound(row: Row) -> bool:
 
 
 def _sound(bank: str, rows: Sequence[Row]) -> list[tuple[int, Item]]:
-    """Row ids and items of rows.
+    """Return row ids and items of rows.
 
     Raises:
-        MemoryDamaged: some are not what was written.
+        MemoryDamaged: some are damaged.
     """
     if damaged := [row for row in rows if not _is_sound(row)]:
         raise MemoryDamaged(bank, tuple(map(_name, damaged)))
@@ -249,7 +252,7 @@ def _sound(bank: str, rows: Sequence[Row]) -> list[tuple[int, Item]]:
 
 
 def _by_namespace(bank: int, keys: Iterable[ItemKey]) -> list[dict[str, Any]]:
-    """What _KEYS binds to select these items: one statement per namespace."""
+    """Return the parameters of _KEYS for these items: one set per namespace."""
     by_namespace: dict[str, list[str]] = {}
     for namespace, key in keys:
         by_namespace.setdefault(namespace_text(tuple(namespace)), []).append(key)
@@ -257,12 +260,12 @@ def _by_namespace(bank: int, keys: Iterable[ItemKey]) -> list[dict[str, Any]]:
 
 
 def _named(bank: int, write: ItemWrite | ItemDelete) -> dict[str, Any]:
-    """What _NAMED binds."""
+    """Return the parameters of _NAMED."""
     return {"of": bank, "within": namespace_text(write.namespace), "named": write.key}
 
 
 def _under(prefix: Namespace, bank: int) -> dict[str, Any]:
-    """What _UNDER binds."""
+    """Return the parameters of _UNDER."""
     first, after = namespace_range(prefix)
     return {"of": bank, "first": first, "after": after}
 
@@ -280,15 +283,15 @@ def _item(row: Row) -> Item:
 
 
 def enqueue_expiry(connection: Connection, bank: int, clock: datetime, now: datetime) -> None:
-    """Enqueue a task for the first item to expire, unless one waits that is due by then. In the writer's transaction.
+    """Enqueue a task for the first item to expire, unless a pending one is due by then.
 
-    It has no key: what has a key is done early by `settle`, and this waits for its time.
+    The task has no key, because `settle` processes keyed tasks early and this one must wait for its time.
 
     Args:
         connection: the writer.
         bank: row id.
-        clock: the time by which tasks are due.
-        now: the time by which items expire.
+        clock: the current time by which tasks are due.
+        now: the current time by which items expire.
     """
     first = connection.execute(_FIRST_TO_EXPIRE, {"of": bank}).scalar()
     if first is None:
@@ -302,21 +305,21 @@ def enqueue_expiry(connection: Connection, bank: int, clock: datetime, now: date
 
 
 class ItemWriter(ItemReader):
-    """What changes items, each call a transaction. The revision rises where units come or go."""
+    """Reads and changes items, each change in its own transaction. The revision rises if units are added or removed."""
 
     def __init__(self, at: At, database: Database) -> None:
         super().__init__(at)
         self._database = database
 
     def write(self, bank: str, writes: Sequence[ItemWrite | ItemDelete], now: datetime) -> int:
-        """Put and delete, each key at most once, all or nothing; returns the bank's revision.
+        """Put and delete items, each key at most once, all or nothing; return the bank's revision.
 
-        A put keeps `created_at` of the item it takes the place of, unless that has expired. Units that are its texts no
-        more are removed, and counted as residue: their words stay in files until `scrub_items`. Where an item will expire, a
-        task `EXPIRE_ITEMS` is enqueued.
+        A put keeps the `created_at` of the item it replaces, unless that has expired. Units that are no
+        longer its texts are removed and counted as residue: their words stay in the files until a scrub. If
+        an item will expire, a task `EXPIRE_ITEMS` is enqueued.
 
         Raises:
-            RevisionConflict: a unit comes without its vector and is not there any more; nothing was written.
+            RevisionConflict: a unit without a vector no longer exists; nothing was written.
             InvalidRequest: vectors do not fit those of the bank.
         """
         with self._database.writing() as connection:
@@ -327,7 +330,7 @@ class ItemWriter(ItemReader):
                 _put(target, write, now) if isinstance(write, ItemWrite) else _deleted(target, write)
                 for write in writes
             )
-            _own(target, bank, writes, new)
+            _write_units_of_items(target, bank, writes, new)
             enqueue_expiry(connection, row.id, self._database.clock.now(), now)
             if not changed and not new:
                 return row.revision
@@ -340,16 +343,16 @@ class ItemWriter(ItemReader):
             return target.revision
 
     def refresh(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> int:
-        """Restart the time to live of these items; how many have one."""
+        """Restart the time to live of these items; return the number of items that have one."""
         with self._database.writing() as connection:
             named = _by_namespace(find_bank(connection, bank).id, keys)
             return run_many(connection, _REFRESH, [{**values, "now": to_micros(now)} for values in named])
 
     def expire(self, bank: str, now: datetime, claims: Collection[TaskClaim] = ()) -> int:
-        """Delete what has expired, complete these tasks, and enqueue the next; returns how many were deleted.
+        """Delete expired items, complete these tasks, and enqueue the next; return the number of items deleted.
 
         Raises:
-            TaskClosed: a lease is its task's no more; nothing was deleted.
+            TaskClosed: a lease is no longer valid; nothing was deleted.
         """
         with self._database.writing() as connection:
             row, clock = find_bank(connection, bank), self._database.clock.now()
@@ -362,7 +365,7 @@ class ItemWriter(ItemReader):
             return len(expired)
 
     def forget(self, bank: str, namespace: Namespace, key: str | None) -> int:
-        """Delete an item, or with no key all under a prefix, as an erasure: the files are to be scrubbed; returns how many."""
+        """Erase an item, or without a key all items under a prefix; return their number. The files must be scrubbed."""
         with self._database.writing() as connection:
             row = find_bank(connection, bank)
             if key is None:
@@ -377,12 +380,12 @@ class ItemWriter(ItemReader):
             return len(rows)
 
     def residue(self, bank: str) -> int:
-        """How many values and texts were deleted or replaced since the files were last scrubbed of them."""
+        """Return the number of values and texts deleted or replaced since the last scrub."""
         with self._database.reading() as connection:
             return _residue(connection, find_bank(connection, bank).id)
 
     def begin_scrub(self, bank: str) -> bool:
-        """Make the indexes write what was removed, and have `scrub` made up for after a kill; False if there is no residue."""
+        """Make the indexes rewrite their files, and guarantee a scrub even after a kill; False if there is no residue."""
         with self._database.writing() as connection:
             row = find_bank(connection, bank)
             if not _residue(connection, row.id):
@@ -391,13 +394,13 @@ class ItemWriter(ItemReader):
             return True
 
     def expired_banks(self, now: datetime) -> list[str]:
-        """Banks that hold expired items, and those of which texts are to be scrubbed."""
+        """Return the banks with expired items or with residue."""
         with self._database.reading() as connection:
             return list(connection.execute(_EXPIRED_BANKS, {"now": to_micros(now)}).scalars())
 
 
 def _put(target: Target, write: ItemWrite, now: datetime) -> int:
-    """Insert or replace an item; how many units it had that are no longer its texts."""
+    """Insert or replace an item; return the number of its units that are no longer its texts."""
     named, instant = _named(target.bank, write), to_micros(now)
     ttl = None if write.ttl is None else write.ttl // MICROSECOND
     previous = target.connection.execute(_NAMED_ITEM, named).one_or_none()
@@ -423,13 +426,13 @@ def _put(target: Target, write: ItemWrite, now: datetime) -> int:
 
 
 def _deleted(target: Target, write: ItemDelete) -> int:
-    """Delete an item; how many units it had."""
+    """Delete an item; return the number of its units."""
     rows = target.connection.execute(_NAMED_ITEM, _named(target.bank, write)).scalars().all()
     return _delete_rows(target, rows)
 
 
 def _delete_rows(target: Target, rows: Sequence[int]) -> int:
-    """Delete items by row id; how many units they had."""
+    """Delete items by row id; return the number of their units."""
     if not rows:
         return 0
     dropped = target.connection.execute(_UNITS, {"rows": rows}).scalars().all()
@@ -442,7 +445,7 @@ def _delete_rows(target: Target, rows: Sequence[int]) -> int:
 def _new_units(
     target: Target, bank: str, writes: Iterable[ItemWrite | ItemDelete], dimension: int | None
 ) -> tuple[UnitWrite, ...]:
-    """The units that are not there yet."""
+    """Return the units that do not exist yet."""
     by_id = {unit.unit.id: unit for write in writes if isinstance(write, ItemWrite) for unit in write.units}
     rows = unit_rows(target.connection, target.bank, list(by_id))
     new = tuple(unit for unit_id, unit in by_id.items() if unit_id not in rows)
@@ -452,10 +455,10 @@ def _new_units(
     return new
 
 
-def _own(
+def _write_units_of_items(
     target: Target, bank: str, writes: Sequence[ItemWrite | ItemDelete], new: tuple[UnitWrite, ...]
 ) -> None:
-    """Write the units, and whose they are."""
+    """Write new units and link all units to their items."""
     write_units(target, WriteSet(bank, 0, units=new))
     owners = [
         {**_named(target.bank, write), "units": [unit.unit.id for unit in write.units]}
@@ -475,7 +478,7 @@ def _residue(connection: Connection, bank: int) -> int:
 
 
 def _begin_scrub(target: Target) -> None:
-    """As after an erasure: indexes rewrite their files from this revision on, and a scrub that is killed is made up for."""
+    """Act as after an erasure: indexes rewrite their files, and a killed scrub is repeated at the next opening."""
     target.connection.execute(_DELETE_RESIDUE, {"of": target.bank})
     target.connection.execute(_MARK_ERASURE, {"bank": target.bank, "revision": target.revision})
     target.connection.execute(_MARK_UNSCRUBBED, {"bank": target.bank})

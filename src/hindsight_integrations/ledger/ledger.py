@@ -1,4 +1,4 @@
-"""The ledger: the durable record of all banks, from which everything else can be rebuilt."""
+"""The ledger: the durable record of all banks, from which all indexes can be rebuilt."""
 
 from __future__ import annotations
 
@@ -68,10 +68,12 @@ IN_MEMORY: Literal[":memory:"] = ":memory:"
 
 
 class LedgerReader:
-    """Reads of one bank, by noun, bounded by their arguments. Row ids are int64 and never reused, forgotten ones included.
+    """Reads of one bank, grouped by noun and bounded by their arguments.
+
+    Row ids are int64 and never reused, even after an erasure.
 
     Raises:
-        BankNotFound: by every method, where there is no such bank.
+        BankNotFound: by every method, if there is no such bank.
     """
 
     units: UnitReader
@@ -85,12 +87,12 @@ class LedgerReader:
     items: ItemReader
 
     def snapshot(self, bank: str) -> AbstractContextManager[LedgerReader]:
-        """Several reads of one state of the bank; within a snapshot or a transaction, of its state."""
+        """Open a block whose reads all see one state of the bank; a nested snapshot sees the outer state."""
         raise NotImplementedError
 
 
 class Snapshot(LedgerReader):
-    """Reads on a connection that stands at one state of the ledger."""
+    """Reads on a connection that sees one state of the ledger."""
 
     def __init__(self, connection: Connection, row: BankRow, bank: str) -> None:
         self._connection, self._rows = connection, {bank: row.id}
@@ -101,7 +103,7 @@ class Snapshot(LedgerReader):
         self.turns, self.items = TurnReader(at), ItemReader(at)
 
     def snapshot(self, bank: str) -> AbstractContextManager[Snapshot]:  # noqa: ARG002 - of any reader
-        """This snapshot: it stands at one state already."""
+        """Return this snapshot, which already has one state."""
         return nullcontext(self)
 
     def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
@@ -111,9 +113,10 @@ class Snapshot(LedgerReader):
 
 
 class Transaction(Snapshot):
-    """One bank, held against other writers from the first read to the commit.
+    """Exclusive write access to one bank, from the first read to the commit.
 
-    All reads of the bank and `feed` show the same state. Left without a commit, or by an exception, it changes nothing.
+    All reads of the bank and `feed` see the same state. Without a commit, or after an exception, nothing is
+    changed.
     """
 
     def __init__(self, database: Database, schedule: Schedule, connection: Connection, bank: str) -> None:
@@ -123,29 +126,34 @@ class Transaction(Snapshot):
 
     @property
     def feed(self) -> Feed:
-        """The bank as this transaction sees it: what an index that is behind catches up from before deciding."""
+        """The bank as this transaction sees it, for indexes that must catch up before a decision."""
         return self._feed
 
     def commit(self, writes: WriteSet) -> Receipt:
-        """Write everything, or nothing; once.
+        """Apply a write set completely or not at all; callable once.
 
-        Units, entities, mentions and links already there (by their ids) are left as they are; documents, the positions
-        of chunks and the latest version of each message become what the write set says. So the same write set twice
-        changes nothing the second time. A closed event sets the unit's `closed_at`, a restored
-        one clears it. What is `observed` of an entity takes the place of what was made of it before; an event of a fact
-        ends what was made of that. A unit of the opinion
-        network that comes without a formation or a rewording becomes an opinion that was given. The newest wording of an
-        opinion is closed with the last of its grounds, and restored with one of them. Facts that come or are restored, and
-        opinions that are formed, enqueue the task `REINFORCED`, if an opinion is held that was not looked at with all valid
-        facts (`facts_since` of its `assessed_to`). An empty write set does not raise the revision, nor does one with nothing but
-        a profile.
+        - Existing units, entities, mentions and links (by id) stay unchanged; documents, chunk positions and
+          the latest
+          version of each message are replaced. Repeating a write set therefore changes nothing.
+        - A closed event sets the unit's `closed_at`, a restored event clears it. Either one removes the
+          observations made
+          from the fact. `observed` replaces an entity's earlier observations.
+        - A unit of the opinion network without a formation or rewording becomes a given opinion. An opinion's
+          newest wording
+          is closed with its last ground, and restored with one of them.
+        - New or restored facts and new opinions enqueue the task `REINFORCE` if some opinion has not been
+          assessed against
+          all valid facts.
+
+        An empty write set, or one with only a profile, does not raise the revision.
 
         Raises:
-            RevisionConflict: the bank's revision is not `writes.expected_revision`, or its newest change of profile not
-                `writes.profile.expected`, or a fact that was observed is not what it was at `writes.observed.at_revision`;
-                nothing was written.
-            TaskClosed: a lease of `writes.completed_tasks` is its task's no more; nothing was written.
-            InvalidRequest: the write set refers to what is not there, or is of another bank; nothing was written.
+            RevisionConflict: the bank's revision is not `writes.expected_revision`, its newest profile change
+                is not
+                `writes.profile.expected`, or an observed fact has changed since
+                  `writes.observed.at_revision`.
+            TaskClosed: a lease in `writes.completed_tasks` is no longer valid.
+            InvalidRequest: the write set refers to something that does not exist, or belongs to another bank.
         """
         if self._done:
             raise RuntimeError("a transaction commits once; open another one")
@@ -166,17 +174,17 @@ class Transaction(Snapshot):
 
 
 class Ledger(LedgerReader):
-    """The durable record: its banks, and how to read, follow and write one. Everything else can be rebuilt from it.
+    """The durable record of all banks, with methods to read, follow and write them.
 
-    In `<data directory>/ledger.sqlite`, or in memory. Reads are safe from any thread and never wait for a writer's decision.
-    What writes is called from one thread at a time (the engine's writer). A commit is one transaction: all of it or
-    none of it survives a kill at any moment. Blocks opened by `snapshot`, `feed` and `transaction` belong to the thread that
-    opened them. What changes a bank's content raises its revision; what changes links or mentions in place raises the feed's
-    `graph_epoch` with it. A write set that is wholly there already does not raise the revision.
+    It is stored in `<data directory>/ledger.sqlite` or in memory. Reads are safe from any thread and never
+    wait for a writer. Writing methods are called from one thread at a time (the engine's writer). A commit is
+    one transaction: a kill at any moment leaves all of it or nothing. Blocks opened by `snapshot`, `feed` and
+    `transaction` belong to the thread that opened them. A change of a bank's content raises its revision; a
+    change of links or mentions in place also raises the feed's `graph_epoch`.
 
     Raises:
-        BankNotFound: by every method but `create_bank`, where there is no such bank.
-        LedgerReadOnly: by every method that writes, where the ledger cannot be written.
+        BankNotFound: by every method but `create_bank`, if there is no such bank.
+        LedgerReadOnly: by every writing method, if the ledger cannot be written.
         EngineClosed: by every method, after `close`.
     """
 
@@ -216,24 +224,24 @@ class Ledger(LedgerReader):
         refreshing: timedelta = timedelta(0),
         reinforcing: timedelta = timedelta(0),
     ) -> Ledger:
-        """Open a data directory, creating it if need be; ":memory:" gives a ledger of its own that dies on close.
+        """Open a data directory, creating it if needed; ":memory:" opens a private ledger that is lost on close.
 
         Args:
             path: the data directory.
-            read_only: without lock and writes.
-            accept_loss: go on where something committed is missing, and record that.
-            index_marks: reads how far the indexes beside the ledger have come; asked where the ledger's own mark is not
-                enough.
-            clock: the ledger's, by which tasks fall due and leases end; None takes the machine's.
-            observing: changes of an entity's facts are collected for so long, then a task to make its observations anew is
-                due; None enqueues none.
-            refreshing: the same until mental models that are refreshed by themselves are.
-            reinforcing: the same until new facts are assessed as evidence of opinions.
+            read_only: open without lock and without writing.
+            accept_loss: continue if committed data is missing, and record the loss.
+            index_marks: reads the watermarks of the indexes beside the ledger; called if the ledger's own
+                mark is not enough.
+            clock: the clock for due times and leases; None means the system clock.
+            observing: delay after which changed facts of an entity enqueue its observation task; None
+                enqueues none.
+            refreshing: the same delay for mental models that refresh automatically.
+            reinforcing: the same delay for assessing new facts as evidence of opinions.
 
         Raises:
-            LedgerLost: something that was committed is missing, and `accept_loss` is False.
-            LedgerBusy: the directory is open for writing, here or in another process; names its pid.
-            LedgerReadOnly: it cannot be written (or, read-only, holds no ledger).
+            LedgerLost: committed data is missing, and `accept_loss` is False.
+            LedgerBusy: the directory is already open for writing, here or in another process; names its pid.
+            LedgerReadOnly: it cannot be written (or, read-only, contains no ledger).
             SchemaMismatch: a development version or a newer version wrote it.
             LedgerFailed: the file is damaged or not a ledger.
             InvalidRequest: a read-only ledger in memory.
@@ -243,7 +251,7 @@ class Ledger(LedgerReader):
         if path == IN_MEMORY:
             if read_only:
                 raise InvalidRequest("read_only", "a ledger in memory starts empty", "Open it for writing.")
-            # A database of its own that no other engine can see; it ends with `close`.
+            # A private database that no other engine can see; it is lost on `close`.
             uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
             return cls(SqliteDatabase(Path(IN_MEMORY), uri, clock=clock, shared=True), schedule)
         open_it = open_for_reading if read_only else open_for_writing
@@ -260,19 +268,19 @@ class Ledger(LedgerReader):
         self._database.close()
 
     def banks(self) -> list[BankHeader]:
-        """All banks, by name."""
+        """Return all banks, by name."""
         with self._database.reading() as connection:
             return [header_from(row) for row in connection.execute(_BANKS)]
 
     def bank(self, name: str) -> BankHeader:
-        """One bank."""
+        """Return one bank."""
         with self._database.reading() as connection:
             if header := _header(connection, name):
                 return header
             raise missing_bank(connection, name)
 
     def create_bank(self, name: str) -> BankHeader:
-        """The bank of that name, made if there is none."""
+        """Return the bank with that name, creating it if it does not exist."""
         key = bank_key(name)
         with self._database.reading() as connection:
             if header := _header(connection, name):
@@ -285,13 +293,13 @@ class Ledger(LedgerReader):
         return self.bank(name)
 
     def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:
-        """Record who makes the bank's vectors and replace the vectors of `ids`; returns the new revision.
+        """Record the bank's embedder and replace the vectors of `ids`; return the new revision.
 
-        With no ids it only records the embedder. The feed then reports those vectors again.
+        Without ids it only records the embedder. The feed then reports those vectors again.
 
         Args:
             bank: the bank.
-            embedder: who makes its vectors from now on.
+            embedder: the new embedder.
             ids: row ids (n,).
             vectors: their vectors, (n, dimension), unit norm.
 
@@ -327,29 +335,29 @@ class Ledger(LedgerReader):
         return revision
 
     def revision(self, bank: str) -> int:
-        """The bank's current revision: the cheapest read, made before others to see whether anything is new."""
+        """Return the bank's current revision; the cheapest read, to check whether anything is new."""
         with self._database.reading() as connection:
             return find_bank(connection, bank).revision
 
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with the storage itself, as far as it can tell by reading all of it; empty if nothing."""
+        """Check the whole storage; return the problems found."""
         return self._database.problems()
 
     @contextmanager
     def snapshot(self, bank: str) -> Iterator[Snapshot]:
-        """Several reads of one state of the bank; within a snapshot or a transaction, of its state."""
+        """Open a block whose reads all see one state of the bank."""
         with self._database.reading() as connection:
             yield Snapshot(connection, find_bank(connection, bank), bank)
 
     @contextmanager
     def feed(self, bank: str) -> Iterator[Feed]:
-        """The bank as this transaction sees it: what an index that is behind catches up from before deciding."""
+        """Open a feed of the bank, from which indexes catch up."""
         with self._database.reading() as connection:
             yield Feed(connection, bank, self._database)
 
     @contextmanager
     def transaction(self, bank: str) -> Iterator[Transaction]:
-        """Hold a bank against other writers, to decide on it and commit. No model is called inside."""
+        """Lock a bank against other writers, to decide on a change and commit it. Do not call a model inside."""
         with self._database.deciding() as connection:
             yield Transaction(self._database, self._schedule, connection, bank)
 

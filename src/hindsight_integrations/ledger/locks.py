@@ -1,4 +1,4 @@
-"""Who may use a ledger's files: one process writes a data directory."""
+"""The write lock of a data directory: only one process writes to it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from filelock import FileLock, Timeout
 from hindsight_integrations.errors import LedgerBusy, LedgerReadOnly
 
 LOCK_FILE = "ledger.lock"
-OWNER_FILE = "ledger.pid"  # a file of its own: Windows lets nobody read the locked byte of the lock file
+OWNER_FILE = "ledger.pid"  # a separate file: on Windows nobody can read the locked byte of the lock file
 
 
 _LOCKS: weakref.WeakSet[DirectoryLock] = weakref.WeakSet()
-"""All of this process. A pid does not tell: in two containers that share a volume both processes may be number 1."""
+"""All locks of this process. A pid is not enough: in two containers that share a volume, both may be pid 1."""
 
 
 class DirectoryLock:
     """The write lock of one data directory, held from construction to `release`.
 
-    The operating system drops it when the process dies, and a forked child does not keep it.
+    The operating system drops it when the process dies; a forked child does not inherit it.
 
     Raises:
-        LedgerBusy: somebody holds it; names the pid found beside the lock file.
+        LedgerBusy: the lock is taken; names the pid found beside the lock file.
         LedgerReadOnly: the lock file cannot be created.
     """
 
@@ -43,13 +43,13 @@ class DirectoryLock:
         _LOCKS.add(self)
 
     def release(self) -> None:
-        """Let others have it. Idempotent."""
+        """Release the lock. Idempotent."""
         if self._lock.is_locked:
             self._owner.unlink(missing_ok=True)
             self._lock.release()
 
     def holds(self, directory: Path) -> bool:
-        """Whether it is the lock of this directory and was not released."""
+        """Tell whether this is the lock of a directory and still held."""
         return bool(self._lock.is_locked) and self._directory == directory
 
     def _is_held_here(self) -> bool:
@@ -57,6 +57,6 @@ class DirectoryLock:
         return here and self._pid() == os.getpid()
 
     def _pid(self) -> int | None:
-        """The owner's pid; None while it is still writing it."""
+        """Return the owner's pid; None while the owner is still writing it."""
         text = self._owner.read_text("ascii", errors="replace").strip() if self._owner.exists() else ""
         return int(text) if text.isdecimal() else None

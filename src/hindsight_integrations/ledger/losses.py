@@ -1,4 +1,4 @@
-"""Losses: what the ledger's mark or an index knows of and the ledger does not; found at open, accepted on request."""
+"""Detection of losses: commits that the ledger's mark or an index knows and the ledger does not have."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ from hindsight_integrations.model.watermark import IndexMark, Watermark
 logger = logging.getLogger("hindsight_integrations")
 
 MARK_FILE = "ledger.mark"
-RECORDS = (
-    64  # of one page, 4 KiB: the newest may be half written, and the others tell which banks a loss concerns
-)
+RECORDS = 64  # one 4 KiB page: the newest record may be half written, and older ones show which banks a loss affects
 
 _RECORD = struct.Struct(
     "<Q8s16sQQ8s"
@@ -36,12 +34,12 @@ _CHECK = struct.Struct("<I")
 
 @dataclass(frozen=True, slots=True)
 class HighWater:
-    """Where the ledger stood after a transaction.
+    """The state of the ledger after a transaction.
 
     Attributes:
-        transactions: how many it had carried out.
-        token: what was drawn at random for the last of them; hexadecimal.
-        commit: the newest commit of any bank; generation and revision 0 where there is none, or its bank is gone.
+        transactions: the number of transactions so far.
+        token: the random token of the last one; hexadecimal.
+        commit: the newest commit of any bank; generation and revision 0 if there is none or its bank is gone.
     """
 
     transactions: int
@@ -50,10 +48,10 @@ class HighWater:
 
 
 class HighWaterFile:
-    """The marks of the last 64 transactions, in a ring. Written by the one who holds the directory's lock.
+    """The marks of the last 64 transactions, in a ring buffer, written by the holder of the directory's lock.
 
-    It is not fsynced: after a power cut it may be behind the ledger, never ahead of it, since the ledger's commits are
-    on disk before they are marked. A record that was half written fails its checksum and does not count.
+    The file is not fsynced: after a power cut it may be behind the ledger, never ahead, because commits reach
+    the disk before their marks. A half-written record fails its checksum and is ignored.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -62,7 +60,7 @@ class HighWaterFile:
         self._refused = False
 
     def read(self) -> list[HighWater]:
-        """The marks that can be read, oldest first."""
+        """Return the readable marks, oldest first."""
         try:
             content = self._path.read_bytes()
         except OSError:
@@ -71,11 +69,11 @@ class HighWaterFile:
         return sorted((mark for mark in found if mark), key=lambda mark: mark.transactions)
 
     def write(self, mark: HighWater) -> None:
-        """Add a mark. One that cannot be written is logged: the transaction it is of is on disk all the same."""
+        """Add a mark. A failure is only logged, because the transaction is already on disk."""
         self._put(mark.transactions % RECORDS * _SIZE, _packed(mark))
 
     def restart(self, mark: HighWater) -> None:
-        """Make this the only mark."""
+        """Replace all marks by this one."""
         content = bytearray(RECORDS * _SIZE)
         place = mark.transactions % RECORDS * _SIZE
         content[place : place + _SIZE] = _packed(mark)
@@ -96,7 +94,7 @@ class HighWaterFile:
             self._file.write(content)
             self._refused = False
         except OSError as error:
-            if self._refused:  # a full disk is told once, not at every commit
+            if self._refused:  # log a full disk once, not at every commit
                 return
             self._refused = True
             logger.warning(
@@ -118,7 +116,7 @@ def _packed(mark: HighWater) -> bytes:
 
 
 def _unpacked(content: bytes) -> HighWater | None:
-    """The mark of a record; None if it was never written, or not wholly."""
+    """Parse a record; None if it was never or only partly written."""
     record = content[_CHECK.size : _CHECK.size + _RECORD.size]
     if len(content) < _SIZE or not any(record) or _CHECK.pack(zlib.crc32(record)) != content[: _CHECK.size]:
         return None
@@ -151,7 +149,7 @@ _TOKEN = (
     .select_from(banks.outerjoin(commits, _OF_COMMIT))
     .where(banks.c.id == bindparam("generation"))
 )
-"""The token of a bank's commit: no row if there is no such bank, NULL if there is no such commit."""
+"""The token of a bank's commit: no row if the bank does not exist, NULL if the commit does not exist."""
 
 _BANKS_MADE = select(ledger.c.banks)
 _ADVANCE = (
@@ -164,18 +162,18 @@ _ADVANCE = (
 )
 _DRAW = insert(commits)
 _ADVANCED = "advanced"
-"""What the open transaction has committed to, among what a connection knows of itself: `counted` names it."""
+"""Key in `connection.info` of the watermark the open transaction advances to; read by `counted`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What is missing.
+    """Committed data that is missing.
 
     Attributes:
-        reason: in words.
-        ledgers: ids of the histories of which something is missing.
-        transactions: how many are known to be missing; None where nothing tells.
-        banks: bank to how many of its commits are known to be missing.
+        reason: a description.
+        ledgers: ids of the ledger histories with missing data.
+        transactions: number of transactions known to be missing; None if unknown.
+        banks: number of commits known to be missing, by bank.
     """
 
     reason: str
@@ -184,19 +182,19 @@ class Loss:
     banks: dict[str, int]
 
     def error(self, path: Path) -> LedgerLost:
-        """The error that reports it."""
+        """Return the error that reports the loss."""
         return LedgerLost(path, self.reason, self.transactions, self.banks)
 
 
 def state_of(connection: Connection) -> HighWater:
-    """Where the ledger stands."""
+    """Return the ledger's current state."""
     own, transactions, token, generation, revision, drawn = connection.execute(_STATE).one()
     commit = Watermark(own, generation or 0, revision or 0, _hexadecimal(drawn))
     return HighWater(transactions, _hexadecimal(token), commit)
 
 
 def counted(connection: Connection) -> HighWater:
-    """Count the open transaction and draw its token; where the ledger will stand."""
+    """Count the open transaction and draw its token; return the ledger's state after it."""
     drawn = secrets.token_bytes(8)
     advanced: Watermark | None = connection.info.pop(_ADVANCED, None)
     if advanced is None:
@@ -207,7 +205,7 @@ def counted(connection: Connection) -> HighWater:
 
 
 def advance(connection: Connection, bank: int, revision: int, dimension: int | None = None) -> None:
-    """Raise a bank's revision, draw the commit's token, and set the length of the bank's vectors if one is given."""
+    """Raise a bank's revision, draw the commit's token, and set the vector dimension if given."""
     token = secrets.token_bytes(8)
     connection.execute(_ADVANCE, {"row": bank, "to": revision, "length": dimension})
     connection.execute(_DRAW, {"bank": bank, "revision": revision, "token": token})
@@ -215,12 +213,12 @@ def advance(connection: Connection, bank: int, revision: int, dimension: int | N
 
 
 def begun(connection: Connection) -> None:
-    """Forget what a transaction that was rolled back had advanced."""
+    """Clear the watermark left by a transaction that was rolled back."""
     connection.info.pop(_ADVANCED, None)
 
 
 def token_of(connection: Connection, generation: int, revision: int) -> str:
-    """What was drawn for a commit of a bank; empty if it has none of that number."""
+    """Return the token of a bank's commit; empty if there is no such commit."""
     return _hexadecimal(connection.scalar(_TOKEN, {"generation": generation, "revision": revision}))
 
 
@@ -229,18 +227,18 @@ def _hexadecimal(token: bytes | None) -> str:
 
 
 def is_lost(connection: Connection, mark: Watermark) -> bool:
-    """Whether a commit was made that this ledger does not hold, though nobody forgot its bank or accepted the loss."""
+    """Tell whether a commit is missing here, though its bank was not erased and its loss was not accepted."""
     if mark.ledger != connection.scalar(_OWN):
         return connection.scalar(_ACCEPTED, {"ledger": mark.ledger}) is None
     values = {"generation": mark.generation, "revision": mark.revision}
     if row := connection.execute(_TOKEN, values).first():
         return _hexadecimal(row.token) != mark.token
-    # No such bank: forgotten, if one of that number was ever made.
+    # No such bank: it was erased, if its number was ever assigned.
     return mark.generation > int(connection.scalar(_BANKS_MADE) or 0)
 
 
 def missing_ledger(marks: Sequence[HighWater], indexes: Sequence[IndexMark]) -> Loss | None:
-    """The loss where there is no ledger; None if nothing says that there was one."""
+    """Return the loss when there is no ledger file; None if there are no marks and no indexes."""
     if not marks and not indexes:
         return None
     watermarks = [*(mark.commit for mark in marks), *(index.mark for index in indexes if index.mark)]
@@ -259,7 +257,7 @@ def missing_ledger(marks: Sequence[HighWater], indexes: Sequence[IndexMark]) -> 
 def found_loss(
     connection: Connection, marks: Sequence[HighWater], indexes: Sequence[IndexMark]
 ) -> Loss | None:
-    """What the ledger's marks (oldest first) and its indexes know of and the ledger does not; None if nothing."""
+    """Compare the ledger with its marks (oldest first) and indexes; return the loss, or None."""
     own = state_of(connection)
     later = [mark for mark in marks if mark.transactions > own.transactions]
     reasons, ledgers, missing = _behind_mark(connection, own, marks[-1] if marks else None)
@@ -270,7 +268,7 @@ def found_loss(
         if index.mark is None or not is_lost(connection, index.mark):
             continue
         ledgers.add(index.mark.ledger)
-        name, count = _of_bank(connection, names, index)
+        name, count = _bank_behind(connection, names, index)
         behind[name] = max(count, behind.get(name, 0))
     if behind:
         reasons.append(f"commits are missing of {_listed(behind)}")
@@ -278,9 +276,10 @@ def found_loss(
 
 
 def accept(connection: Connection, loss: Loss) -> None:
-    """Record that the user goes on without what was lost; the ledger is another one from here on.
+    """Record that the user accepts a loss, and give the ledger a new id.
 
-    Its new id makes every index of the lost history a stranger, to be rebuilt, and a later loss is told from this one.
+    The new id makes every index of the lost history stale, to be rebuilt, and separates a later loss from
+    this one.
     """
     now = to_micros(datetime.now(UTC))
     rows = [{"ledger": lost, "accepted_at": now, "report": loss.reason} for lost in sorted(loss.ledgers)]
@@ -292,7 +291,7 @@ def accept(connection: Connection, loss: Loss) -> None:
 def _behind_mark(
     connection: Connection, own: HighWater, mark: HighWater | None
 ) -> tuple[list[str], set[str], int | None]:
-    """What the newest mark says is missing: reasons, ids of the histories, number of transactions."""
+    """Compare the ledger with its newest mark: reasons, ids of lost histories, number of missing transactions."""
     if mark is None or (mark.commit.ledger != own.commit.ledger and not is_lost(connection, mark.commit)):
         return [], set(), None
     if mark.commit.ledger != own.commit.ledger:
@@ -311,8 +310,8 @@ def _behind_mark(
     return [], set(), None
 
 
-def _of_bank(connection: Connection, names: dict[str, str], index: IndexMark) -> tuple[str, int]:
-    """The bank an index is of, and how many of its commits are missing; 0 if nothing tells."""
+def _bank_behind(connection: Connection, names: dict[str, str], index: IndexMark) -> tuple[str, int]:
+    """Return the bank of an index and its number of missing commits; 0 if unknown."""
     mark = index.mark
     row = connection.execute(_BANK, {"generation": mark.generation}).first() if mark else None
     if row and mark and row[2] == mark.ledger:

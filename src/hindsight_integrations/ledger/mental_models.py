@@ -1,4 +1,7 @@
-"""Mental models and directives: read, made and removed here; answers are written by a commit and end with what they stand on."""
+"""Mental models and directives: reading, creating, deleting, and writing their answers.
+
+An answer is withdrawn when a memory it cites changes or ends.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.units import OBSERVED_NETWORKS
 from hindsight_integrations.model.writes import WriteSet
 
-NO_PAYLOAD = "{}"  # the task's key says which model
+NO_PAYLOAD = "{}"  # the task's key identifies the model
 
 _ground, _event = mental_model_grounds.alias("ground"), validity_events.alias("event")
 IS_WITHDRAWN = or_(
@@ -50,7 +53,7 @@ IS_WITHDRAWN = or_(
     )
     .correlate(mental_models),
 )
-"""Condition on a mental model: what its text stands on no longer says what it said."""
+"""Condition on a mental model: its text was erased, or a memory it cites has changed or ended."""
 
 _OF_BANK, _MODEL = mental_models.c.bank == bindparam("of"), mental_models.c.id == bindparam("row")
 _AUTOMATIC = (
@@ -76,7 +79,7 @@ _ANSWER = _UPDATE.values(
     checked_to=bindparam("checked"),
     forgotten=0,
 )
-_SHOWN = (
+_WRITTEN_FROM = (
     select(*mental_models.c["id", "bank", "model_id"])
     .distinct()
     .join_from(mental_model_grounds, mental_models)
@@ -136,12 +139,12 @@ _NEW_MODEL, _NEW_GROUND, _NEW_DIRECTIVE = (
 
 
 def changes_facts(writes: WriteSet) -> bool:
-    """Whether a write set brings, closes or restores what mental models are answered from."""
+    """Tell whether a write set adds, closes or restores facts that mental models are answered from."""
     return bool(writes.events) or any(write.unit.fact_type in OBSERVED_NETWORKS for write in writes.units)
 
 
 def enqueue_refreshes(schedule: Schedule, connection: Connection, bank: int) -> None:
-    """Enqueue the models of a bank that refresh automatically.
+    """Enqueue the bank's mental models that refresh automatically.
 
     Args:
         schedule: when the tasks fall due.
@@ -161,7 +164,10 @@ class MentalModelReader(Reader):
     """Reads of mental models and directives."""
 
     def all(self, bank: str) -> list[MentalModel]:
-        """All of them, by name. One that is `withdrawn` has no text; `stale` is false: that is not the ledger's to judge."""
+        """Return all mental models, by name.
+
+        A withdrawn one has no text. `stale` is always False here: the ledger does not compute it.
+        """
         with self._at(bank) as (connection, row):
             models = connection.execute(_MODELS, {"of": row}).all()
             standing = [model.id for model in models if not model.withdrawn]
@@ -172,14 +178,14 @@ class MentalModelReader(Reader):
             return [_model(model, tuple(grounds.get(model.id, ()))) for model in models]
 
     def directives(self, bank: str) -> list[Directive]:
-        """All of them, in the order they were given."""
+        """Return all directives, oldest first."""
         with self._at(bank) as (connection, row):
             return [_directive(directive) for directive in connection.execute(_DIRECTIVES, {"bank": row})]
 
     def changed_facts(self, bank: str, revision: int, limit: int) -> IntArray:
-        """Row ids of world and experience memories that came, were corrected, closed or restored after a revision.
+        """Return row ids of facts that were added, corrected, closed or restored after a revision, at most `limit`.
 
-        The latest first, at most so many.
+        Facts are world and experience memories. The latest change comes first.
         """
         with self._at(bank) as (connection, row):
             values = {"bank": row, "revision": revision, "limit": limit}
@@ -187,22 +193,22 @@ class MentalModelReader(Reader):
 
 
 class MentalModelWriter(MentalModelReader):
-    """Creates and deletes mental models and directives; a transaction each, none raises the revision."""
+    """Creates and deletes mental models and directives, each in its own transaction; the revision stays the same."""
 
     def __init__(self, at: At, database: Database, schedule: Schedule) -> None:
         super().__init__(at)
         self._database, self._schedule = database, schedule
 
     def create(self, bank: str, model: MentalModel, *, most: int) -> None:
-        """Keep a standing question, without an answer; one that is refreshed by itself is enqueued.
+        """Store a mental model without an answer; enqueue it if it refreshes automatically.
 
         Args:
             bank: the bank.
             model: id, name, question, tags, trigger, size and time.
-            most: how many a bank may have.
+            most: the maximum number per bank.
 
         Raises:
-            InvalidRequest: there is one of that name, or there are as many as there may be.
+            InvalidRequest: the name exists, or the maximum is reached.
         """
         with self._database.writing() as connection:
             row = find_bank(connection, bank).id
@@ -229,17 +235,17 @@ class MentalModelWriter(MentalModelReader):
                 _enqueue(self._schedule, connection, row, [model.id])
 
     def delete(self, bank: str, model_id: str) -> bool:
-        """Delete a mental model with its text and its task; False if there is none."""
+        """Delete a mental model with its text and its task; return False if it does not exist."""
         with self._database.writing() as connection:
             values = {"of": find_bank(connection, bank).id, "model": model_id}
             connection.execute(_DELETE_TASK, values)
             return connection.execute(_DELETE, values).rowcount > 0
 
     def add_directive(self, bank: str, directive: Directive, *, most: int) -> Directive:
-        """Keep a directive; the one that is there already, if text and tags are the same.
+        """Store a directive, or return the existing one with the same text and tags.
 
         Raises:
-            InvalidRequest: there are as many as there may be.
+            InvalidRequest: the maximum is reached.
         """
         with self._database.writing() as connection:
             row = find_bank(connection, bank).id
@@ -252,18 +258,18 @@ class MentalModelWriter(MentalModelReader):
         return directive
 
     def remove_directive(self, bank: str, directive_id: str) -> bool:
-        """Remove a directive; False if there is none."""
+        """Remove a directive; return False if it does not exist."""
         with self._database.writing() as connection:
             values = {"bank": find_bank(connection, bank).id, "directive": directive_id}
             return connection.execute(_DELETE_DIRECTIVE, values).rowcount > 0
 
 
 def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
-    """Keep what became of looking at a mental model.
+    """Store the result of checking or refreshing a mental model.
 
     Raises:
-        RevisionConflict: a memory that its writer was shown was withdrawn, corrected or erased since.
-        InvalidRequest: there is no such model, or its text stands on nothing, or on what is not a fact.
+        RevisionConflict: a memory shown to the writer was withdrawn, corrected or erased in the meantime.
+        InvalidRequest: there is no such model, or its text cites nothing, or something that is not a fact.
     """
     if (refresh := writes.refreshed) is None:
         return
@@ -276,7 +282,9 @@ def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
         return
     if answer.text and not answer.based_on:
         raise _unfit("the text stands on nothing", "Name the memories it was written from.")
-    rows = _check_read(connection, bank, writes.bank, refresh.at_revision, {*refresh.read, *answer.based_on})
+    rows = _check_unchanged(
+        connection, bank, writes.bank, refresh.at_revision, {*refresh.read, *answer.based_on}
+    )
     connection.execute(_DELETE_GROUNDS, {"models": [model.id]})
     values = {
         "row": model.id,
@@ -294,10 +302,10 @@ def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
         run_many(connection, _NEW_GROUND, grounds)
 
 
-def _check_read(
+def _check_unchanged(
     connection: Connection, bank: int, name: str, revision: int, unit_ids: Collection[str]
 ) -> dict[str, int]:
-    """Check that all that the answer's writer was shown is there and says what it said; row ids by unit id."""
+    """Check that every memory shown to the writer exists unchanged; return row ids by unit id."""
     values = {"bank": bank, "units": sorted(unit_ids), "revision": revision}
     rows = connection.execute(_READ, values).all()
     if not all(of_fact for _, _, of_fact, _ in rows):
@@ -310,13 +318,13 @@ def _check_read(
 
 
 def forget_answers(connection: Connection, units: Collection[int]) -> int:
-    """Erase the answers whose writers were shown any of these units (by row id), which are to be erased; how many."""
-    models = connection.execute(_SHOWN, {"units": sorted(units)}).all() if units else ()
+    """Erase the answers whose writers were shown any of these units (by row id); return their number."""
+    models = connection.execute(_WRITTEN_FROM, {"units": sorted(units)}).all() if units else ()
     if models:
         rows = {"models": [model.id for model in models]}
         connection.execute(_DELETE_GROUNDS, rows)
         connection.execute(_FORGET, rows)
-        # The error of a task may quote what the task was about.
+        # A task's error message may quote the erased text.
         run_many(connection, _FORGET_ERROR, [{"of": bank, "model": model} for _, bank, model in models])
     return len(models)
 

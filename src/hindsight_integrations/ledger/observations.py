@@ -1,8 +1,8 @@
-"""Observations made from facts: what they stand on, written by a commit, and ended with whatever they stood on.
+"""Observations made from facts: writing them in a commit, and removing them when their facts change.
 
-Whoever changes the valid facts of an entity says so here, inside the transaction that does it: the entity's observations
-are out of date from that revision on, and those that stand on a fact which was withdrawn, corrected or erased are gone with
-it, so that no summary brings back what the fact no longer says.
+Every change of an entity's valid facts is reported here within its transaction. The entity's observations are
+stale from that revision on, and those based on a withdrawn, corrected or erased fact are removed with it, so
+that no summary repeats what the fact no longer says.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.model.writes import ObservedWrite, WriteSet
 
-NO_PAYLOAD = "{}"  # all there is to know of it is the entity, its key
+NO_PAYLOAD = "{}"  # the task's key identifies the entity
 
 
-# The partial index of those that wait, alone: a hub that is touched by every turn is one row.
+# Matches the partial index, which contains only waiting entities: a hub touched by every turn is one row.
 _WAITING = select(entities.c.entity_id).where(
     entities.c.bank == bindparam("bank"), entities.c.facts_changed > entities.c.observed_at
 )
@@ -62,7 +62,7 @@ _WITHOUT_TASK = _WAITING.where(
     ~exists().where(
         tasks.c.bank == entities.c.bank,
         tasks.c.kind == TaskKind.OBSERVE.value,
-        tasks.c.key != literal("", literal_execute=True),  # as the partial index says
+        tasks.c.key != literal("", literal_execute=True),  # the condition of the partial index
         tasks.c.key == entities.c.entity_id,
         tasks.c.state != TaskState.DONE.value,
     )
@@ -70,25 +70,25 @@ _WITHOUT_TASK = _WAITING.where(
 
 
 def observe_changed(schedule: Schedule, connection: Connection, bank: int, revision: int) -> None:
-    """Enqueue the entities whose facts this revision changes; a ledger that enqueues none notes that they wait.
+    """Enqueue the entities whose facts this revision changes; if observing is off, note the bank as unobserved.
 
     Args:
         schedule: when the tasks fall due.
-        connection: the writer, inside the transaction that makes the revision.
+        connection: the writer, inside the transaction that creates the revision.
         bank: row id of the bank.
-        revision: the one being made.
+        revision: the revision being created.
     """
     keys = connection.scalars(_CHANGED, {"bank": bank, "revision": revision}).all()
     _enqueue(schedule, connection, bank, keys)
 
 
 def observe_bank(schedule: Schedule, connection: Connection, bank: int) -> None:
-    """Enqueue the entities of a bank that wait and have no task, as after an archive came in."""
+    """Enqueue the bank's waiting entities that have no task, for example after an import."""
     _enqueue(schedule, connection, bank, connection.scalars(_WITHOUT_TASK, {"bank": bank}).all())
 
 
 def observe_unobserved(schedule: Schedule, database: Database) -> None:
-    """The same of all banks with changes that enqueued nobody; for who opens the ledger."""
+    """Enqueue the waiting entities of all unobserved banks; called when the ledger is opened."""
     if schedule.observing is None:
         return
     with database.reading() as connection:
@@ -155,13 +155,13 @@ class ObservationReader(Reader):
     """Reads of observations."""
 
     def entity_facts(self, bank: str, entity_id: str) -> IntArray:
-        """Row ids of the valid world and experience memories that mention an entity, ascending: F_e of paper eq. 6."""
+        """Return row ids of the valid facts that mention an entity, ascending: F_e of paper eq. 6."""
         with self._at(bank) as (connection, row):
             facts = connection.scalars(_FACTS_OF, {"bank": row, "entity": entity_id})
             return np.fromiter(facts, np.int64)
 
     def get(self, bank: str, entity_ids: Sequence[str]) -> dict[str, Observed]:
-        """What was made of these entities. A list of facts left out that damage made unreadable counts as empty."""
+        """Return the observations of these entities. An unreadable list of left-out facts counts as empty."""
         with self._at(bank) as (connection, row):
             known = connection.execute(_ENTITIES, {"bank": row, "ids": entity_ids}).all()
             rows = {"rows": [entity for entity, *_ in known]}
@@ -176,12 +176,12 @@ class ObservationReader(Reader):
         }
 
     def facts_changed(self, bank: str, entity_ids: Sequence[str]) -> frozenset[str]:
-        """Those of these entities whose facts have changed since they were summed up, or never were summed up."""
+        """Return those entities whose facts have changed since they were last summarised."""
         with self._at(bank) as (connection, row):
             return frozenset(connection.scalars(_WAITING_AMONG, {"bank": row, "ids": entity_ids}))
 
     def grounds_of(self, bank: str, ids: IntArray) -> dict[int, tuple[str, ...]]:
-        """Ids of the facts that each of these observations (by row id) was made from, in the order they were retained.
+        """Return ids of the facts each observation (by row id) was made from, in retention order.
 
         Units that were not made from facts are left out.
         """
@@ -190,7 +190,7 @@ class ObservationReader(Reader):
 
 
 def grouped(pairs: Iterable[Row[int, str]]) -> defaultdict[int, tuple[str, ...]]:
-    """The second column of a select, by the first."""
+    """Group the second column of a select by the first."""
     groups: dict[int, list[str]] = defaultdict(list)
     for key, value in pairs:
         groups[key].append(value)
@@ -200,12 +200,12 @@ def grouped(pairs: Iterable[Row[int, str]]) -> defaultdict[int, tuple[str, ...]]
 def unit_lists(
     connection: Connection, statement: Select[int, str], texts: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
-    """The unit ids that JSON lists of row ids stand for, in the order of row ids, by the list's text.
+    """Translate JSON lists of row ids into unit ids, in row order; keyed by the list's text.
 
     Args:
-        connection: any.
-        statement: row ids and unit ids of the units in the bound list `rows`; it leaves out those that do not count.
-        texts: the lists. Those that damage made unreadable are missing from the result.
+        connection: any connection.
+        statement: selects row id and unit id of the units in the bound list `rows`; it may filter them.
+        texts: the lists. Unreadable ones are missing from the result.
     """
     lists: dict[str, list[int]] = {}
     for text in texts:
@@ -217,7 +217,7 @@ def unit_lists(
 
 
 def select_ids(connection: Connection, statement: Executable, rows: Collection[int]) -> list[int]:
-    """Row ids that a select finds for the bound list `rows`, each once, ascending."""
+    """Execute a select for the bound list `rows`; return distinct row ids, ascending."""
     return sorted(set(connection.scalars(statement, {"rows": rows}))) if rows else []
 
 
@@ -236,7 +236,7 @@ _UNCHANGED = (
         ),
     )
 )
-# Units that are no observations, or were there before.
+# Units that are not observations, or existed before.
 _UNFIT = select(units.c.unit_id).where(
     among(units.c.id, "rows"),
     (units.c.fact_type != FactType.OBSERVATION.value) | (units.c.created != bindparam("revision")),
@@ -261,11 +261,13 @@ _LEAVE_OUT = _LEAVE_OUT.on_conflict_do_update(
 
 
 def write_observed(target: Target, writes: WriteSet) -> None:
-    """Put what was made of an entity in place of what was made before; units and mentions are there already.
+    """Replace an entity's observations; the new units and mentions are already stored.
 
     Raises:
-        RevisionConflict: one of the facts it stands on was withdrawn, corrected, erased or taken from the entity since.
-        InvalidRequest: it refers to what is not there, or an observation stands on no fact of the entity, or is none.
+        RevisionConflict: one of its facts was withdrawn, corrected, erased or moved to another entity in the
+            meantime.
+        InvalidRequest: it refers to something that does not exist, or a unit is not an observation with valid
+            facts.
     """
     if (observed := writes.observed) is None:
         return
@@ -282,20 +284,20 @@ def write_observed(target: Target, writes: WriteSet) -> None:
         )
     remove_units(target, made - facts.keys())
     run_many(connection, insert(observations), [{"unit": row, "entity": entity} for row in new])
-    # Rows are touched only where something differs.
+    # Rows are touched only if something differs.
     before = {(row, fact) for row, fact in connection.execute(_GROUNDS, {"rows": sorted(facts)})}
     after = {(row, fact) for row, grounds in facts.items() for fact in grounds}
     run_many(connection, _DROP_GROUND, [{"row": row, "ground": fact} for row, fact in sorted(before - after)])
     added = [{"observation": row, "fact": fact} for row, fact in sorted(after - before)]
     run_many(connection, insert(observation_facts), added)
-    # Facts that are gone since they were looked at are left out of it.
+    # Facts erased in the meantime are dropped from the list.
     left_out = sorted(unit_rows(connection, target.bank, observed.left_out).values())
     connection.execute(_LEAVE_OUT, {"entity": entity, "facts": json.dumps(left_out)})
     connection.execute(_OBSERVE, {"revision": observed.at_revision, "entity": entity})
 
 
 def _grounds(target: Target, bank: str, entity: int, observed: ObservedWrite) -> dict[int, frozenset[int]]:
-    """Row ids of the facts, by the row id of the observation that stands on them."""
+    """Return the row ids of the facts of each observation, by the observation's row id."""
     connection, wanted = target.connection, {fact for facts in observed.facts.values() for fact in facts}
     made = unit_rows(connection, target.bank, list(observed.facts))
     check_known("observed", observed.facts, made, bank)
@@ -333,16 +335,16 @@ _DELETE_UNITS = delete(units).where(among(units.c.id, "rows"))
 
 
 def observations_of(connection: Connection, entity_rows: Collection[int]) -> list[int]:
-    """Row ids of the observations made of these entities, ascending."""
+    """Return row ids of the observations of these entities, ascending."""
     return select_ids(connection, _MADE_OF, entity_rows)
 
 
 def change_facts(target: Target, rows: Collection[int]) -> None:
-    """Some facts no longer say what they said: what was made of them ends, and their entities wait for observations.
+    """Remove the observations based on changed facts, and mark the facts' entities as waiting for observations.
 
     Args:
-        target: the commit that closed, restored or corrected them, or items of theirs, under way.
-        rows: row ids of the units concerned; those that are no facts change nothing.
+        target: the commit that closed, restored or corrected the facts or their items.
+        rows: row ids of the units concerned; units that are not facts are ignored.
     """
     facts = select_ids(target.connection, FACTS_AMONG, rows)
     remove_units(target, select_ids(target.connection, _OBSERVATIONS_ON, facts))
@@ -350,12 +352,12 @@ def change_facts(target: Target, rows: Collection[int]) -> None:
 
 
 def documents_of(connection: Connection, rows: Collection[int]) -> list[int]:
-    """Row ids of the documents whose items are among these units, ascending; documents among the units are left out."""
+    """Return row ids of the documents whose items are among these units, without documents in `rows`, ascending."""
     return sorted({*select_ids(connection, _DOCUMENTS, rows)}.difference(rows))
 
 
 def move_documents(target: Target, rows: Collection[int]) -> list[int]:
-    """Row ids of the documents whose items are among these units; their rows say that they changed."""
+    """Mark the documents whose items are among these units as changed; return their row ids."""
     documents = documents_of(target.connection, rows)
     if documents:
         target.connection.execute(_MOVE_UNITS, {"rows": documents, "revision": target.revision})
@@ -363,14 +365,15 @@ def move_documents(target: Target, rows: Collection[int]) -> list[int]:
 
 
 def entities_of_facts(connection: Connection, rows: Collection[int]) -> list[int]:
-    """Row ids of the entities mentioned by those of the units that are facts, ascending."""
+    """Return row ids of the entities mentioned by the facts among these units, ascending."""
     return select_ids(connection, _MENTIONED, rows)
 
 
 def with_observations(connection: Connection, rows: Collection[int]) -> list[int]:
-    """The units to be erased, and all that was made of an entity which one of them tells of, ascending.
+    """Add the observations of every entity that the units to be erased mention; row ids, ascending.
 
-    Not only what stands on them: whoever made the others was shown these facts too, and may have used a word of them.
+    This includes observations that do not cite them: their writer was shown these facts too and may have used
+    them.
     """
     mentioned = entities_of_facts(connection, rows)
     return sorted(
@@ -379,18 +382,18 @@ def with_observations(connection: Connection, rows: Collection[int]) -> list[int
 
 
 def entities_to_sum_up(connection: Connection, rows: Collection[int]) -> list[int]:
-    """Row ids of the entities that wait for observations once these units are erased, ascending."""
+    """Return row ids of the entities that need observations once these units are erased, ascending."""
     return sorted({*entities_of_facts(connection, rows), *select_ids(connection, _OBSERVED, rows)})
 
 
 def note_changed(target: Target, rows: Collection[int]) -> None:
-    """The facts of these entities (by row id) are others from this revision on."""
+    """Mark the facts of these entities (by row id) as changed at this revision."""
     if rows:
         target.connection.execute(_MOVE_ENTITIES, {"rows": rows, "revision": target.revision})
 
 
 def remove_units(target: Target, rows: Collection[int]) -> None:
-    """Remove units that were derived, or waited, as no erasure: what they were made of lives on."""
+    """Remove derived or waiting units; this is not an erasure, since their sources stay."""
     if not rows:
         return
     gone = [{"unit": row, "bank": target.bank, "revision": target.revision} for row in sorted(rows)]

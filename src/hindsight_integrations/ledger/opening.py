@@ -1,4 +1,4 @@
-"""How a data directory's ledger is opened: first looked at for what may be missing, then for work."""
+"""Opening the ledger of a data directory: check for losses, then open it for reading or writing."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from hindsight_integrations.model.watermark import IndexMark
 logger = logging.getLogger("hindsight_integrations")
 
 IndexMarks: TypeAlias = Callable[[], Sequence[IndexMark]]
-"""Reads how far the indexes beside a ledger have come."""
+"""Reads the watermarks of the indexes beside a ledger."""
 
 
 def no_index_marks() -> Sequence[IndexMark]:
-    """Of a ledger without indexes."""
+    """Return the marks of a ledger without indexes."""
     return ()
 
 
@@ -46,12 +46,12 @@ def open_for_writing(
     index_marks: IndexMarks,
     clock: Clock,
 ) -> SqliteDatabase:
-    """The database of a data directory, created if need be, and the directory's lock, so that no task is leased any more.
+    """Open a data directory for writing, creating it if needed, and take its lock; all old leases end.
 
     Raises:
-        LedgerBusy: the directory is open for writing already.
+        LedgerBusy: the directory is already open for writing.
         LedgerReadOnly: it cannot be created or written, or is a file.
-        LedgerLost: something that was committed is missing, and `accept_loss` is False.
+        LedgerLost: committed data is missing, and `accept_loss` is False.
         SchemaMismatch: a development version or a newer version wrote it.
         LedgerFailed: the file is damaged or not a ledger.
     """
@@ -84,11 +84,11 @@ def open_for_writing(
 def open_for_reading(
     directory: Path, *, accept_loss: bool, index_marks: IndexMarks, clock: Clock
 ) -> SqliteDatabase:
-    """The database of a data directory, without its lock; a process that writes may be at work.
+    """Open a data directory for reading, without its lock; another process may be writing.
 
     Raises:
-        LedgerReadOnly: there is no ledger in it, and none may be created.
-        LedgerLost: something that was committed is missing, and `accept_loss` is False.
+        LedgerReadOnly: it contains no ledger, and none may be created.
+        LedgerLost: committed data is missing, and `accept_loss` is False.
         SchemaMismatch: a development version or a newer version wrote it.
         LedgerFailed: the file is damaged or not a ledger.
     """
@@ -101,9 +101,10 @@ def open_for_reading(
 
 
 def _reading_uri(directory: Path) -> str:
-    """A WAL file needs its shared-memory file beside it.
+    """Return the URI for reading.
 
-    Where the directory refuses one and nobody is writing, the database is as good as immutable.
+    A WAL file needs its shared-memory file beside it. If the directory is not writable and there is no WAL
+    file, nobody is writing, and the database can be opened as immutable.
     """
     file = directory / LEDGER_FILE
     frozen = not file.with_name(f"{LEDGER_FILE}-wal").exists() and not os.access(directory, os.W_OK)
@@ -111,18 +112,18 @@ def _reading_uri(directory: Path) -> str:
 
 
 def _checked_loss(directory: Path, *, accept_loss: bool, index_marks: IndexMarks) -> Loss | None:
-    """What is missing of a ledger, if the user goes on without it.
+    """Return the ledger's loss, if the user accepts it.
 
-    Nothing is written while looking: closing a connection that may write would empty a damaged write-ahead log, which
-    may be all there is to mend.
+    Nothing is written during the check: closing a writable connection would truncate a damaged write-ahead
+    log, which may be needed for a repair.
 
     Raises:
-        LedgerLost: something is missing, and `accept_loss` is False.
+        LedgerLost: committed data is missing, and `accept_loss` is False.
         SchemaMismatch: a development version or a newer version wrote it.
         LedgerFailed: the file is damaged or not a ledger.
     """
-    marks = HighWaterFile(directory).read()  # before the ledger: a writer at work may commit in between
-    with _looking(directory) as connection:
+    marks = HighWaterFile(directory).read()  # read before the ledger: a writer may commit in between
+    with _inspecting(directory) as connection:
         loss = _loss(connection, marks, ())
         if loss or accept_loss or not (connection and marks):
             loss = _loss(connection, marks, index_marks())
@@ -130,22 +131,21 @@ def _checked_loss(directory: Path, *, accept_loss: bool, index_marks: IndexMarks
         return None
     if not accept_loss:
         raise loss.error(directory)
-    logger.warning("%s: going on without what is missing, as asked: %s", directory, loss.reason)
+    logger.warning("%s: continuing despite missing data, as requested: %s", directory, loss.reason)
     return loss
 
 
 def _loss(
     connection: Connection | None, marks: Sequence[HighWater], indexes: Sequence[IndexMark]
 ) -> Loss | None:
-    """What is missing."""
     if connection is None:
         return missing_ledger(marks, indexes)
     return found_loss(connection, marks, indexes)
 
 
 @contextmanager
-def _looking(directory: Path) -> Iterator[Connection | None]:
-    """A connection that cannot write; None where there is no file, or an empty database."""
+def _inspecting(directory: Path) -> Iterator[Connection | None]:
+    """Open a read-only connection; None if the file is missing or empty."""
     file = directory / LEDGER_FILE
     if not file.is_file() or not file.stat().st_size:
         yield None

@@ -1,6 +1,6 @@
-"""Opinions: formed, reworded and given evidence by a commit, and closed with the last of the facts they were worded from.
+"""Opinions: forming, rewording, adding evidence in a commit, and closing an opinion with its last ground.
 
-Nothing here computes a confidence: it is replayed from what is written.
+Confidence is not computed here: it is replayed from the stored evidence.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from hindsight_integrations.model.units import (
 )
 from hindsight_integrations.model.writes import WriteSet
 
-NO_PAYLOAD = "{}"  # what is to be assessed, the opinions themselves say
+NO_PAYLOAD = "{}"  # the opinions themselves say what is to be assessed
 
 logger = logging.getLogger("hindsight_integrations")
 
@@ -86,18 +86,18 @@ _UNSEEN = _VALID_FACTS.order_by(None).where(units.c.changed > _ASSESSED.scalar_s
 
 
 def brings_evidence(writes: WriteSet) -> bool:
-    """Whether a write set brings or restores facts, or opinions that may not have seen all of them."""
+    """Tell whether a write set adds or restores facts, or forms opinions that may not have seen all facts."""
     formed = writes.opinions is not None and bool(writes.opinions.formed)
     restored = any(event.kind is ValidityKind.RESTORED for event in writes.events)
-    return formed or restored or any(each.unit.fact_type in OBSERVED_NETWORKS for each in writes.units)
+    return formed or restored or any(write.unit.fact_type in OBSERVED_NETWORKS for write in writes.units)
 
 
 def enqueue_reinforcement(schedule: Schedule, connection: Connection, bank: int) -> None:
-    """Enqueue the assessment of a bank's new facts, if an opinion is held that has not seen one of them.
+    """Enqueue the assessment of a bank's new facts, if some valid opinion has not seen one of them.
 
     Args:
         schedule: when the task falls due.
-        connection: the writer, inside the transaction that brings the facts.
+        connection: the writer, inside the transaction that adds the facts.
         bank: row id of the bank.
     """
     if connection.scalar(_UNSEEN, {"bank": bank}) is not None:
@@ -130,7 +130,7 @@ _FORMED_BY = (
         and_(
             opinions.c.bank == opinion_operations.c.bank,
             opinions.c.operation == opinion_operations.c.key,
-            opinions.c.operation != literal("", literal_execute=True),  # as the partial index says
+            opinions.c.operation != literal("", literal_execute=True),  # the condition of the partial index
         ),
     )
     .outerjoin(units, units.c.id == opinions.c.unit)
@@ -188,9 +188,9 @@ class OpinionReader(Reader):
     """Reads of opinions."""
 
     def get(self, bank: str, opinion_ids: Sequence[str] | None = None) -> list[OpinionLog]:
-        """These opinions, or all, in the order they were formed; those without a valid wording too.
+        """Return these opinions, or all, in the order they were formed, including those without a valid wording.
 
-        Unknown ids and opinions that cannot be read are left out.
+        Unknown ids and unreadable opinions are left out.
         """
         with self._at(bank) as (connection, row):
             if opinion_ids is None:
@@ -200,25 +200,28 @@ class OpinionReader(Reader):
             return _logs(connection, bank, row, rows) if rows else []
 
     def of_units(self, bank: str, ids: IntArray) -> dict[int, str]:
-        """Opinion id of each of these units (by row id) that is a wording of one; others are left out."""
+        """Return the opinion id of each unit (by row id) that words an opinion; others are left out."""
         with self._at(bank) as (connection, row):
             return dict(connection.execute(_OPINIONS_OF, {"rows": ids.tolist(), "bank": row}).all())
 
     def formed_by(self, bank: str, operation: str) -> tuple[str, ...] | None:
-        """Ids of the opinions a reflection formed, by its operation key; None if none of that key was recorded."""
+        """Return ids of the opinions a reflection formed, by operation key; None for an unknown key."""
         with self._at(bank) as (connection, row):
             ids = connection.scalars(_FORMED_BY, {"bank": row, "operation": operation}).all()
             return tuple(opinion for opinion in ids if opinion is not None) if ids else None
 
     def facts_since(self, bank: str, revision: int) -> IntArray:
-        """Row ids of the valid world and experience memories that came, or were corrected, after a revision, ascending."""
+        """Return row ids of the valid facts added or corrected after a revision, ascending.
+
+        Facts are world and experience memories.
+        """
         with self._at(bank) as (connection, row):
             facts = connection.scalars(_FACTS_SINCE, {"bank": row, "revision": revision})
             return np.fromiter(facts, np.int64)
 
 
 def _logs(connection: Connection, bank: str, row: int, rows: Sequence[Row]) -> list[OpinionLog]:
-    """The opinions of these rows with all that hangs on them; those that damage made unreadable are left out, and named."""
+    """Build the opinions of these rows with wordings and evidence; unreadable ones are logged and left out."""
     values = {"rows": [opinion for opinion, *_ in rows]}
     wordings, log = fetched(connection, _WORDINGS, values), fetched(connection, _EVIDENCE, values)
     sound = sound_units(connection, bank, row, np.array([unit for _, unit, *_ in wordings], np.int64))
@@ -263,7 +266,7 @@ def _versions(
     sound: Mapping[int, MemoryUnit],
     validity: Mapping[int, tuple[ValidityChange, ...]],
 ) -> dict[int, list[OpinionVersion]]:
-    """Wordings by opinion, oldest first; damaged ones are left out."""
+    """Return wordings by opinion, oldest first; damaged ones are left out."""
     grounds = grouped(connection.execute(_GROUNDS, {"rows": sound}))
     versions: dict[int, list[OpinionVersion]] = defaultdict(list)
     for opinion, row, reason, revision in wordings:
@@ -286,7 +289,7 @@ def _versions(
 def _evidence_from(
     row: Row, restated: Mapping[str, tuple[str, ...]], validity: Mapping[int, tuple[ValidityChange, ...]]
 ) -> Evidence:
-    """A row of evidence, of what `_EVIDENCE` selects after the opinion, with what became of its fact."""
+    """Build evidence from a row of `_EVIDENCE` (without the opinion), with the validity of its fact."""
     fact, restates, unit_id, sources, assessment, strength, rule, step, reason, version, *rest = row
     effective_at, recorded_at, revision = rest
     return Evidence(
@@ -307,7 +310,7 @@ def _evidence_from(
 
 
 def _validity(connection: Connection, rows: Collection[int]) -> defaultdict[int, tuple[ValidityChange, ...]]:
-    """What became of units, in the order recorded."""
+    """Return the validity changes of units, in the order recorded."""
     changes: defaultdict[int, tuple[ValidityChange, ...]] = defaultdict(tuple)
     for unit, kind, moment, revision in connection.execute(_VALIDITY, {"rows": rows}):
         changes[unit] += (ValidityChange(ValidityKind(kind), from_micros(moment), revision),)
@@ -363,17 +366,17 @@ _NOTE_ASSESSED = (
 
 
 def write_opinions(target: Target, writes: WriteSet, recorded_at: int) -> None:
-    """Write what becomes of a bank's opinions. Its units are there already, its events too.
+    """Write the changes of a bank's opinions. Its units and events are already stored.
 
-    A unit of the opinion network that comes without a formation or a rewording becomes an opinion that was given.
+    A unit of the opinion network without a formation or rewording becomes a given opinion.
 
     Args:
-        target: the commit under way.
+        target: the current commit.
         writes: the write set.
         recorded_at: microseconds.
 
     Raises:
-        InvalidRequest: it refers to what is not there, or what it says cannot be an opinion or evidence of one.
+        InvalidRequest: it refers to something that does not exist, or is not valid as an opinion or evidence.
     """
     write = writes.opinions or OpinionsWrite()
     for formed in write.formed:
@@ -381,7 +384,7 @@ def write_opinions(target: Target, writes: WriteSet, recorded_at: int) -> None:
     for reworded in write.reworded:
         _reword(target, writes.bank, reworded)
     if any(each.unit.fact_type is FactType.OPINION for each in writes.units):
-        _take_over(target, recorded_at)
+        _add_given_opinions(target, recorded_at)
     _write_evidence(target, writes.bank, write.evidence, recorded_at)
     assessed = _opinions(target, writes.bank, write.assessed)
     run_many(
@@ -397,8 +400,8 @@ def write_opinions(target: Target, writes: WriteSet, recorded_at: int) -> None:
     )
 
 
-def _take_over(target: Target, recorded_at: int) -> None:
-    """Make opinions of this commit's units of the opinion network that word none."""
+def _add_given_opinions(target: Target, recorded_at: int) -> None:
+    """Turn this commit's opinion units that word no opinion into given opinions."""
     created = target.connection.execute(_CREATED, {"bank": target.bank, "revision": target.revision}).all()
     run_many(
         target.connection,
@@ -426,7 +429,7 @@ def _take_over(target: Target, recorded_at: int) -> None:
 def _wording(
     target: Target, unit: int, opinion: int | None = None, number: int = 1, reason: str = ""
 ) -> Values:
-    """A row of `opinion_wordings`: of the unit's own opinion, unless one is given."""
+    """Build a row of `opinion_wordings`; by default the unit words its own opinion."""
     return {
         "unit": unit,
         "opinion": opinion or unit,
@@ -437,7 +440,7 @@ def _wording(
 
 
 def _form(target: Target, bank: str, formed: FormationWrite, operation: str, recorded_at: int) -> None:
-    """A new opinion; one whose unit is a wording already stays as it is."""
+    """Insert a new opinion; if its unit is a wording already, change nothing."""
     if not 0.0 <= formed.confidence <= 1.0:
         raise _unfit(f"confidence {formed.confidence} is not between 0 and 1", "Give a share of certainty.")
     unit, opinion = _opinion_unit(target, bank, formed.unit_id)
@@ -464,7 +467,7 @@ def _form(target: Target, bank: str, formed: FormationWrite, operation: str, rec
 
 
 def _reword(target: Target, bank: str, reworded: RewordingWrite) -> None:
-    """A new wording, which stands on all that the one before stands on as well; what is the newest already stays so."""
+    """Add a wording, which keeps the grounds of the one before; if it is the newest already, change nothing."""
     (opinion,) = _opinions(target, bank, [reworded.opinion_id]).values()
     unit, worded = _opinion_unit(target, bank, reworded.unit_id)
     newest, number = target.connection.execute(_NEWEST, {"opinion": opinion}).one()
@@ -485,7 +488,7 @@ def _reword(target: Target, bank: str, reworded: RewordingWrite) -> None:
 
 
 def _opinion_unit(target: Target, bank: str, unit_id: str) -> tuple[int, int | None]:
-    """Row id of a unit that may word an opinion, and that of the opinion it words already."""
+    """Return the row ids of a unit of the opinion network and of the opinion it words, if any."""
     rows = target.connection.execute(_UNIT, {"bank": target.bank, "unit": unit_id}).all()
     check_known("opinions", [unit_id], [known for known, *_ in rows], bank)
     ((_, unit, kind, fact_type, opinion),) = rows
@@ -495,7 +498,7 @@ def _opinion_unit(target: Target, bank: str, unit_id: str) -> tuple[int, int | N
 
 
 def _opinions(target: Target, bank: str, opinion_ids: Collection[str]) -> dict[str, int]:
-    """Row ids of opinions."""
+    """Return row ids of opinions by id."""
     if not opinion_ids:
         return {}
     rows = dict(target.connection.execute(_ROWS, {"bank": target.bank, "ids": list(opinion_ids)}).all())
@@ -504,9 +507,9 @@ def _opinions(target: Target, bank: str, opinion_ids: Collection[str]) -> dict[s
 
 
 def _based_on_rows(target: Target, bank: str, unit: int, based_on: Sequence[str]) -> set[int]:
-    """Row ids of what a wording stands on: for what was itself made from facts, or worded from them, those facts.
+    """Return row ids of the facts a wording is based on; observations and wordings are replaced by their facts.
 
-    Observations are made anew all the time; who forgets a fact must find what was worded from it nevertheless.
+    Observations are replaced all the time, but erasing a fact must still find the opinions worded from it.
     """
     rows = unit_rows(target.connection, target.bank, based_on)
     check_known("opinions", based_on, rows, bank)
@@ -523,7 +526,7 @@ def _write_wording(target: Target, wording: Values, facts: Collection[int]) -> N
 
 
 def _write_evidence(target: Target, bank: str, rows: Sequence[EvidenceWrite], recorded_at: int) -> None:
-    """Append to evidence logs; a fact that is in one already stays there as it is."""
+    """Append to evidence logs; a fact already in a log stays unchanged."""
     if not rows:
         return
     known = _opinions(target, bank, [row.opinion_id for row in rows])
@@ -581,11 +584,12 @@ def _unfit(reason: str, remedy: str) -> InvalidRequest:
 
 
 GROUNDS_WITHDRAWN = "its grounds were withdrawn"
-"""Why a wording is closed with the last of the facts it stands on; by it the ledger knows its own closings again."""
+"""Reason for closing a wording with the last of its grounds; identifies closings made by the ledger."""
 
 _restored = validity_events.alias("restored")
-# The newest wordings that stand on these facts: when closed, how many valid grounds (only 0 is exact), when the last ground was
-# closed, whether the ledger closed the wording, and from when on a ground is valid that this revision restored.
+# Newest wordings based on these facts: closed_at, number of valid grounds (only 0 is exact), when the last
+# ground was closed, whether the ledger closed the wording, and the start of validity of a ground this
+# revision restored.
 _STANDING = (
     select(
         _own.c.id,
@@ -640,16 +644,16 @@ _SET_CLOSED = (
 
 
 def follow_grounds(target: Target, rows: Collection[int]) -> None:
-    """Close the opinions whose last ground was closed, and restore those of which the ledger did so and one is back.
+    """Close opinions whose last ground was closed; restore those the ledger closed if a ground is restored.
 
     Args:
-        target: the commit that closed or restored units, under way.
+        target: the commit that closed or restored units.
         rows: their row ids.
     """
     waiting, seen, revision = set(rows), set(rows), target.revision
     while waiting:
         standing = target.connection.execute(_STANDING, {"rows": waiting, "revision": revision})
-        moves: dict[int, tuple[int, int | None]] = {}  # when, and `closed_at` from then on
+        moves: dict[int, tuple[int, int | None]] = {}  # when the change takes effect, and the new `closed_at`
         for wording, closed_at, valid, withdrawn_at, ours, back_at in standing:
             if not valid and closed_at is None:
                 moves[wording] = withdrawn_at, withdrawn_at
@@ -665,7 +669,7 @@ def follow_grounds(target: Target, rows: Collection[int]) -> None:
             }
             for wording, (moment, closed_at) in moves.items()
         ]
-        # Closed again at the same moment is the newest event, not the old one.
+        # Closing again at the same moment must become the newest event.
         run_many(target.connection, _DROP_EVENT, events)
         run_many(target.connection, insert(validity_events), events)
         _set_closed(target, {wording: closed_at for wording, (_, closed_at) in moves.items()})
@@ -674,7 +678,7 @@ def follow_grounds(target: Target, rows: Collection[int]) -> None:
 
 
 def _set_closed(target: Target, moments: Mapping[int, int | None]) -> None:
-    """From when on units are closed."""
+    """Set `closed_at` of units."""
     run_many(
         target.connection,
         _SET_CLOSED,
@@ -683,7 +687,7 @@ def _set_closed(target: Target, moments: Mapping[int, int | None]) -> None:
 
 
 _FIRST = select(opinion_wordings.c.opinion).where(among(opinion_wordings.c.unit, "rows"))
-_TELLING = union(
+_BASED_ON_UNITS = union(
     select(opinion_grounds.c.wording).where(among(opinion_grounds.c.fact, "rows")),
     select(_later.c.unit)
     .join(
@@ -692,7 +696,8 @@ _TELLING = union(
     )
     .where(among(opinion_wordings.c.unit, "rows")),
 )
-# Of an opinion in whose log, or under whose wordings, an erased unit stands; and of all that was written with one of these.
+# Opinions whose evidence or wordings contain an erased unit, and the revisions of everything written with
+# them.
 _READERS = union(
     select(evidence.c.opinion, evidence.c.revision).where(among(evidence.c.fact, "rows")),
     select(opinion_wordings.c.opinion, opinion_wordings.c.revision).where(
@@ -740,7 +745,7 @@ _assessed = (
     .group_by(evidence.c.opinion)
     .subquery("assessed")
 )
-_LOOK_AGAIN = (
+_REASSESS = (
     update(opinions)
     .where(opinions.c.unit == _assessed.c.opinion, opinions.c.assessed_to > _assessed.c.to)
     .values(assessed_to=_assessed.c.to)
@@ -754,19 +759,19 @@ _CLOSINGS = (
 
 
 def with_wordings(connection: Connection, rows: Collection[int], *, whole: bool) -> list[int]:
-    """The units to be erased, and the wordings that tell of one of them, ascending.
+    """Add the wordings based on units to be erased; row ids, ascending.
 
-    A wording tells of what it stands on, and of the wordings before it.
+    A wording is based on its grounds and on the wordings before it.
 
     Args:
         connection: the writer.
         rows: row ids of the units.
-        whole: with a wording among them goes its opinion, whatever of it was worded before.
+        whole: include all wordings of an opinion if one of them is among the units.
     """
     waiting = {*rows, *(select_ids(connection, _FIRST, rows) if whole else ())}
     telling = set(waiting)
     while waiting:
-        waiting = set(select_ids(connection, _TELLING, waiting)) - telling
+        waiting = set(select_ids(connection, _BASED_ON_UNITS, waiting)) - telling
         telling |= waiting
     return sorted(telling)
 
@@ -774,22 +779,22 @@ def with_wordings(connection: Connection, rows: Collection[int], *, whole: bool)
 def erase_opinions(
     target: Target, rows: Collection[int], documents: Collection[int] = ()
 ) -> tuple[int, list[int]]:
-    """Erase what these units leave in opinions, while they are still there.
+    """Erase the traces of units in opinions, while the units still exist.
 
-    Reasons are a model's words, and it had read what is erased; they go, where they may retell it.
+    Reasons are written by a model that had read the erased text; those that may repeat it are blanked.
 
     Args:
-        target: the erasure under way.
-        rows: row ids of the units about to go, with all wordings that tell of them.
-        documents: of which items go; what was judged by them is judged again.
+        target: the current erasure.
+        rows: row ids of the units to be erased, with all wordings based on them.
+        documents: documents losing items; evidence judged by them is judged again.
 
     Returns:
-        How many opinions go, and the wordings that are the newest of their opinions again.
+        The number of opinions erased, and the wordings that become the newest of their opinions again.
     """
     connection = target.connection
     _blank_reasons(target, {*rows, *documents})
     judge_corrected(connection, *documents)
-    connection.execute(_LOOK_AGAIN, {"rows": rows})
+    connection.execute(_REASSESS, {"rows": rows})
     newest = list(dict(connection.execute(_LEFT, {"rows": rows}).all()).values())
     if newest:
         connection.execute(_REOPEN, {"newest": newest, "rows": rows})
@@ -798,22 +803,22 @@ def erase_opinions(
 
 
 def follow_own_grounds(target: Target, wordings: Collection[int]) -> None:
-    """Close those wordings, which are the newest again, of which all grounds were closed meanwhile."""
+    """Close those reinstated wordings whose grounds have all been closed."""
     follow_grounds(target, select_ids(target.connection, _FACTS_UNDER, wordings))
 
 
 def judge_corrected(connection: Connection, *rows: int) -> None:
-    """Delete the evidence that was judged by words which were corrected: of these facts, or against these wordings.
+    """Delete the evidence judged by a corrected text, of these facts or against these wordings.
 
-    The facts judged against a wording, of which the evidence goes, are to be looked at again.
+    Facts judged against a wording whose evidence is deleted will be assessed again.
     """
     if rows:
-        connection.execute(_LOOK_AGAIN, {"rows": rows})
+        connection.execute(_REASSESS, {"rows": rows})
         connection.execute(_DROP_JUDGED, {"rows": rows})
 
 
 def _blank_reasons(target: Target, rows: Collection[int]) -> None:
-    """Blank the reasons of the opinions that tell of these units, and those written with them."""
+    """Blank the reasons of the opinions based on these units, and of everything written in the same commits."""
     readers = target.connection.execute(_READERS, {"rows": rows}).all()
     if not readers:
         return
@@ -825,7 +830,7 @@ def _blank_reasons(target: Target, rows: Collection[int]) -> None:
 
 
 def closed_by_log(connection: Connection, unit: int) -> int | None:
-    """From when on a unit is closed, by its log: the earliest closing since the last restoring counts."""
+    """Return when a unit was closed, by its log: the earliest closing since the last restoring."""
     closed: int | None = None
     for kind, moment in connection.execute(_CLOSINGS, {"unit": unit}):
         if kind == ValidityKind.CLOSED:

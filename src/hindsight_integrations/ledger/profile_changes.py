@@ -1,4 +1,4 @@
-"""Profiles: every one a bank had, read by number and by time, written by a commit."""
+"""A bank's profiles: every profile it has had, by number and by time."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ class ProfileReader(Reader):
     """Reads of profiles."""
 
     def changes(self, bank: str) -> list[ProfileChange]:
-        """Every profile the bank was given, by number; none for a bank that was never given one."""
+        """Return every profile the bank was given, by number; empty if it was never given one."""
         with self._at(bank) as (connection, row):
             return [_change(change) for change in connection.execute(_ALL, {"of": row})]
 
     def change(self, bank: str, number: int | None = None) -> ProfileChange | None:
-        """One of them, the newest if no number is given; None if there is none."""
+        """Return a profile by number, or the newest; None if there is none."""
         query = _NEWEST if number is None else _BY_NUMBER
         with self._at(bank) as (connection, row):
             change = connection.execute(query, {"of": row, "number": number}).one_or_none()
             return _change(change) if change else None
 
     def at(self, bank: str, moment: datetime) -> BankProfile:
-        """The profile the bank had at a moment: a neutral one before its first change.
+        """Return the profile in effect at a moment; a neutral one before the first change.
 
-        What takes effect in the second of the moment has taken effect.
+        A change that takes effect within the same second counts.
         """
         with self._at(bank) as (connection, row):
             end = to_micros(moment.replace(microsecond=0)) + _SECOND
@@ -63,16 +63,16 @@ class ProfileReader(Reader):
 
 
 class ProfileWriter(ProfileReader):
-    """Changes of profiles."""
+    """Reads profiles and erases old ones."""
 
     def __init__(self, at: At, database: Database) -> None:
         super().__init__(at)
         self._database = database
 
     def forget_history(self, bank: str) -> int:
-        """Erase every profile the bank was given but the present one, which keeps its number; returns how many.
+        """Erase all profiles but the current one, which keeps its number; return how many were erased.
 
-        No commit: the revision stays. `scrub` removes them from the storage.
+        The revision stays the same. `scrub` removes them from the storage.
         """
         with self._database.writing() as connection:
             row = find_bank(connection, bank).id
@@ -83,10 +83,11 @@ class ProfileWriter(ProfileReader):
 
 
 def write_profile(connection: Connection, bank: int, writes: WriteSet, now: datetime) -> None:
-    """Make a write set's profile the bank's, and record it.
+    """Store a write set's profile as the bank's current one.
 
     Raises:
-        RevisionConflict: the bank was given another profile since it was decided; the transaction must be undone.
+        RevisionConflict: the bank was given another profile in the meantime; the transaction must be rolled
+            back.
     """
     if (write := writes.profile) is None:
         return

@@ -1,4 +1,4 @@
-"""Records of units: their rows and checksums."""
+"""Records of units and their categories: rows, checksums, lookup, merges and splits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CategoryRows = dict[tuple[RecordKind, str], int]
 """Row ids of categories by kind and spelling key."""
 
 _SEALED = records.c["unit", "ordinal", "kind", "category", "value", "is_number", "measure", "stated"]
-"""What a record's checksum is of, in this order: a change makes every checksum wrong, and so needs a new schema version."""
+"""Columns covered by a record's checksum, in order. A change needs a new schema version."""
 _SPELLINGS = record_category_names.c
 
 _BY_SPELLINGS = select(_SPELLINGS.kind, _SPELLINGS.name, _SPELLINGS.category).where(
@@ -51,7 +51,7 @@ _ADD_SPELLING = insert(record_category_names)
 def category_rows(
     connection: Connection, bank: int, spellings: Iterable[tuple[RecordKind, str]]
 ) -> CategoryRows:
-    """Row ids of the categories of these kinds and spelling keys; unknown ones are left out."""
+    """Return row ids of the categories with these kinds and spelling keys; unknown ones are left out."""
     wanted = set(spellings)
     if not wanted:
         return {}
@@ -61,14 +61,14 @@ def category_rows(
 
 
 def categories_of(records: Iterable[Record]) -> list[CategoryWrite]:
-    """The categories that records name, with the spellings they were given in."""
+    """Return the categories that records name, with the spellings used."""
     return [CategoryWrite(r.kind, r.category, (r.stated,)) for r in records if spelling_key(r.category)]
 
 
 def write_categories(connection: Connection, bank: int, writes: Sequence[CategoryWrite]) -> CategoryRows:
-    """Make the categories that are not there, and give all of them their further spellings; row ids of those named.
+    """Create missing categories and add spellings; return row ids of all categories named.
 
-    A spelling that is another category's stays that one's.
+    A spelling that belongs to another category stays with it.
     """
     spellings = [
         [(write.kind, spelling_key(text)) for text in (write.name, *write.spellings)] for write in writes
@@ -119,7 +119,7 @@ _SPELLINGS_OF_KINDS = (
 def listed_categories(
     connection: Connection, bank: int, kind: RecordKind | None = None
 ) -> dict[int, RecordCategory]:
-    """The bank's categories by row id: by kind, the most used first, then by name."""
+    """Return the bank's categories by row id: by kind, most used first, then by name."""
     values = {"bank": bank, "kinds": _kinds(kind)}
     spellings: dict[int, list[str]] = defaultdict(list)
     for category, name in connection.execute(_SPELLINGS_OF_KINDS, values):
@@ -131,7 +131,6 @@ def listed_categories(
 
 
 def _kinds(kind: RecordKind | None) -> list[str]:
-    """The kind that is asked for, or all."""
     return [each.value for each in RecordKind if kind in {each, None}]
 
 
@@ -144,7 +143,7 @@ _CATEGORIES_OF = (
 
 
 def touched_categories(connection: Connection, units: Sequence[int]) -> list[int]:
-    """Row ids of the categories of the records of units, ascending."""
+    """Return row ids of the categories of these units' records, ascending."""
     return list(connection.scalars(_CATEGORIES_OF, {"units": units}))
 
 
@@ -162,10 +161,10 @@ _DELETE_OTHER_SPELLINGS = delete(record_category_names).where(
 
 
 def erase_unused(connection: Connection, touched: Sequence[int]) -> int:
-    """Of categories some of whose records were erased, erase what nothing says any more; how many went wholly.
+    """Delete categories without records and spellings no record uses; return the number of categories deleted.
 
-    A category without records goes, and a spelling in which no record is given. A name whose words no record says gives
-    way to the commonest spelling that is left.
+    Only `touched` categories, which lost records, are checked. A name whose words no record uses is replaced
+    by the most common remaining spelling.
     """
     if not touched:
         return 0
@@ -188,7 +187,7 @@ def erase_unused(connection: Connection, touched: Sequence[int]) -> int:
 
 
 def kept_name(name: str, stated: Mapping[str, int]) -> str:
-    """What a category is called of which only these spellings are left, each with how many records are given in it."""
+    """Return the name a category keeps, given its remaining spellings and the number of records with each."""
     words = set(re.findall(r"\w+", spelling_key(name)))
     if any(words <= set(re.findall(r"\w+", spelling_key(text))) for text in stated) or not any(stated):
         return name
@@ -196,12 +195,12 @@ def kept_name(name: str, stated: Mapping[str, int]) -> str:
 
 
 _SEPARATOR = "\x1f"
-_SPARE_BITS = 4  # of 64: room for a unit's `closed_at`, which is added to what is left
-_ORDINAL, _STATED = 1, 7  # places in a row of _SEALED
+_SPARE_BITS = 4  # of 64 bits: room for adding a unit's `closed_at`
+_ORDINAL, _STATED = 1, 7  # positions in a row of _SEALED
 
 
 def digest(values: Iterable[object]) -> int:
-    """BLAKE2b of values as they are stored, 60 bits."""
+    """Hash stored values with BLAKE2b, to 60 bits."""
     text = _SEPARATOR.join([value if isinstance(value, str) else str(value) for value in values])
     body = blake2b(text.encode(errors="replace"), digest_size=8).digest()
     return int.from_bytes(body, "big") >> _SPARE_BITS
@@ -231,7 +230,7 @@ def write_records(
 
 
 def _named(row: Row) -> Values:
-    """The values of a row of _SEALED, by column."""
+    """Map a row of _SEALED to its columns."""
     return {column.name: value for column, value in zip(_SEALED, row, strict=True)}
 
 
@@ -244,11 +243,11 @@ _RECORDS_OF = (
 
 
 def records_of(connection: Connection, counts: Mapping[int, int]) -> dict[int, tuple[Record, ...]]:
-    """The records of units in order, by the unit's row id; units whose records are not what was written are left out.
+    """Return the records of units, in order, by row id of the unit; units with damaged records are left out.
 
     Args:
         connection: where to read.
-        counts: row ids of units, each with how many records it has.
+        counts: expected number of records by row id of the unit.
     """
     sound: dict[int, tuple[Record, ...]] = {unit: () for unit, count in counts.items() if not count}
     units = [unit for unit, count in counts.items() if count]
@@ -269,9 +268,9 @@ _UPDATE_RECORD = update(records).where(
 
 
 def _move_records(connection: Connection, rows: Iterable[Row], category: int) -> None:
-    """Give records (rows of _SEALED, then the checksum) another category.
+    """Move records (rows of _SEALED, then the checksum) to another category.
 
-    The checksum of a damaged row stays as it is: it is not vouched for.
+    A damaged row keeps its old checksum, so that it stays recognisable as damaged.
     """
     changes = []
     for *before, checksum in rows:
@@ -282,7 +281,7 @@ def _move_records(connection: Connection, rows: Iterable[Row], category: int) ->
 
 
 def _place(row: Row) -> dict[str, object]:
-    """Which record an update is of."""
+    """Return the parameters that identify a record in an update."""
     return {"of_unit": row[0], "place": row[_ORDINAL]}
 
 
@@ -290,7 +289,7 @@ _RECORDS_OF_UNIT = select(*_SEALED).where(records.c.unit == bindparam("unit")).o
 
 
 def rewrite_values(connection: Connection, unit: int, records: Sequence[Record]) -> None:
-    """Give the records of a unit, which is sound, new values."""
+    """Update the values of an undamaged unit's records."""
     changes = []
     for row, record in zip(connection.execute(_RECORDS_OF_UNIT, {"unit": unit}), records, strict=True):
         value, is_number, measure, _ = record_fields(record)
@@ -314,7 +313,7 @@ _COUNT_RECORDS = (
 
 
 def seal_records(connection: Connection, bank: int) -> None:
-    """Count the records of a bank's units, and give each the checksum of what is stored now."""
+    """Recompute the checksums of a bank's records, and count the records of each unit."""
     rows = fetched(connection, _RECORDS_OF_BANK, {"bank": bank})
     run_many(connection, _UPDATE_RECORD, [{**_place(row), "checksum": digest(row)} for row in rows])
     connection.execute(_COUNT_RECORDS, {"of_bank": bank})
@@ -336,10 +335,10 @@ class RecordReader(Reader):
     """Reads of records."""
 
     def rows(self, bank: str, *, kind: RecordKind | None = None, category: str | None = None) -> IntArray:
-        """Row ids of every unit with a record of this kind and category (None means any), ascending; closed ones too.
+        """Return row ids of all units with a record of this kind and category (None means any), ascending.
 
-        A category is found by any of its spellings, without regard to case and white space; "" means none. It is complete,
-        so that sums are exact. One indexed query.
+        Closed units are included. A category matches by any of its spellings, ignoring case and white space;
+        "" means no category. The result is complete, so that sums are exact. One indexed query.
         """
         statement, name = _UNITS_WITH_RECORDS, spelling_key(category or "")
         spelled = select(_SPELLINGS.category).where(
@@ -356,14 +355,17 @@ class RecordReader(Reader):
             return np.fromiter(rows, np.int64)
 
     def categories(self, bank: str, kind: RecordKind | None = None) -> list[RecordCategory]:
-        """Categories of records (of one kind, if given): by kind, the most used first, then by name."""
+        """Return the categories of records (of one kind, if given): by kind, most used first, then by name."""
         with self._at(bank) as (connection, row):
             return list(listed_categories(connection, row, kind).values())
 
     def category_units(
         self, bank: str, kind: RecordKind | None = None
     ) -> dict[tuple[RecordKind, str], tuple[str, ...]]:
-        """Units of the values of each category's records, by kind and name, the most used first; of those that have any."""
+        """Return the measurement units used in each category, by kind and name, most used first.
+
+        Categories without any are left out.
+        """
         measures: dict[tuple[RecordKind, str], list[str]] = defaultdict(list)
         with self._at(bank) as (connection, row):
             for of_kind, name, measure in connection.execute(_MEASURES, {"bank": row, "kinds": _kinds(kind)}):
@@ -381,20 +383,20 @@ _MOVE_SOME_SPELLINGS = _MOVE_SPELLINGS.where(among(_SPELLINGS.name, "names"))
 
 
 class RecordEditor(RecordReader):
-    """Merges and splits of categories."""
+    """Reads records, and merges and splits their categories."""
 
     def __init__(self, at: At, database: Database) -> None:
         super().__init__(at)
         self._database = database
 
     def merge_categories(self, bank: str, kind: RecordKind, keep: str, merged: str) -> RecordCategory:
-        """Move all records and spellings of one category to another, which is returned; the merged one is removed.
+        """Move all records and spellings of category `merged` to `keep`, delete `merged`, and return `keep`.
 
-        Both are named by any of their spellings. `split_category` with the spellings of the merged one undoes it: each
-        record keeps the spelling it was given in.
+        Either may be named by any of its spellings. Each record keeps its spelling, so `split_category` with
+        the spellings of the merged category undoes the merge.
 
         Raises:
-            InvalidRequest: one of them is not known, or they are one.
+            InvalidRequest: one of them is unknown, or both are the same.
         """
         with self._database.writing() as connection:
             stored = find_bank(connection, bank)
@@ -411,12 +413,12 @@ class RecordEditor(RecordReader):
     def split_category(
         self, bank: str, kind: RecordKind, name: str, spellings: Sequence[str]
     ) -> RecordCategory:
-        """Make a new category of some spellings of another, with the records that were given in them.
+        """Split some spellings of a category, with the records that use them, into a new category.
 
-        It is called by the first of them. Whoever merges the two again has what was before.
+        The first spelling is its name. Merging the two undoes the split.
 
         Raises:
-            InvalidRequest: the category is not known, has not these spellings, or one of them is its name.
+            InvalidRequest: the category is unknown, lacks a spelling, or one of the spellings is its name.
         """
         with self._database.writing() as connection:
             stored = find_bank(connection, bank)
@@ -433,7 +435,7 @@ class RecordEditor(RecordReader):
 
 
 def _category_row(connection: Connection, bank: int, kind: RecordKind, name: str) -> int:
-    """The row of the category that has this spelling."""
+    """Return the row id of the category with this spelling."""
     key = kind, spelling_key(name)
     rows = category_rows(connection, bank, [key])
     if key not in rows:
@@ -446,7 +448,7 @@ def _category_row(connection: Connection, bank: int, kind: RecordKind, name: str
 
 
 def _records(connection: Connection, category: int) -> list[Row]:
-    """The category's records, each with its checksum."""
+    """Return the category's records, each with its checksum."""
     return fetched(connection, _RECORDS_OF_CATEGORY, {"category": category})
 
 

@@ -1,4 +1,4 @@
-"""Rows of the ledger's tables to model values and back, and how a statement finds its bank and binds many values."""
+"""Conversion between rows and model values, and the lookups that most statements share."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ from hindsight_integrations.model.units import (
 from hindsight_integrations.model.writes import UnitWrite
 
 Row: TypeAlias = tuple[Any, ...]
-"""One row of a select: its column types are the schema's, unknown to the type checker."""
+"""One row of a select; its column types are unknown to the type checker."""
 
-# What a unit's checksum is of, in this order: a change makes every checksum wrong, and so needs a new schema version.
+# Columns covered by a unit's checksum, in order. Changing them invalidates every checksum and needs a new
+# schema version.
 SEALED_COLUMNS = (
     "unit_id",
     "text",
@@ -60,12 +61,12 @@ SEALED_COLUMNS = (
     "records",
 )
 SEALED = len(SEALED_COLUMNS)
-# The short form is no text of its own: what it points into is sealed.
+# `compact` is not sealed: it is only an offset into the sealed text.
 OWN_COLUMNS = (*SEALED_COLUMNS, "kind", "compact", "compact_tokens", "number", "lasting")
-"""What a unit's row says by itself: all but the document that it is an item of."""
+"""A unit's own columns: all but the document it is an item of."""
 
 Fields: TypeAlias = list[ColumnElement[Any]]
-"""What a select reads."""
+"""The columns of a select."""
 
 OWN_FIELDS: Fields = [units.c[name] for name in OWN_COLUMNS]
 _document = units.alias("document")
@@ -77,13 +78,13 @@ is_fact: ColumnElement[bool] = and_(
     units.c.kind == UnitKind.MEMORY.value,
     or_(*(units.c.fact_type == network.value for network in OBSERVED_NETWORKS)),
 )
-"""A unit is a fact."""
+"""Condition: the unit is a fact."""
 is_opinion: ColumnElement[bool] = and_(
     units.c.kind == UnitKind.MEMORY.value, units.c.fact_type == FactType.OPINION.value
 )
-"""A unit words an opinion."""
+"""Condition: the unit words an opinion."""
 is_not_observation: ColumnElement[bool] = units.c.fact_type != FactType.OBSERVATION.value
-"""A unit is not an observation, and so counts among the mentions of an entity."""
+"""Condition: the unit is not an observation, and so counts as a mention of an entity."""
 
 _BANK = select(banks.c.id, banks.c.revision, banks.c.dimension).where(banks.c.name == bindparam("name"))
 _BANKS = select(banks.c.name).order_by(banks.c.name).limit(5)
@@ -97,11 +98,11 @@ _ENTITY_ROWS = select(entities.c.entity_id, entities.c.id).where(
 
 @dataclass(frozen=True, slots=True)
 class BankRow:
-    """What a statement needs of a bank.
+    """The columns of a bank that statements need.
 
     Attributes:
         id: its row id.
-        revision: where it stands.
+        revision: its current revision.
         dimension: length of its vectors; None if it has none.
     """
 
@@ -112,7 +113,7 @@ class BankRow:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a commit writes: the connection, the bank's row id, and the revision it makes."""
+    """Where a commit writes: the connection, the bank's row id, and the revision it creates."""
 
     connection: Connection
     bank: int
@@ -120,18 +121,18 @@ class Target:
 
 
 At: TypeAlias = Callable[[str], AbstractContextManager[tuple[Connection, int]]]
-"""Opens a block in which all selects on a connection see one state of a bank; the second value is the bank's row id."""
+"""Opens a block whose selects all see one state of a bank; yields the connection and the bank's row id."""
 
 
 class Reader:
-    """Reads of one noun, at the state of the ledger that `at` opens."""
+    """Base of the readers; `at` opens the state of the ledger they read."""
 
     def __init__(self, at: At) -> None:
         self._at = at
 
 
 def find_bank(connection: Connection, name: str) -> BankRow:
-    """A bank's row.
+    """Return a bank's row.
 
     Raises:
         BankNotFound: there is no bank of that name.
@@ -143,12 +144,12 @@ def find_bank(connection: Connection, name: str) -> BankRow:
 
 
 def missing_bank(connection: Connection, name: str) -> BankNotFound:
-    """The error for a bank that does not exist, with the first few that do."""
+    """Build the error for an unknown bank, with a few that exist."""
     return BankNotFound(name, tuple(connection.execute(_BANKS).scalars()))
 
 
 def fetched(connection: Connection, query: Executable, values: Values) -> list[Row]:
-    """All rows of a select. Text that damage made invalid has replacement characters, and so another checksum."""
+    """Return all rows of a select. Undecodable text gets replacement characters, and so fails its checksum."""
     try:
         return [tuple(row) for row in connection.execute(query, values).all()]
     except DBAPIError as error:
@@ -159,18 +160,18 @@ def fetched(connection: Connection, query: Executable, values: Values) -> list[R
 
 
 def unit_rows(connection: Connection, bank: int, unit_ids: Sequence[str]) -> dict[str, int]:
-    """Row ids of unit ids; unknown ones are left out."""
+    """Return row ids of unit ids; unknown ones are left out."""
     return _row_ids(connection, _UNIT_ROWS, bank, unit_ids)
 
 
 def all_rows(target: Target, unit_ids: Sequence[str], created: Mapping[str, int]) -> dict[str, int]:
-    """The same of units of which some were created by this commit, whose rows are known."""
+    """Return row ids of unit ids, including those created by this commit."""
     older = [unit for unit in unit_ids if unit not in created]
     return {**created, **unit_rows(target.connection, target.bank, older)}
 
 
 def entity_rows(connection: Connection, bank: int, entity_ids: Sequence[str]) -> dict[str, int]:
-    """Row ids of entity ids; unknown ones are left out."""
+    """Return row ids of entity ids; unknown ones are left out."""
     return _row_ids(connection, _ENTITY_ROWS, bank, entity_ids)
 
 
@@ -183,7 +184,7 @@ def _row_ids(
 
 
 def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
-    """OWN_COLUMNS, then bank, created and changed revision."""
+    """Build a unit's row: OWN_COLUMNS, then bank, created and changed revision."""
     unit = write.unit
     return (
         unit.id,
@@ -194,7 +195,7 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
         to_micros(unit.occurred.end) if unit.occurred else None,
         None if unit.closed_at is None else to_micros(unit.closed_at),
         unit.context,
-        None if unit.confidence is None else float(unit.confidence),  # as the column gives it back
+        None if unit.confidence is None else float(unit.confidence),  # as the column returns it
         mapping_text(unit.metadata),
         json.dumps(unit.tags),
         unit.document_id,
@@ -215,19 +216,19 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
 
 
 def compact_row(unit: MemoryUnit) -> tuple[int | None, int | None]:
-    """Columns `compact` and `compact_tokens` of a unit."""
+    """Return the columns `compact` and `compact_tokens` of a unit."""
     return (unit.compact.characters, unit.compact.tokens) if unit.compact else (None, None)
 
 
 def _compact(characters: object, tokens: object, text: str, whole: int) -> CompactText | None:
-    """The short form of a text; none where the columns tell of none that the text could have."""
+    """Build the short form of a text; None if the columns are empty or do not fit the text."""
     if not isinstance(characters, int) or not isinstance(tokens, int):
         return None
     return CompactText(characters, tokens) if 0 < characters < len(text) and 0 < tokens < whole else None
 
 
 def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
-    """The unit of a row of UNIT_FIELDS, with its records."""
+    """Build a unit from a row of UNIT_FIELDS and its records."""
     unit_id, text, fact_type, mentioned, start, end, closed, context, confidence, *rest = row
     metadata, tags, document, chunk, thread, sources, speaker, tokens, _, kind, characters, short, *part = (
         rest
@@ -261,7 +262,7 @@ def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
 
 
 def entity_from(row: Row) -> Entity:
-    """The entity of a row (entity_id, name, type, role, names, mentions, last_seen)."""
+    """Build an entity from a row (entity_id, name, type, role, names, mentions, last_seen)."""
     entity_id, name, kind, role, names, mentions, last_seen = row
     return Entity(
         id=entity_id,
@@ -275,29 +276,29 @@ def entity_from(row: Row) -> Entity:
 
 
 def event_from(row: Row, unit_id: str) -> ValidityEvent:
-    """The event of a row (kind, effective_at, by_unit as unit id, reason)."""
+    """Build an event from a row (kind, effective_at, by_unit as unit id, reason)."""
     kind, effective_at, by_unit, reason = row
     return ValidityEvent(unit_id, ValidityKind(kind), from_micros(effective_at), by_unit, reason)
 
 
 def header_from(row: Row) -> BankHeader:
-    """The bank of a row (name, key, id, revision, embedder, profile)."""
+    """Build a bank header from a row (name, key, id, revision, embedder, profile)."""
     name, key, generation, revision, embedder, profile = row
     return BankHeader(name, key, generation, revision, embedder_from(embedder), profile_from(profile))
 
 
 def fields_text(value: EmbedderIdentity | BankProfile) -> str:
-    """The fields of an embedder's identity or a profile as JSON."""
+    """Serialise an embedder's identity or a profile as JSON."""
     return json.dumps(asdict(value))
 
 
 def mapping_text(mapping: Metadata) -> str:
-    """A mapping as JSON, in its own order."""
+    """Serialise a mapping as JSON, keeping its order."""
     return json.dumps(dict(mapping))
 
 
 def embedder_from(text: str | None) -> EmbedderIdentity | None:
-    """The embedder of its JSON."""
+    """Parse an embedder's identity from JSON."""
     if text is None:
         return None
     fields = json.loads(text)
@@ -305,7 +306,7 @@ def embedder_from(text: str | None) -> EmbedderIdentity | None:
 
 
 def profile_from(text: str) -> BankProfile:
-    """The profile of its JSON."""
+    """Parse a profile from JSON."""
     fields = json.loads(text)
     values = {name: float(value) for name, value in fields["disposition"].items()}
     character = BigFive(**values) if "openness" in values else Disposition(**values)  # type: ignore[arg-type] # whole
@@ -315,12 +316,12 @@ def profile_from(text: str) -> BankProfile:
 
 
 def record_fields(record: Record) -> Row:
-    """(value, is_number, measure, stated) of a record."""
+    """Return (value, is_number, measure, stated) of a record."""
     return str(record.value), int(isinstance(record.value, Decimal)), record.unit, record.stated
 
 
 def record_from(row: Row, category: str | None) -> Record:
-    """The record of a row of the columns that its checksum is of, with the name of its category."""
+    """Build a record from a row of its sealed columns and its category's name."""
     _, _, kind, _, value, number, measure, stated = row
     return Record(
         kind=RecordKind(kind),

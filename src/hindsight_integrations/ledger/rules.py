@@ -1,4 +1,4 @@
-"""Rules every ledger keeps, whatever it stores in: keys, blocking, and what a write set must not contain."""
+"""Rules independent of the database: keys, blocking, and validation of write sets."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hindsight_integrations.model.links import LINK_CODES, Link
 from hindsight_integrations.model.units import UnitKind, ValidityKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 
-NEIGHBOUR_UNITS = 50  # an entity's neighbours are read from its latest units only, so that a hub stays cheap
-NEIGHBOUR_LIMIT = 50  # the most often co-mentioned are kept
+NEIGHBOUR_UNITS = 50  # neighbours are read from an entity's latest units only, so that a hub stays cheap
+NEIGHBOUR_LIMIT = 50  # the most often co-mentioned ones are kept
 _FLOAT_BYTES = 4
-COMMON_BLOCK = 500  # a token that more entities share does not tell them apart and is not looked up (an exact name always is)
-# Letters of names in which one edit is forgiven; longer ones cost too many keys.
+COMMON_BLOCK = 500  # tokens shared by more entities are not looked up; exact names always are
+# Lengths of names in which one edit is tolerated; longer ones would need too many keys.
 _EDITABLE = range(5, 41)
 
 
 def bank_key(name: str) -> str:
-    """A file-name-safe key for any bank name: the first 32 hex digits of sha256 over its UTF-8.
+    """Return a file-name-safe key for any bank name: the first 32 hex digits of sha256 over its UTF-8.
 
     Raises:
         InvalidRequest: the name is not encodable as UTF-8 (lone surrogates).
@@ -37,21 +37,21 @@ def bank_key(name: str) -> str:
 
 
 def blocks(name: str) -> frozenset[str]:
-    """Blocking keys of a normalised name: its whole tokens, and keys any name one edit away shares.
+    """Return the blocking keys of a normalised name: its tokens, and keys shared with any name one edit away.
 
-    Two names are one edit apart only if the longer one with a letter left out, or each with the same letter left out,
-    are equal. Trigrams meet the same pairs among hundreds of others: at 100k facts finding candidates took
-    two thirds of a retain.
+    Two names are one edit apart only if the longer one with a letter left out, or each with the same letter
+    left out, are equal. Trigrams find the same pairs among hundreds of others: with 100k facts, they made
+    candidate search two thirds of the time of a retain.
     """
     shortened = {name[:at] + name[at + 1 :] for at in range(len(name))} if len(name) in _EDITABLE else set()
     return frozenset(name.split()) | {f"\x01{key}" for key in (name, *shortened)}
 
 
 def link_code(link: Link) -> int:
-    """The link's LINK_CODES value.
+    """Return the link's LINK_CODES value.
 
     Raises:
-        InvalidRequest: it is an entity link, a causal one without relation, or another one with a relation.
+        InvalidRequest: it is an entity link, a causal link without relation, or another link with a relation.
     """
     try:
         return LINK_CODES[link.type, link.relation]
@@ -64,11 +64,11 @@ def link_code(link: Link) -> int:
 
 
 def check_shape(writes: WriteSet, dimension: int | None) -> None:
-    """Refuse what no ledger can hold, before anything is written.
+    """Reject a write set that cannot be stored, before anything is written.
 
     Args:
         writes: the write set.
-        dimension: length of the vectors the bank holds already; None if it holds none.
+        dimension: length of the bank's existing vectors; None if it has none.
 
     Raises:
         InvalidRequest: a unit of another bank, vectors of the wrong length, or links that are not stored.
@@ -82,7 +82,7 @@ def check_shape(writes: WriteSet, dimension: int | None) -> None:
             )
     for link in writes.links:
         link_code(link)
-    # A turn that waits may have none: the embedder failed, and it is found by words and date alone.
+    # A waiting turn may have no vector: if the embedder failed, it is found by words and date only.
     lengths = {
         len(write.vector) for write in writes.units if write.vector or write.unit.kind is UnitKind.MEMORY
     }
@@ -100,7 +100,7 @@ def check_shape(writes: WriteSet, dimension: int | None) -> None:
 
 
 def check_known(field: str, wanted: Iterable[str], known: Collection[str], bank: str) -> None:
-    """Refuse a reference to a unit or entity the bank does not hold.
+    """Reject references to units or entities that are not in the bank.
 
     Raises:
         InvalidRequest: an id in `wanted` is not in `known`.
@@ -115,13 +115,13 @@ def check_known(field: str, wanted: Iterable[str], known: Collection[str], bank:
 
 
 def check_vectors(ids: IntArray, vectors: Matrix, dimension: int, *, covers_bank: bool) -> None:
-    """Refuse new vectors that would leave a bank with two embedders' vectors.
+    """Reject new vectors that would leave a bank with vectors of two embedders.
 
     Args:
         ids: row ids (n,).
         vectors: their new vectors (n, dimension).
-        dimension: what the new embedder makes.
-        covers_bank: whether the units left out (if any) have vectors of that dimension.
+        dimension: the new embedder's dimension.
+        covers_bank: whether all other units (if any) have vectors of that dimension.
 
     Raises:
         InvalidRequest: shapes do not agree, or units would keep vectors of another dimension.
@@ -141,10 +141,10 @@ def check_vectors(ids: IntArray, vectors: Matrix, dimension: int, *, covers_bank
 
 
 def past_gaps(log: Iterable[tuple[int, ValidityKind, int]]) -> IntArray:
-    """The spans in which units were closed and are no longer, as UnitColumns.gaps has them.
+    """Compute the past spans in which units were closed, in the form of UnitColumns.gaps.
 
-    The log is replayed as `closed_at` follows it: the earliest closing since the last restoring counts. A restoring
-    that takes effect before it leaves no gap.
+    The log is replayed by the rule for `closed_at`: the earliest closing since the last restoring counts. A
+    restoring that takes effect before the closing leaves no gap.
 
     Args:
         log: (row id, kind, effective_at in microseconds) of all events of these units, in the order recorded.
@@ -160,7 +160,7 @@ def past_gaps(log: Iterable[tuple[int, ValidityKind, int]]) -> IntArray:
 
 
 def unit_references(writes: WriteSet) -> dict[str, set[str]]:
-    """Unit ids the write set refers to, by the field that does."""
+    """Return the unit ids a write set refers to, by field."""
     return {
         "mentions": {mention.unit_id for mention in writes.mentions},
         "links": {end for link in writes.links for end in (link.source, link.target)},
@@ -172,7 +172,7 @@ def unit_references(writes: WriteSet) -> dict[str, set[str]]:
 
 
 def merged_entities(entities: Iterable[EntityWrite]) -> dict[str, EntityWrite]:
-    """The writes by entity id, several of one id folded into one: names in order, the last role given."""
+    """Merge the writes of each entity id: names in order, the last role given."""
     merged: dict[str, EntityWrite] = {}
     for write in entities:
         first = merged.get(write.id, write)
@@ -187,15 +187,15 @@ def merged_entities(entities: Iterable[EntityWrite]) -> dict[str, EntityWrite]:
 
 
 def merged_names(known: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
-    """All names once, in the order they came."""
+    """Return all names once, in order of first appearance."""
     return tuple(dict.fromkeys((*known, *more)))
 
 
 def merged_role(known: EntityRole, given: EntityRole) -> EntityRole:
-    """The role an entity has after `given` was written: NONE never takes a role away."""
+    """Return the role after writing `given`: NONE never removes a role."""
     return known if given is EntityRole.NONE else given
 
 
 def changes_nothing(writes: WriteSet) -> bool:
-    """Whether the write set holds nothing at all."""
+    """Tell whether a write set is empty."""
     return writes.empty and not writes.mentions and not writes.links

@@ -1,7 +1,7 @@
-"""What the ledger's statements need beyond SQLAlchemy Core, in the form of each database.
+"""SQL constructs beyond SQLAlchemy Core, compiled for SQLite and PostgreSQL.
 
-Statements are constants of the modules that run them: SQLAlchemy compiles each once, and a statement costs about 20
-microseconds more than the driver. What varies is bound by name.
+Statements are constants of the modules that execute them: SQLAlchemy compiles each once, and an execution
+costs about 20 microseconds more than the driver. Variable values are bound by name.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.writes import Place
 
 Values: TypeAlias = Mapping[str, Any]
-"""Values of one row, or what a statement binds, by name."""
+"""Values of one row, or the parameters of a statement, by name."""
 
 
 class Many(TypeDecorator[Sequence[Any]]):
-    """A list bound as one value, however long it is: JSON in SQLite, an array in PostgreSQL."""
+    """A list bound as one parameter of any length: JSON in SQLite, an array in PostgreSQL."""
 
     impl = sa.Text
     cache_ok = True
@@ -42,17 +42,17 @@ class Many(TypeDecorator[Sequence[Any]]):
         self.of = of
 
     def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
-        """The type of the parameter."""
+        """Return the type of the parameter."""
         return dialect.type_descriptor(sa.Text() if dialect.name == "sqlite" else ARRAY(self.of))
 
     def process_bind_param(self, value: Sequence[Any] | None, dialect: sa.Dialect) -> Any:  # noqa: ANN401 - the driver's
-        """The parameter."""
+        """Convert the list to the parameter."""
         values = list(value or ())
         return json.dumps(values) if dialect.name == "sqlite" else values
 
 
 class _Elements(GenericFunction[Any]):
-    """The elements of a bound list, as the rows of a table."""
+    """The elements of a bound list, as rows of a table."""
 
     name = "elements"
     inherit_cache = True
@@ -69,12 +69,12 @@ def _unnest(element: _Elements, compiler: SQLCompiler, **options: Any) -> str:  
 
 
 def numbers(name: str) -> TableValuedAlias:
-    """A bound list of whole numbers as a table with the column `value`."""
+    """Return a bound list of integers as a table with the column `value`."""
     return _elements(name, Int)
 
 
 def strings(name: str) -> TableValuedAlias:
-    """A bound list of texts as a table with the column `value`."""
+    """Return a bound list of strings as a table with the column `value`."""
     return _elements(name, sa.Text())
 
 
@@ -84,7 +84,7 @@ def _elements(name: str, of: sa.types.TypeEngine[Any]) -> TableValuedAlias:
 
 
 def among(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-    """Whether a column's value is in the bound list of this name; looked up in the column's index."""
+    """Return the condition that a column's value is in the bound list; it uses the column's index."""
     given = numbers(name) if isinstance(column.type, sa.Integer) else strings(name)
     return column.in_(sa.select(given.c.value))
 
@@ -93,7 +93,7 @@ _PLACE = ("bank", "thread", "message")
 
 
 class _Places(GenericFunction[Any]):
-    """The elements of a bound list of places, as the rows of a table."""
+    """The elements of a bound list of places, as rows of a table."""
 
     name = "places"
     inherit_cache = True
@@ -116,27 +116,27 @@ def _json_elements(element: _Places, compiler: SQLCompiler, **options: Any) -> s
 place_list = _Places(sa.bindparam("places", type_=sa.JSON())).table_valued(
     sa.column("bank", Int), sa.column("thread", String), sa.column("message", String), name="places"
 )
-"""Messages as a table, bound by `place_values`. The bank is one of its columns, so that SQLite begins at this table."""
+"""Messages as a table, bound by `place_values`. It has a bank column so that SQLite starts from this table."""
 
 
 def is_at_place(table: sa.FromClause) -> ColumnElement[bool]:
-    """Whether a row is of a message of `place_list`."""
+    """Return the condition that a row belongs to a message of `place_list`."""
     return sa.and_(*(table.c[name] == place_list.c[name] for name in _PLACE))
 
 
 def place_values(bank: int, places: Iterable[Place]) -> dict[str, list[tuple[int, str, str]]]:
-    """What a statement on `place_list` binds: distinct messages of a bank."""
+    """Return the parameters of a statement on `place_list`: distinct messages of a bank."""
     return {"places": [(bank, *place) for place in dict.fromkeys(places)]}
 
 
 class _Unindexed(sa.sql.expression.UnaryExpression[Any]):
-    """A column whose index SQLite shall not use."""
+    """A column whose index SQLite must not use."""
 
     inherit_cache = True
 
 
 def unindexed(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """A column in a condition for which SQLite shall not choose the column's index; it has no statistics to know better."""
+    """Keep SQLite from choosing a column's index in a condition; it has no statistics to choose well."""
     return _Unindexed(column, operator=sa.sql.operators.custom_op("+"))
 
 
@@ -151,7 +151,7 @@ def _plain(element: _Unindexed, compiler: SQLCompiler, **options: Any) -> str:  
 
 
 class _Packed(GenericFunction[str]):
-    """The values of a column as one text, separated by commas."""
+    """The values of a column as one comma-separated text."""
 
     name = "packed"
     inherit_cache = True
@@ -169,22 +169,22 @@ def _string_agg(element: _Packed, compiler: SQLCompiler, **options: Any) -> str:
 
 
 def packed(column: ColumnElement[Any]) -> ColumnElement[str]:
-    """A whole column of whole numbers as one text: numpy reads it three times as fast as rows, of which each number costs an object."""
+    """Aggregate an integer column into one text, which numpy parses three times as fast as reading rows."""
     return _Packed(column)
 
 
 def integers(text: str | None) -> IntArray:
-    """The numbers of a packed column, (n,); none for the NULL that no row gives."""
+    """Parse the numbers of a packed column, (n,); NULL gives an empty array."""
     return np.fromstring(text, np.int64, sep=",") if text else np.empty(0, np.int64)
 
 
 def insert(table: sa.Table) -> Insert:
-    """An INSERT that can have an ON CONFLICT clause; SQLite and PostgreSQL write that alike."""
+    """Build an INSERT that accepts an ON CONFLICT clause, with the same syntax in SQLite and PostgreSQL."""
     return Insert(table)
 
 
 def run_many(connection: Connection, statement: sa.Executable, rows: Sequence[Values]) -> int:
-    """Execute a statement once for each row of values; how many rows of the table it changed, in all.
+    """Execute a statement for each row of values; return the total number of rows changed.
 
     An empty list executes nothing (SQLAlchemy would execute the statement once, without values).
     """
@@ -192,13 +192,13 @@ def run_many(connection: Connection, statement: sa.Executable, rows: Sequence[Va
 
 
 def raw(connection: Connection) -> sqlite3.Connection:
-    """The driver's own connection, for what SQLAlchemy has no form for, or reads too slowly in bulk."""
+    """Return the driver's connection, for features SQLAlchemy lacks and for faster bulk reads."""
     return connection.connection.driver_connection  # type: ignore[return-value] # SQLite's
 
 
 @contextmanager
 def lenient_text(connection: Connection) -> Iterator[None]:
-    """Read text that is not valid UTF-8, which only damage leaves in SQLite, with replacement characters."""
+    """Read undecodable text, which SQLite contains only after damage, with replacement characters."""
     if connection.dialect.name != "sqlite":
         yield
         return
@@ -214,7 +214,7 @@ def _decoded(text: bytes) -> str:
 
 
 def changes(connection: Connection) -> int:
-    """How many rows the connection has changed since it was opened."""
+    """Return the number of rows the connection has changed since it was opened."""
     if connection.dialect.name == "sqlite":
         return raw(connection).total_changes
     return int(connection.info.get("changes", 0))

@@ -1,10 +1,10 @@
-"""Every table of the ledger, defined once: the schema, rows, archives and checks derive from these definitions.
+"""All tables of the ledger. The schema, rows, archives and checks are derived from these definitions.
 
-Instants are integer microseconds since 1970 UTC; structured values are JSON text; `bank` is a bank's row id and
-`revision` the commit of the bank that wrote a row.
+Instants are integer microseconds since 1970 UTC; structured values are JSON text; `bank` is a bank's row id
+and `revision` the bank's commit that wrote a row.
 
-The rows of most tables are what an archive holds. `archived=False` marks a column that is derived when the archive is loaded,
-and `NOT_ARCHIVED` a whole table. `holds` says which values a column may have, and `of` which units a reference may name.
+Archives contain most tables. `archived=False` marks a column that is derived on import, and `NOT_ARCHIVED` a
+whole table. `holds` gives the valid values of a column, and `of` the units a reference may point to.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ metadata = MetaData()
 
 
 class Content(StrEnum):
-    """What a column of text, reals or bytes holds."""
+    """The content of a text, real or blob column."""
 
     TEXT = auto()
     WORDS = auto()
     """Text that is not empty."""
     ID = auto()
     KEY = auto()
-    """As an id, or empty."""
+    """An id, or empty."""
     NAME = auto()
     """One line."""
     NAMESPACE = auto()
@@ -61,23 +61,23 @@ class Content(StrEnum):
     SHARE = auto()
     """From 0 to 1."""
     STEP = auto()
-    """Between 0 and 1, and neither of them."""
+    """Between 0 and 1, exclusive."""
     OBJECT = auto()
-    """A JSON object, of which the text is kept as it is."""
+    """A JSON object, whose text is kept verbatim."""
     STRINGS = auto()
-    """A list of texts. This and the following are JSON."""
+    """A list of strings. This member and those below are JSON."""
     NAMES = auto()
-    """A list of texts, each once."""
+    """A list of distinct strings."""
     SOURCES = auto()
-    """A list of texts that is not empty."""
+    """A list of strings, not empty."""
     TAGS = auto()
     METADATA = auto()
     PROFILE = auto()
     EMBEDDER = auto()
     MOVED = auto()
-    """What a change of entities by hand moved."""
+    """The details of a manual entity change."""
     UNIT_ROWS = auto()
-    """A list of row ids of units, each once."""
+    """A list of distinct row ids of units."""
 
 
 JSON = frozenset(list(Content)[list(Content).index(Content.STRINGS) :])
@@ -88,13 +88,14 @@ POSITIVE = range(1, 2**31)
 FLAG = range(2)
 REVISION = range(
     2**53 + 1
-)  # what JSON numbers hold exactly; a bank with a commit a microsecond is there in 285 years
+)  # the range JSON numbers hold exactly; one commit per microsecond would take 285 years
 ROW_ID = range(1, 2**63)
 MEMORIES = tuple(map(str, FactType))
 FACTS = tuple(map(str, OBSERVED_NETWORKS))
 NOT_ARCHIVED = {"archived": False}
 
-# SQLite makes only an INTEGER primary key its row id. PostgreSQL orders text by the database's locale unless told otherwise.
+# Only an INTEGER primary key is SQLite's row id. PostgreSQL orders text by the database's locale unless told
+# otherwise.
 Int = BigInteger().with_variant(Integer(), "sqlite")
 String = Text().with_variant(Text(collation="C"), "postgresql")
 
@@ -109,7 +110,7 @@ def integer(
     server_default: str | None = None,
     archived: bool = True,
 ) -> Column[int]:
-    """A column of whole numbers."""
+    """Define an integer column."""
     extra = () if computed is None else (computed,)
     return Column(
         name,
@@ -131,7 +132,7 @@ def text(
     server_default: str | None = None,
     archived: bool = True,
 ) -> Column[str]:
-    """A column of text."""
+    """Define a text column."""
     return Column(
         name,
         String,
@@ -143,12 +144,12 @@ def text(
 
 
 def real(name: str, holds: Content = Content.SHARE, *, nullable: bool = False) -> Column[float]:
-    """A column of 8-byte floating-point numbers."""
+    """Define a column of 8-byte floating-point numbers."""
     return Column(name, Double, nullable=nullable, info={"holds": holds, "archived": True})
 
 
 def blob(name: str) -> Column[bytes]:
-    """A column of bytes."""
+    """Define a binary column."""
     return Column(name, LargeBinary, nullable=False, info={"holds": Content.VECTOR, "archived": True})
 
 
@@ -161,15 +162,15 @@ def reference(
     primary_key: bool = False,
     nullable: bool = False,
 ) -> Column[int]:
-    """A column with the row id of another table's row, which takes this row along when it is deleted.
+    """Define a foreign key to another table's row id; by default this row is deleted with the other.
 
     Args:
-        name: of the column.
-        table: of the other row.
-        of: the networks or kinds a unit may be of. Archives alone check it.
+        name: name of the column.
+        table: the referenced table.
+        of: networks or kinds of units it may refer to; checked in archives only.
         ondelete: what happens to this row when the other is deleted.
-        primary_key: it is part of the key.
-        nullable: it may be NULL.
+        primary_key: whether it is part of the key.
+        nullable: whether it may be NULL.
     """
     key = ForeignKey(f"{table}.{_ROW_IDS.get(table, 'id')}", ondelete=ondelete)
     kinds = frozenset(map(str, of)) if table == "units" else None
@@ -178,7 +179,7 @@ def reference(
 
 
 def index(name: str, *columns: str | ColumnElement[str], where: str = "", unique: bool = False) -> Index:
-    """An index, of the rows that meet a condition if one is given."""
+    """Define an index, partial if a condition is given."""
     chosen = condition(where) if where else None
     return Index(name, *columns, unique=unique, sqlite_where=chosen, postgresql_where=chosen)
 
@@ -194,17 +195,18 @@ def _due(pending: str) -> Computed:
 
 
 def archived_columns(table: Table) -> list[Column[Any]]:
-    """The columns of which archives have the values; none of a table that is derived as a whole."""
+    """Return the columns that archives contain; none if the table is derived."""
     if not table.info.get("archived", True):
         return []
     return [column for column in table.c if column.name != "bank" and column.info["archived"]]
 
 
 _UNLEASED = [state for state in TaskState if state is not TaskState.LEASED]
-"""States of tasks in an archive: a lease belongs to one ledger."""
+"""States of tasks in an archive: leases are not exported."""
 
 
-# `revision` counts a bank's commits. Row ids of banks, units and entities are never reused, so that an index can name rows by them.
+# `revision` counts a bank's commits. Row ids of banks, units and entities are never reused, so that indexes
+# can use them.
 banks = Table(
     "banks",
     metadata,
@@ -232,8 +234,8 @@ profile_changes = Table(
     sqlite_with_rowid=False,
 )
 
-# One row: whose history this is, how many transactions it has seen, a random token of the last, the bank it was of, and the
-# highest row id that a bank ever had.
+# One row: the ledger's id, its number of transactions, the last one's random token and bank, and the highest
+# row id a bank has ever had.
 ledger = Table(
     "ledger",
     metadata,
@@ -245,7 +247,7 @@ ledger = Table(
     info=NOT_ARCHIVED,
 )
 
-# Ledgers whose end, or whose later part, was lost, and the user chose to continue without it.
+# Ledgers whose later part was lost and whose loss the user accepted.
 losses = Table(
     "losses",
     metadata,
@@ -255,7 +257,7 @@ losses = Table(
     info=NOT_ARCHIVED,
 )
 
-# A random token for each commit of a bank: an index whose mark has another token belongs to another history.
+# A random token for each commit: an index whose watermark has another token belongs to another history.
 commits = Table(
     "commits",
     metadata,
@@ -301,7 +303,8 @@ message_keys = Table(
     sqlite_with_rowid=False,
 )
 
-# The text of retained messages. Where a message is a unit word for word, `unit` names it and the rest is empty.
+# The text of retained messages. If a unit is the message word for word, `unit` refers to it and the rest is
+# empty.
 turns = Table(
     "turns",
     metadata,
@@ -318,7 +321,7 @@ turns = Table(
     sqlite_with_rowid=False,
 )
 
-# `seen` and `digest`: the list of messages as it was last followed. `head`: the last message of its branch.
+# `seen` and `digest` identify the message list as last followed; `head` is the last message of its branch.
 threads = Table(
     "threads",
     metadata,
@@ -333,7 +336,7 @@ threads = Table(
     info=NOT_ARCHIVED,
 )
 
-# A tree: `parent` is the message before this one, when it was first seen. `gone`: a fork dropped it.
+# A tree: `parent` is the preceding message when this one was first seen; `gone` means a fork dropped it.
 thread_messages = Table(
     "thread_messages",
     metadata,
@@ -347,10 +350,10 @@ thread_messages = Table(
     info=NOT_ARCHIVED,
 )
 
-# `created` is the revision a unit came with; `changed` also moves when its columns do (closed, restored, re-dated). `compact`:
-# how many characters of the text its short form keeps, and `compact_tokens` what that costs; NULL where there is none. `head`
-# and `number`: of an item of a document, the document and its number there. `lasting`: it says who somebody is. Whatever closes
-# or restores a unit changes its checksum by the difference; see checksums.py.
+# `created` is the revision that added a unit; `changed` also moves when its columns change (closed, restored,
+# re-dated). `compact` and `compact_tokens` are the number of characters and tokens of the short form, NULL if
+# there is none. `head` and `number` are an item's document and its number there. `lasting` marks statements
+# of who somebody is. Closing or restoring a unit changes its checksum by the difference; see checksums.py.
 units = Table(
     "units",
     metadata,
@@ -394,7 +397,7 @@ units = Table(
     sqlite_autoincrement=True,
 )
 
-# A table of their own: the column and text feeds then read 100,000 units without paging past the blobs.
+# A separate table, so that the column and text feeds read 100,000 units without paging past the blobs.
 vectors = Table(
     "vectors",
     metadata,
@@ -406,7 +409,7 @@ vectors = Table(
     index("vectors_feed", "bank", "revision"),
 )
 
-# From a message to the units made from it: an edited message closes the units of its previous wording.
+# Maps a message to the units made from it: an edited message closes the units of its previous wording.
 unit_sources = Table(
     "unit_sources",
     metadata,
@@ -419,7 +422,7 @@ unit_sources = Table(
     info=NOT_ARCHIVED,
 )
 
-# The same statement retained twice is one event.
+# Repeating a statement does not repeat its event.
 validity_events = Table(
     "validity_events",
     metadata,
@@ -443,7 +446,7 @@ validity_events = Table(
     sqlite_autoincrement=True,
 )
 
-# The text before an edit is not kept: an edit is often made to get rid of it.
+# The text before an edit is not kept: edits are often made to remove it.
 unit_edits = Table(
     "unit_edits",
     metadata,
@@ -469,7 +472,7 @@ record_categories = Table(
     sqlite_autoincrement=True,
 )
 
-# `name` is as `spelling_key` compares it; a spelling belongs to one category.
+# `name` is normalised by `spelling_key`; a spelling belongs to one category.
 record_category_names = Table(
     "record_category_names",
     metadata,
@@ -481,7 +484,7 @@ record_category_names = Table(
     sqlite_with_rowid=False,
 )
 
-# `kind` and `category` are in the index, so that a sum still finds and reports a record whose row is damaged.
+# The index contains `kind` and `category`, so that a sum finds and reports a record whose row is damaged.
 records = Table(
     "records",
     metadata,
@@ -500,8 +503,9 @@ records = Table(
     sqlite_with_rowid=False,
 )
 
-# `names` keeps an entity's normalised names in order; entity_names and entity_blocks make them searchable. `facts_changed` and
-# `observed_at` are revisions: the last that changed the entity's valid facts, and the one whose facts were summarised.
+# `names` contains the normalised names in order; entity_names and entity_blocks index them. `facts_changed`
+# is the last revision that changed the entity's valid facts, `observed_at` the revision whose facts were
+# summarised.
 entities = Table(
     "entities",
     metadata,
@@ -545,7 +549,7 @@ entity_blocks = Table(
     info=NOT_ARCHIVED,
 )
 
-# `detail` is JSON: entity ids, names and mentions moved, all that undoing needs.
+# `detail` is JSON with the entity ids, names and mentions moved, as needed for undo.
 entity_changes = Table(
     "entity_changes",
     metadata,
@@ -572,7 +576,7 @@ mentions = Table(
     sqlite_with_rowid=False,
 )
 
-# `code` is a LINK_CODES value of indexes/protocols.py: these numbers are on disk and are never renumbered.
+# `code` is a LINK_CODES value; these numbers are on disk and must never change.
 links = Table(
     "links",
     metadata,
@@ -587,7 +591,7 @@ links = Table(
     sqlite_with_rowid=False,
 )
 
-# The last revision that changed links or mentions in place: a graph that has not reached it is rebuilt.
+# The last revision that changed links or mentions in place; older graphs are rebuilt.
 graph_epochs = Table(
     "graph_epochs",
     metadata,
@@ -596,7 +600,7 @@ graph_epochs = Table(
     info=NOT_ARCHIVED,
 )
 
-# The observations made by the engine; a unit of that network which is not here was retained by the caller.
+# Observations made by the engine; units of that network retained by the caller are not listed here.
 observations = Table(
     "observations",
     metadata,
@@ -614,7 +618,7 @@ observation_facts = Table(
     sqlite_with_rowid=False,
 )
 
-# `facts` is JSON: row ids. A row each would make two thousand of a hub's facts.
+# `facts` is a JSON list of row ids; separate rows would be two thousand for a hub.
 observed_left_out = Table(
     "observed_left_out",
     metadata,
@@ -622,7 +626,7 @@ observed_left_out = Table(
     text("facts", Content.UNIT_ROWS),
 )
 
-# Banks changed while observations were switched off, so that nothing was enqueued.
+# Banks changed while observations were off, whose tasks were not enqueued.
 unobserved = Table(
     "unobserved",
     metadata,
@@ -630,7 +634,7 @@ unobserved = Table(
     info=NOT_ARCHIVED,
 )
 
-# An opinion is named by its first wording and goes with it: later wordings follow from it.
+# An opinion's id is its first wording, and it is deleted with it: later wordings build on it.
 opinions = Table(
     "opinions",
     metadata,
@@ -670,7 +674,7 @@ opinion_grounds = Table(
     sqlite_with_rowid=False,
 )
 
-# `sources` is JSON, and so is `restates`: row ids. `version` is the wording that was assessed.
+# `sources` and `restates` (row ids) are JSON. `version` is the wording that was assessed.
 evidence = Table(
     "evidence",
     metadata,
@@ -692,7 +696,7 @@ evidence = Table(
     sqlite_with_rowid=False,
 )
 
-# Reflections whose outcome is stored, including those that formed no opinion.
+# Reflections whose result is stored, including those that formed no opinion.
 opinion_operations = Table(
     "opinion_operations",
     metadata,
@@ -701,8 +705,9 @@ opinion_operations = Table(
     sqlite_with_rowid=False,
 )
 
-# `revision`: of the bank whose memories answered; `checked_to`: up to which changes were looked at since, never below it.
-# `forgotten`: the text is gone, because a memory its writer was shown was erased, or was withdrawn before an archive.
+# `revision` is the bank's revision that was answered from; `checked_to` (never lower) the last revision
+# checked since. `forgotten`: the text was removed, because a memory shown to its writer was erased, or
+# withdrawn before an export.
 mental_models = Table(
     "mental_models",
     metadata,
@@ -725,7 +730,7 @@ mental_models = Table(
     UniqueConstraint("bank", "name"),
 )
 
-# The memories the text was written from: those it cites are `cited`, the others were only shown to its writer.
+# The memories a text was written from: `cited` ones, and those only shown to its writer.
 mental_model_grounds = Table(
     "mental_model_grounds",
     metadata,
@@ -749,7 +754,8 @@ directives = Table(
     UniqueConstraint("bank", "directive_id"),
 )
 
-# `namespace`: each label escaped and ended by a dot, so that a prefix is a range. `ttl`: microseconds.
+# `namespace`: each label is escaped and ends with a dot, so that a prefix is a range. `ttl` is in
+# microseconds.
 items = Table(
     "items",
     metadata,
@@ -776,7 +782,7 @@ item_units = Table(
     index("item_units_item", "item"),
 )
 
-# How many values and texts were deleted or replaced whose words may still be in the files.
+# The number of values and texts deleted or replaced whose words may still be in the files.
 item_residue = Table(
     "item_residue",
     metadata,
@@ -785,9 +791,9 @@ item_residue = Table(
     info=NOT_ARCHIVED,
 )
 
-# `due` and `early` are computed, so that no statement that changes a task can forget them: when it is next to be leased, and the
-# same for a worker that does not wait for more of the same (`debounce`); NULL once there is nothing to do. `again`: microseconds, of a
-# task that was enqueued once more during the present lease.
+# `due` and `early` are computed columns, always in step with the task: when it can be leased next, and the
+# same for a worker that ignores `debounce`; NULL once nothing is left to do. `again` is the delay, in
+# microseconds, of a task that was enqueued again during its lease.
 tasks = Table(
     "tasks",
     metadata,
@@ -816,7 +822,7 @@ tasks = Table(
     sqlite_autoincrement=True,
 )
 
-# Units that indexes have to drop.
+# Units that indexes must drop.
 removed = Table(
     "removed",
     metadata,
@@ -827,7 +833,7 @@ removed = Table(
     info=NOT_ARCHIVED,
 )
 
-# Units to be indexed again because a turn they were made from was erased, and at which revision.
+# Units to reindex because a source turn was erased, with the revision.
 retold = Table(
     "retold",
     metadata,
@@ -838,7 +844,7 @@ retold = Table(
     info=NOT_ARCHIVED,
 )
 
-# The last revision that erased anything: an index that has not reached it has files to clean.
+# The last revision that erased anything: an index behind it must clean its files.
 erasures = Table(
     "erasures",
     metadata,

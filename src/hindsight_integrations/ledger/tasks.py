@@ -1,4 +1,4 @@
-"""Tasks: leased, renewed and failed here, enqueued and completed by a commit."""
+"""The task queue: enqueuing, leasing, renewing, failing and completing tasks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _PENDING, _LEASED = TaskState.PENDING.value, TaskState.LEASED.value
 
 KEYED = tasks.c.key != literal_column("''")
-"""Condition on a task: it has a key. The text is a literal, as in the index on keys; a bound one does not imply it."""
+"""Condition: the task has a key. The empty string is a literal, as in the partial index on keys; a parameter would not match it."""
 
 _TASKS = select(tasks, banks.c.name).join_from(tasks, banks)
 _BANK_TASKS = _TASKS.where(tasks.c.bank == bindparam("bank")).order_by(tasks.c.id)
@@ -55,14 +55,14 @@ _task, _kinds = tasks.alias("task"), strings("kinds")
 def _first(
     column: ColumnElement[int], due: ColumnElement[int | None], *conditions: ColumnElement[bool]
 ) -> ScalarSelect[int]:
-    """The task of a kind that is due first: one search of an index, however many wait."""
+    """Select the task of a kind that is due first, by one index search."""
     busy = select(banks.c.id).where(among(banks.c.name, "besides"))
     query = select(column).where(_task.c.kind == _kinds.c.value, _task.c.bank.not_in(busy), *conditions)
     return query.order_by(due, _task.c.id).limit(1).correlate(_kinds).scalar_subquery()
 
 
 def _lease(*, early: bool, of_bank: bool) -> Update:
-    """Lease the task that is due first, among the first of each kind."""
+    """Build the UPDATE that leases the task due first among the given kinds."""
     candidate = tasks.alias("candidate")
     name = "early" if early else "due"
     conditions = [_task.c[name] <= bindparam("now")]
@@ -90,7 +90,7 @@ _LEASES = {
 }
 _NEXT = select(_first(_task.c.due, _task.c.due, _task.c.due.is_not(None))).select_from(_kinds)
 
-# A holder is known by its lease: whoever was leased the task since has another number.
+# A holder is identified by its lease number: leasing the task again changes it.
 _HELD = update(tasks).where(
     tasks.c.id == bindparam("task"), tasks.c.lease == bindparam("claim"), tasks.c.state == _LEASED
 )
@@ -106,7 +106,7 @@ _FAIL = _HELD.values(
     attempts=tasks.c.attempts - bindparam("uncounted_attempts"),
     uncounted=tasks.c.uncounted + bindparam("uncounted_attempts"),
 )
-# A task enqueued again during its lease is pending once the lease ends, as if it had just been enqueued.
+# A task enqueued again during its lease becomes pending when the lease ends, as if newly enqueued.
 _RESTART = _HELD.where(tasks.c.again.is_not(None)).values(
     state=_PENDING,
     lease_until=None,
@@ -168,14 +168,15 @@ _ENQUEUE_ONE = _ENQUEUE.returning(tasks.c.id)
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When work falls due that follows a change of facts. Its task is enqueued in the transaction that changes them.
+    """Delays of the tasks that follow a change of facts, which are enqueued in the same transaction.
 
     Attributes:
-        clock: the ledger's.
-        observing: changes of an entity's facts are collected for so long, then its observations are made anew; None
-            enqueues no such task.
-        refreshing: the same until mental models that are refreshed by themselves are.
-        reinforcing: the same until new facts are assessed as evidence of opinions.
+        clock: the ledger's clock.
+        observing: delay until an entity's observations are made again after its facts change; None enqueues
+            no such
+            task.
+        refreshing: delay until mental models with automatic refresh are refreshed.
+        reinforcing: delay until new facts are assessed as evidence of opinions.
     """
 
     clock: Clock
@@ -185,10 +186,10 @@ class Schedule:
 
 
 class TaskQueue:
-    """A queue with leases: a task whose holder was killed is due again once its lease has ended.
+    """A queue with leases: if a holder is killed, its task is due again when the lease ends.
 
-    Many threads and processes may take from it at once. The time is the ledger's alone: callers give durations, so that
-    their clocks need not agree. A holder names its lease by a claim, and one whose lease is no longer the task's last
+    Many threads and processes may lease from it at once. Only the ledger's clock is used, and callers pass
+    durations, so that their clocks need not agree. A holder presents its lease as a claim; an outdated claim
     changes nothing. None of these methods raises a bank's revision.
     """
 
@@ -204,31 +205,31 @@ class TaskQueue:
         besides: Collection[str] = (),
         early: bool = False,
     ) -> Task | None:
-        """Take the task of these kinds that has been due longest; None if none is due.
+        """Lease the task of these kinds that has been due longest; None if none is due.
 
-        Due are PENDING tasks whose time has come and LEASED ones whose lease has ended. The lease, counted as an attempt,
-        is durable before this returns.
+        PENDING tasks whose time has come and LEASED tasks whose lease has ended are due. The lease counts as
+        an attempt and is durable before this returns.
 
         Args:
-            kinds: what the caller can do.
+            kinds: the kinds the caller can process.
             lasting: how long the lease lasts unless it is renewed.
-            bank: of this bank alone; None takes from all, at the same cost however many there are.
-            besides: of none of these banks; who does one task of a bank at a time names those that are busy.
-            early: a task with a key that was not leased since it was enqueued is due whatever its delay.
+            bank: only tasks of this bank; None means all banks, at the same cost.
+            besides: banks to skip, for workers that process one task of a bank at a time.
+            early: ignore the delay of keyed tasks that were not leased since they were enqueued.
 
         Raises:
             BankNotFound: there is no bank of that name.
         """
         with self._database.writing() as connection:
             now = to_micros(self._database.clock.now())
-            values = {**_kinds_besides(kinds, besides), "now": now, "until": now + lasting // _MICROSECOND}
+            values = {**_kind_values(kinds, besides), "now": now, "until": now + lasting // _MICROSECOND}
             if bank is not None:
                 values["of"] = find_bank(connection, bank).id
             task = connection.execute(_LEASES[early, bank is not None], values).scalar()
             return None if task is None else _task_from(connection.execute(_TASK, {"id": task}).one())
 
     def renew(self, claim: TaskClaim, *, lasting: timedelta) -> bool:
-        """Let a lease last so long from now on; False if it is the task's no more: taken over, taken back, or done."""
+        """Extend a lease from now on; return False if it is no longer valid: taken over, taken back, or done."""
         with self._database.writing() as connection:
             until = to_micros(self._database.clock.now()) + lasting // _MICROSECOND
             return connection.execute(_RENEW, {**_claim(claim), "until": until}).rowcount > 0
@@ -236,14 +237,14 @@ class TaskQueue:
     def fail(
         self, claim: TaskClaim, *, reason: str, retry_in: timedelta | None, counted: bool = True
     ) -> bool:
-        """End a lease without an outcome; False, and nothing is changed, if it is the task's no more.
+        """End a lease without a result; return False, changing nothing, if it is no longer valid.
 
         Args:
             claim: the lease.
-            reason: why, for people; replaces the task's reason.
-            retry_in: PENDING again, due so long from now; None makes it DEAD. DEAD and enqueued again meanwhile, it
-                begins anew.
-            counted: whether it was an attempt.
+            reason: the reason to show to people; replaces the previous one.
+            retry_in: delay until it is due again; None makes it DEAD, or restarts it if it was enqueued again
+                meanwhile.
+            counted: whether this counts as an attempt.
         """
         with self._database.writing() as connection:
             now = to_micros(self._database.clock.now())
@@ -259,27 +260,30 @@ class TaskQueue:
             return connection.execute(_FAIL, values).rowcount > 0
 
     def next_due(self, kinds: Collection[TaskKind], *, besides: Collection[str] = ()) -> timedelta | None:
-        """How long until a task of these kinds is due in any bank but those: zero if one is, None if none waits."""
+        """Return the time until a task of these kinds is due in another bank; None if none waits.
+
+        Zero means that one is due now.
+        """
         with self._database.reading() as connection:
-            firsts = connection.execute(_NEXT, _kinds_besides(kinds, besides)).scalars()
+            firsts = connection.execute(_NEXT, _kind_values(kinds, besides)).scalars()
             due = min((first for first in firsts if first is not None), default=None)
             now = to_micros(self._database.clock.now())
             return None if due is None else max(due - now, 0) * _MICROSECOND
 
     def counts(self) -> dict[TaskState, int]:
-        """How many tasks of all banks are in which state."""
+        """Return the number of tasks of all banks by state."""
         with self._database.reading() as connection:
             counts: dict[str, int] = dict(connection.execute(_COUNTS).all())
             return {state: counts.get(state, 0) for state in TaskState}
 
     def make_due(self, bank: str, kinds: Collection[TaskKind]) -> int:
-        """PENDING and DEAD tasks of these kinds are due now, with no attempts counted; returns how many."""
+        """Make PENDING and DEAD tasks of these kinds due now and reset their attempts; return their number."""
         with self._database.writing() as connection:
             row, now = find_bank(connection, bank).id, to_micros(self._database.clock.now())
             return connection.execute(_MAKE_DUE, {"of": row, "kinds": sorted(kinds), "now": now}).rowcount
 
     def of_bank(self, bank: str) -> list[Task]:
-        """All tasks of the bank, in the order they were first enqueued, those done and dead included."""
+        """Return all tasks of the bank, including done and dead ones, in the order they were first enqueued."""
         with self._database.reading() as connection:
             rows = connection.execute(_BANK_TASKS, {"bank": find_bank(connection, bank).id})
             return [_task_from(row) for row in rows]
@@ -288,20 +292,20 @@ class TaskQueue:
 def enqueue(
     connection: Connection, bank: int, writes: Collection[TaskWrite], now: datetime
 ) -> tuple[Task, ...]:
-    """Insert tasks, in order, or update those whose key is there; what would change nothing is not written."""
+    """Insert tasks, in order, or update those with an existing key; unchanged tasks are not written."""
     return tuple(_enqueued(connection, _new_row(bank, write, now)) for write in writes)
 
 
 def _enqueued(connection: Connection, row: Values) -> Task:
     task = connection.execute(_ENQUEUE_ONE, row).scalar()
-    if task is None:  # it was there, and stays as it was
+    if task is None:  # it exists and stays unchanged
         by_key = {name: row[name] for name in ("bank", "kind", "key")}
         return _task_from(connection.execute(_KEYED_TASK, by_key).one())
     return _task_from(connection.execute(_TASK, {"id": task}).one())
 
 
 def enqueue_keys(connection: Connection, bank: int, writes: Collection[TaskWrite], now: datetime) -> None:
-    """The same for tasks with keys, many at a time, without returning them."""
+    """Enqueue many keyed tasks at once, without returning them."""
     run_many(connection, _ENQUEUE, [_new_row(bank, write, now) for write in writes])
 
 
@@ -320,10 +324,10 @@ def _new_row(bank: int, write: TaskWrite, now: datetime) -> dict[str, Any]:
 
 
 def complete(connection: Connection, bank: int, claims: Collection[TaskClaim], now: datetime) -> None:
-    """Mark tasks done and forget their payloads; those enqueued again meanwhile are to be done again.
+    """Mark tasks as done and drop their payloads; tasks enqueued again meanwhile become pending.
 
     Raises:
-        TaskClosed: a lease is no longer the task's; the transaction must be rolled back.
+        TaskClosed: a lease is no longer valid; the transaction must be rolled back.
     """
     for claim in claims:
         values = {**_claim(claim), "of": bank}
@@ -334,11 +338,11 @@ def complete(connection: Connection, bank: int, claims: Collection[TaskClaim], n
 
 
 def take_back(connection: Connection, bank: int | None, now: datetime) -> None:
-    """End the leases of a bank, or of all banks: their holders can no longer commit.
+    """End the leases of a bank, or of all banks, so that their holders can no longer commit.
 
-    The tasks are due behind those that are due already. An attempt whose lease is taken from a bank's holder is not
-    counted. Where all leases end, the holders are gone: the attempts count, so that a task that kills its process each time
-    ends some day.
+    The tasks become due after those that are due already. For a single bank the interrupted attempt is not
+    counted. For all banks the holders are gone and the attempts count, so that a task that always kills its
+    process eventually dies.
     """
     if bank is None:
         connection.execute(_END_LEASES, {"now": to_micros(now)})
@@ -347,7 +351,7 @@ def take_back(connection: Connection, bank: int | None, now: datetime) -> None:
 
 
 def end_leases(database: Database) -> None:
-    """End all leases; for the only process that has the ledger open, which has just opened it."""
+    """End all leases; for the only process that has the ledger open, right after opening it."""
     with database.reading() as connection:
         leased = connection.execute(_ANY_LEASED).first()
     if leased:
@@ -355,7 +359,7 @@ def end_leases(database: Database) -> None:
             take_back(connection, None, database.clock.now())
 
 
-def _kinds_besides(kinds: Collection[TaskKind], besides: Collection[str]) -> dict[str, Any]:
+def _kind_values(kinds: Collection[TaskKind], besides: Collection[str]) -> dict[str, Any]:
     return {"kinds": sorted(kinds), "besides": sorted(besides)}
 
 

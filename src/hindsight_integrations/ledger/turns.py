@@ -1,7 +1,7 @@
-"""Turns: the text of messages, read wherever it is kept, written by a commit.
+"""Turns: the texts of messages, and the logs of threads.
 
-A message that is a unit word for word (verbatim extraction, or a turn that waits) is kept as that unit alone: its row in
-`turns` names the unit and holds no text.
+A message that is a unit word for word (verbatim extraction, or a waiting turn) is stored as that unit only:
+its row in `turns` refers to the unit and has no text.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _PUT_ENTRY = _entry.on_conflict_do_update(
     index_elements=["list", "message"],
     set_={name: _entry.excluded[name] for name in ("content_hash", "gone")},
 )
-# A row is touched only where something differs: a write set retained twice must not raise the revision.
+# Rows are touched only if something differs: repeating a write set must not raise the revision.
 _TURN_FIELDS = ("unit", "text", "speaker", "role", "said_at", "tags")
 _PUT_TURN = _turn_row.on_conflict_do_update(
     index_elements=["bank", "thread", "message"],
@@ -145,7 +145,7 @@ _WAITING_AT = _MADE_FROM.with_only_columns(units.c.id, units.c.unit_id).where(
 
 
 def write_thread(connection: Connection, bank: int, writes: WriteSet) -> None:
-    """Bring the log of a thread up to date."""
+    """Update the log of a thread."""
     if (write := writes.thread) is None:
         return
     mark = write.mark
@@ -172,23 +172,23 @@ def write_thread(connection: Connection, bank: int, writes: WriteSet) -> None:
 
 
 class TurnReader(Reader):
-    """The part of the ledger's reads about source turns."""
+    """Reads of source turns and thread logs."""
 
     def thread_mark(self, bank: str, thread: str, namespace: str) -> ThreadMark:
-        """How far a thread was read; of one never followed the mark of an empty list."""
+        """Return how far a thread was read; an empty mark if it was never followed."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "thread": thread, "namespace": namespace}
             stored = connection.execute(_THREAD, values).first()
         return ThreadMark() if stored is None else ThreadMark(*stored[1:])
 
     def dropped(self, bank: str, places: Sequence[Place]) -> frozenset[Place]:
-        """Which of these messages forks dropped: no list of their thread has them on its branch."""
+        """Return those messages that forks dropped: they are on no branch of their thread."""
         with self._at(bank) as (connection, row):
             dropped = connection.execute(_DROPPED, place_values(row, places)) if places else ()
             return frozenset((thread, message) for thread, message in dropped)
 
     def thread(self, bank: str, thread: str, namespace: str) -> Thread:
-        """The whole log of a thread; an empty one if it was never followed."""
+        """Return the whole log of a thread; an empty one if it was never followed."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "thread": thread, "namespace": namespace}
             stored = connection.execute(_THREAD, values).first()
@@ -201,7 +201,7 @@ class TurnReader(Reader):
         return Thread(ThreadMark(*stored[1:]), log)
 
     def known(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
-        """Which of these messages were retained already, and in no other wording since: the latest version counts."""
+        """Return those messages that were retained and whose latest stored version is this wording."""
         with self._at(bank) as (connection, row):
             values = place_values(row, (key.place for key in keys))
             versions = connection.execute(_VERSIONS, values).all() if keys else []
@@ -210,18 +210,18 @@ class TurnReader(Reader):
         return frozenset(known).intersection(keys)
 
     def places(self, bank: str, messages: Sequence[str]) -> list[Place]:
-        """The (thread, message id) of any thread with one of these ids on which a memory stands, in order."""
+        """Return the (thread, message id) of memories' sources with one of these message ids, in any thread, in order."""
         with self._at(bank) as (connection, row):
             rows = connection.execute(_PLACES, {"bank": row, "messages": messages}) if messages else ()
             return [(thread, message) for thread, message in rows]
 
     def get(self, bank: str, places: Sequence[Place]) -> dict[Place, SourceTurn]:
-        """The turns of these (thread, message id)."""
+        """Return the turns at these (thread, message id)."""
         with self._at(bank) as (connection, row):
             return _turns(connection, row, places)
 
     def of_units(self, bank: str, ids: IntArray) -> dict[int, tuple[SourceTurn, ...]]:
-        """The turns that each of these units (by row id) was made from, by time; units without any are left out."""
+        """Return the turns each unit (by row id) was made from, by time; units without any are left out."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "ids": ids.tolist()}
             sources = connection.execute(_OF_UNITS, values).all() if len(ids) else ()
@@ -233,16 +233,16 @@ class TurnReader(Reader):
         return {unit: tuple(sorted(some, key=_in_time)) for unit, some in by_unit.items()}
 
     def of_thread(self, bank: str, thread: str) -> list[SourceTurn]:
-        """The turns of a conversation, by time, then by message id."""
+        """Return the turns of a thread, by time, then by message id."""
         with self._at(bank) as (connection, row):
             messages = connection.execute(_OF_THREAD, {"bank": row, "thread": thread})
             stored = _turns(connection, row, [(thread, message) for thread, message in messages])
         return sorted(stored.values(), key=_in_time)
 
     def saying(self, bank: str, words: str) -> list[Place]:
-        """(thread, message id) of every turn whose text has these words in this order, by time, then by message id.
+        """Return (thread, message id) of every turn whose text contains these words in order, by time, then message id.
 
-        Compared by `folded_text`: without regard to case, diacritics and white space. Reads every turn of the bank.
+        Compared by `folded_text`: case, diacritics and white space are ignored. Reads every turn of the bank.
         """
         wanted = folded_text(words)
         saying = []
@@ -255,7 +255,7 @@ class TurnReader(Reader):
 
 
 def write_turns(target: Target, writes: WriteSet, created: Mapping[str, int]) -> None:
-    """Keep the latest wording of each message, and nothing of what it said before; `created` are the new units' rows."""
+    """Store the latest wording of each message, replacing earlier ones; `created` maps new units to row ids."""
     _end_waiting(target, writes)
     names = [turn.unit_id for turn in writes.turns if turn.unit_id]
     rows = all_rows(target, names, created)
@@ -285,7 +285,7 @@ def write_turns(target: Target, writes: WriteSet, created: Mapping[str, int]) ->
 
 
 def _end_waiting(target: Target, writes: WriteSet) -> None:
-    """Remove turns that wait no more: extracted, or of an earlier wording of a message. No erasure: their text lives on."""
+    """Remove waiting turns that were extracted or reworded. This is not an erasure: their text is kept."""
     rows: set[int] = set()
     if writes.extracted:
         extracted = {"bank": target.bank, "ids": writes.extracted}
@@ -312,7 +312,7 @@ def _turns(connection: Connection, bank: int, places: Sequence[Place]) -> dict[P
 
 
 def _wording(fields: Sequence[Any]) -> tuple[str, str, int, str]:
-    """(text, speaker, when, tags) of a turn: its own, or those of the unit that is the message."""
+    """Return (text, speaker, time, tags) of a turn, from its own row or from the unit that is the message."""
     *own, _, text, speaker, said_at, tags = fields
     if text is None:
         text, speaker, said_at, tags = own

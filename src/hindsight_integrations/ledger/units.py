@@ -1,4 +1,4 @@
-"""Reads of units, messages, documents and validity. Every query is bounded by its arguments."""
+"""Reads of units, their validity, documents and messages. Every query is bounded by its arguments."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ _OF_MESSAGES = (
     .order_by(units.c.id)
 )
 _COUNT = select(func.count()).where(units.c.bank == bindparam("bank"))
-# The kinds are written out, so that SQLite sees that the partial indexes serve.
+# The kinds are literals, so that SQLite can use the partial indexes.
 _OTHERS = [
     _COUNT.where(units.c.kind == literal(kind.value, literal_execute=True)).scalar_subquery()
     for kind in (UnitKind.TURN, UnitKind.ITEM, UnitKind.DOCUMENT_ITEM)
@@ -138,71 +138,71 @@ _COUNT_MEMORIES = select(_COUNT.scalar_subquery() - _OTHERS[0] - _OTHERS[1] - _O
 
 
 class UnitReader(Reader):
-    """Reads of units and what they stand on."""
+    """Reads of units and their sources."""
 
     def count(self, bank: str) -> int:
-        """How many memories the bank holds, closed ones included; turns that wait are none."""
+        """Return the number of memories, including closed ones and excluding waiting turns."""
         with self._at(bank) as (connection, row):
             return count_memories(connection, row)
 
     def latest_mention(self, bank: str) -> datetime | None:
-        """The mention time of what was written last, the latest of one commit; None if the bank holds nothing."""
+        """Return the latest mention time in the newest commit; None if the bank is empty."""
         with self._at(bank) as (connection, row):
             micros = connection.scalar(_LATEST_MENTION, {"bank": row})
             return None if micros is None else from_micros(micros)
 
     def get(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
-        """The units of these row ids; unknown ids and damaged units are left out. Two queries."""
+        """Return the units with these row ids; unknown ids and damaged units are left out. Two queries."""
         with self._at(bank) as (connection, row):
             return sound_units(connection, bank, row, ids)
 
     def damaged(self, bank: str, ids: IntArray | None = None) -> tuple[str, ...]:
-        """Unit ids of those of these units (of all, if None) that are not what was written, in row order."""
+        """Return unit ids of the damaged units among these (among all, if None), in row order."""
         with self._at(bank) as (connection, row):
             return tuple(damaged_units(connection, row, ids).values())
 
     def damaged_vectors(self, bank: str) -> tuple[str, ...]:
-        """Unit ids of the units whose stored vector is not what was written, in row order."""
+        """Return unit ids of the units whose stored vector is damaged, in row order."""
         with self._at(bank) as (connection, row):
             return tuple(damaged_vectors(connection, row).values())
 
     def row_ids(self, bank: str, unit_ids: Sequence[str]) -> dict[str, int]:
-        """Row ids of these unit ids; unknown ones are left out."""
+        """Return row ids of unit ids; unknown ones are left out."""
         with self._at(bank) as (connection, row):
             return unit_rows(connection, row, unit_ids)
 
     def unit_ids(self, bank: str, ids: IntArray) -> dict[int, str]:
-        """Unit ids of row ids; unknown ids and those of other banks are left out."""
+        """Return unit ids of row ids; unknown ids and those of other banks are left out."""
         with self._at(bank) as (connection, row):
             return dict(_by_rows(connection, _NAMES, row, ids))
 
     def vectors(self, bank: str, ids: IntArray) -> dict[int, Vector]:
-        """Stored vectors (dimension,) by row id; unknown ids are left out."""
+        """Return stored vectors (dimension,) by row id; unknown ids are left out."""
         with self._at(bank) as (connection, row):
             rows = connection.execute(_VECTORS, {"ids": ids.tolist(), "bank": row}) if len(ids) else ()
             return {unit: np.frombuffer(vector, "<f4").astype(np.float32) for unit, vector in rows}
 
     def link_counts(self, bank: str, ids: IntArray, code: int) -> dict[int, int]:
-        """How many links of one code (LINK_CODES) each of these units has, in either direction; units without any are left out."""
+        """Return each unit's number of links with one code (LINK_CODES), in either direction, if not zero."""
         with self._at(bank) as (connection, row):
             values = {"ids": ids.tolist(), "bank": row, "code": code}
             rows = connection.execute(_LINK_COUNTS, values) if len(ids) else ()
             return {unit: count for unit, count in rows if count}
 
     def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
-        """A unit's validity log, by effective time, then in the order recorded; empty for an unknown unit."""
+        """Return a unit's validity log by effective time, then recording order; empty for an unknown unit."""
         with self._at(bank) as (connection, row):
             events = connection.execute(_VALIDITY, {"bank": row, "unit_id": unit_id})
             return [event_from(event[:-1], event[-1]) for event in events]
 
     def stated_by(self, bank: str, unit_ids: Sequence[str]) -> list[ValidityEvent]:
-        """What these units say of others: every closing by them, in the order recorded."""
+        """Return the events these units caused in others, in the order recorded."""
         with self._at(bank) as (connection, row):
             events = connection.execute(_STATED_BY, {"bank": row, "ids": unit_ids}) if unit_ids else ()
             return [event_from(event[:-1], event[-1]) for event in events]
 
     def items_of(self, bank: str, ids: IntArray) -> dict[int, tuple[int, ...]]:
-        """Row ids of the items of these documents (by row id), closed ones included, by number; others are left out."""
+        """Return row ids of the items of these documents (by row id), by number, including closed ones."""
         items: dict[int, tuple[int, ...]] = {}
         with self._at(bank) as (connection, row):
             rows = connection.execute(_ITEMS, {"ids": ids.tolist(), "bank": row}) if len(ids) else ()
@@ -211,13 +211,13 @@ class UnitReader(Reader):
         return items
 
     def edits(self, bank: str, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
-        """(when, fields) of a unit's corrections, oldest first."""
+        """Return (when, fields) of a unit's corrections, oldest first."""
         with self._at(bank) as (connection, row):
             edits = connection.execute(_EDITS, {"bank": row, "unit_id": unit_id})
             return [(from_micros(made_at), tuple(json.loads(fields))) for made_at, fields in edits]
 
     def document(self, bank: str, document_id: str) -> StoredDocument | None:
-        """A document and its present chunks, in order; None if it was never retained."""
+        """Return a document and its current chunks, in order; None if it was never retained."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "document": document_id}
             document = connection.execute(_DOCUMENT, values).first()
@@ -228,7 +228,7 @@ class UnitReader(Reader):
         return StoredDocument(document_id, content_hash, present, ordinal)
 
     def of_chunks(self, bank: str, document_id: str, ordinals: Sequence[int]) -> IntArray:
-        """Row ids of the valid units made from these chunks of a document, ascending."""
+        """Return row ids of the valid units made from these chunks of a document, ascending."""
         with self._at(bank) as (connection, row):
             values = {"bank": row, "document": document_id, "ordinals": ordinals}
             rows = connection.scalars(_OF_CHUNKS, values).all() if ordinals else ()
@@ -237,9 +237,9 @@ class UnitReader(Reader):
     def of_messages(
         self, bank: str, messages: Sequence[Place], *, closed: bool = False, waiting: bool = False
     ) -> IntArray:
-        """Row ids of the valid (or of the closed) memories with one of these (thread, message id) among their sources, ascending.
+        """Return row ids of the valid (or closed) memories made from these messages, ascending.
 
-        Items of documents are among them. Turns that wait for extraction are among them if asked for.
+        Items of documents are included; turns that wait for extraction are included on request.
         """
         kinds = [UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM, *([UnitKind.TURN] if waiting else [])]
         with self._at(bank) as (connection, row):
@@ -249,11 +249,11 @@ class UnitReader(Reader):
 
 
 def sound_units(connection: Connection, bank: str, row: int, ids: IntArray) -> dict[int, MemoryUnit]:
-    """Units by row id, those of the bank that are what was written.
+    """Return the bank's undamaged units among `ids`, by row id.
 
     Args:
         connection: of a reader or the writer.
-        bank: its name.
+        bank: the bank's name.
         row: its row id.
         ids: row ids of units.
     """
@@ -268,7 +268,7 @@ def sound_units(connection: Connection, bank: str, row: int, ids: IntArray) -> d
 
 
 def _by_rows(connection: Connection, statement: Executable, bank: int, ids: IntArray) -> list[Row]:
-    """Rows of units of the bank, in the order of their row ids in `ids`; the others are left out."""
+    """Select the bank's units with these row ids, in the order of `ids`; others are left out."""
     if not len(ids):
         return []
     rows = {row[0]: row for row in fetched(connection, statement, {"ids": ids.tolist(), "bank": bank})}
@@ -276,10 +276,10 @@ def _by_rows(connection: Connection, statement: Executable, bank: int, ids: IntA
 
 
 def count_units(connection: Connection, bank: int) -> int:
-    """How many units a bank holds, turns that wait and texts of items included."""
+    """Return the number of units in a bank, including waiting turns and texts of items."""
     return int(connection.execute(_COUNT, {"bank": bank}).scalar_one())
 
 
 def count_memories(connection: Connection, bank: int) -> int:
-    """How many memories a bank holds."""
+    """Return the number of memories in a bank."""
     return int(connection.execute(_COUNT_MEMORIES, {"bank": bank}).scalar_one())

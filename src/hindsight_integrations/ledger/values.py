@@ -1,4 +1,4 @@
-"""What a ledger hands out and takes in, beyond the nouns of `model`."""
+"""Values the ledger accepts and returns, besides those of `model`."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import ChunkWrite
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
-"""What a JSON line can hold."""
+"""The values a JSON line can contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class BankHeader:
-    """What the ledger keeps about a bank itself.
+    """Properties of a bank.
 
     Attributes:
         name: the caller's bank id.
-        key: a short, file-name-safe, stable key for the bank's folders and collections (hash of the name).
-        generation: which bank of this name: one forgotten and made anew has a higher one, and none has it again.
-        revision: number of commits so far; 0 for a bank nothing was retained in.
-        embedder: who made its vectors; None until the first commit of units.
-        profile: who its agent is.
+        key: a short, stable, file-name-safe key for the bank's folders and collections (hash of the name).
+        generation: distinguishes banks of one name: a bank that is deleted and created again gets a higher
+            one.
+        revision: number of commits so far; 0 if nothing was retained.
+        embedder: the embedder of its vectors; None until the first commit of units.
+        profile: the profile of its agent.
     """
 
     name: str
@@ -45,12 +46,12 @@ class BankHeader:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a commit did.
+    """The result of a commit.
 
     Attributes:
-        revision: the bank's revision after it.
-        created: ids of the units that were not there before.
-        tasks: the tasks it enqueued, in order.
+        revision: the bank's new revision.
+        created: ids of the new units.
+        tasks: the tasks enqueued, in order.
     """
 
     revision: int
@@ -64,8 +65,8 @@ class ItemUnits:
 
     Attributes:
         units: row ids, ascending, (n,).
-        items: row id of the item each is a text of, (n,).
-        namespaces: of that item, n.
+        items: row id of each text's item, (n,).
+        namespaces: namespace of each text's item, n.
     """
 
     units: IntArray
@@ -78,24 +79,26 @@ NO_ITEM_UNITS = ItemUnits(np.empty(0, np.int64), np.empty(0, np.int64), [])
 
 @dataclass(frozen=True, slots=True)
 class UnitColumns:
-    """The filterable facts of units as parallel arrays of length n, ordered by row id.
+    """The filterable columns of units as parallel arrays of length n, ordered by row id.
 
     Attributes:
         ids: row ids, int64.
-        types: position of the fact type in `list(FactType)`, int64; of a turn that waits for extraction, that of the facts it
-            would be word for word, plus WAITING.
+        types: position of the fact type in `list(FactType)`, int64; for turns that wait for extraction, items
+            and items of
+            documents plus WAITING, STORED or IN_DOCUMENT.
         starts: occurred start in microseconds since the epoch, UNDATED if none, int64.
         ends: occurred end (exclusive), UNDATED if none, int64.
         mentioned: mentioned_at in microseconds, int64.
         closed: closed_at in microseconds, NEVER while valid, int64.
         tokens: token cost, int64.
-        compact: token cost of the short form, that of the text where there is none, int64.
-        heads: row id of the document that an item is part of, 0 for everything else, int64.
-        lasting: 1 for what says who somebody is, else 0, int64.
+        compact: token cost of the short form, or of the text if there is none, int64.
+        heads: row id of an item's document, 0 for other units, int64.
+        lasting: 1 for statements of who somebody is, else 0, int64.
         tags: each unit's tags, sorted.
         turns: each unit's (thread, speaker) if it is one message word for word, else ("", "").
-        metadata: each unit's metadata as JSON; empty text if it has none.
-        gaps: past spans in which these units were closed, (m, 3) int64: row id, closed and restored in microseconds,
+        metadata: each unit's metadata as JSON; empty if it has none.
+        gaps: past spans in which these units were closed, (m, 3) int64: row id, closed and restored in
+            microseconds,
             closed before restored, ordered by row id, then closed.
     """
 
@@ -120,10 +123,10 @@ class StoredDocument:
     """A document as last retained.
 
     Attributes:
-        id: the caller's (or the text's own) id.
+        id: the caller's id, or one derived from the text.
         content_hash: hash of its text.
-        chunks: its passages in order; their texts, one after the other, are its text.
-        next_ordinal: an ordinal no chunk of it ever had.
+        chunks: its chunks in order; their concatenation is its text.
+        next_ordinal: an ordinal that no chunk of it has ever had.
     """
 
     id: str
@@ -139,14 +142,15 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True)
 class UnitEdit:
-    """A corrected unit.
+    """A correction of a unit.
 
     Attributes:
-        unit: as it shall be; same id, type, sources and validity as before.
+        unit: the corrected unit; same id, type, sources and validity as before.
         vector: its new vector (unit-norm float32, little endian); None if text and time are unchanged.
-        links: its temporal and semantic links anew; None leaves them. Causal ones always stay.
-        fields: names of the fields changed, for the audit. With its tags those of its items change.
-        records: whether the values of its records changed with its text; their number, kinds and categories stay.
+        links: its new temporal and semantic links; None leaves them. Causal links always stay.
+        fields: names of the changed fields, for the audit. If tags change, those of its items change too.
+        records: whether the values of its records changed with its text; their number, kinds and categories
+            stay.
     """
 
     unit: MemoryUnit
@@ -158,14 +162,14 @@ class UnitEdit:
 
 @dataclass(frozen=True, slots=True)
 class EntitySplit:
-    """What of an entity becomes an entity of its own.
+    """The part of an entity that is split off as a new entity.
 
     Attributes:
-        entity_id: the entity split.
-        new_id: the id of the new one.
+        entity_id: the entity to split.
+        new_id: the id of the new entity.
         name: its canonical name.
         names: the normalised names that move to it.
-        units: ids of the units whose mention moves.
+        units: ids of the units whose mentions move.
     """
 
     entity_id: str
@@ -177,11 +181,12 @@ class EntitySplit:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRow:
-    """One thing of a bank, as it stands on a line of an archive.
+    """One row of a bank, on one line of an archive.
 
     Attributes:
         kind: the name of a table: "units", "vectors", "entities", "links", ...
-        fields: the values of its columns; vectors in base64, JSON parsed, instants in microseconds since 1970 UTC.
+        fields: the values of its columns; vectors in base64, JSON parsed, instants in microseconds since 1970
+            UTC.
     """
 
     kind: str
@@ -190,14 +195,14 @@ class ArchiveRow:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What was made of an entity's facts.
+    """The observations made of an entity's facts.
 
     Attributes:
         entity_id: the entity.
-        at_revision: the bank's revision whose facts were summed up; 0 if that was never done.
-        stale: its facts have changed since.
-        left_out: ids of the facts, those that are still valid, that were looked at and stand under no observation.
-        units: ids of the observations made, in the order they were written.
+        at_revision: the bank's revision whose facts were summarised; 0 if never.
+        stale: whether its facts have changed since.
+        left_out: ids of the valid facts that were considered but support no observation.
+        units: ids of the observations, in the order they were written.
     """
 
     entity_id: str
@@ -208,16 +213,16 @@ class Observed:
 
 
 class Scrub(StrEnum):
-    """What became of an attempt to rewrite the files so that nothing erased is left in them."""
+    """The result of rewriting the files to remove erased data."""
 
     CLEAN = "clean"
-    """Nothing erased is left in the ledger's storage."""
+    """No erased data is left in the ledger's storage."""
 
     WAITING = "waiting"
-    """Another process reads an older state; the next erasure or the next open tries again."""
+    """Another process reads an older state; the next erasure or opening tries again."""
 
     NOT_OURS = "not ours"
-    """The storage is not this ledger's to rewrite: opened read-only, or a server's, whose logs and backups keep it."""
+    """The ledger cannot rewrite its storage: it is read-only, or a server keeps logs and backups."""
 
 
 ItemRow = tuple[int, Item]

@@ -1,1 +1,1 @@
-"""The papers' nouns: frozen values without I/O. Imports nothing but the standard library and pydantic."""
+"""The papers' nouns as frozen values without I/O. Imports only the standard library and pydantic."""

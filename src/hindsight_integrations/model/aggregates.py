@@ -1,4 +1,4 @@
-"""Listing and adding up records: an entry of the list, what to compute, and the answer with everything that entered it."""
+"""Lists and aggregates of records: entries, the functions that add them up, and the result with its sources."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from hindsight_integrations.model.rows import Tabular
 from hindsight_integrations.model.units import MemoryUnit
 
 WIDE = Context(prec=28, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
-"""No value of a record is so large or small that computing with it fails."""
+"""A context in which no value of a record overflows or underflows."""
 
-MOST_DIGITS = 100  # of a sum: an amount of 1e30 beside cents has 33; what needs more is no amount [no source]
+MOST_DIGITS = 100  # of a sum: 1e30 plus cents has 33 digits, and no real amount needs more [no source]
 
 
 def exact_sum(values: Sequence[Decimal]) -> Decimal | None:
-    """The sum, of which no digit is rounded away; 0 of none.
+    """Sum values without rounding; the sum of none is 0.
 
-    Decimal's own context keeps 28 digits: in it 1e30 and 0.10 come to 1e30.
+    Decimal's default context keeps 28 digits: in it 1e30 + 0.10 is 1e30.
 
     Args:
         values: finite numbers.
 
     Returns:
-        None where the sum has more than `MOST_DIGITS`.
+        None if the sum has more than `MOST_DIGITS` digits.
     """
     with localcontext() as context:
         context.prec, context.traps[Inexact] = MOST_DIGITS, True
@@ -40,22 +40,22 @@ def exact_sum(values: Sequence[Decimal]) -> Decimal | None:
 
 
 def total(values: Sequence[Decimal]) -> Decimal:
-    """The sum; 0 of none. Exact, unless it has more digits than any amount has: then to the 28 of Decimal's context."""
-    found = exact_sum(values)
+    """Sum values; the sum of none is 0. Exact up to `MOST_DIGITS` digits, otherwise rounded to 28."""
+    exact = exact_sum(values)
     with localcontext(WIDE):
-        return sum(values, Decimal(0)) if found is None else found
+        return sum(values, Decimal(0)) if exact is None else exact
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RecordEntry(Displayed):
-    """A record, and the memory it stands in."""
+    """A record with its memory."""
 
     record: Record
     memory: MemoryUnit
 
     @property
     def at(self) -> datetime:
-        """When it begins to have happened, or was mentioned if it has no time of its own."""
+        """When it happened, or when it was mentioned if it has no time of its own."""
         return self.memory.began
 
     def _display_text(self) -> str:
@@ -80,7 +80,7 @@ class RecordEntry(Displayed):
 
 
 def record_row(entry: RecordEntry) -> dict[str, Any]:
-    """A record as a row, with the memory it stands in."""
+    """Return a record and its memory as a table row."""
     return {
         "kind": entry.record.kind.value,
         "category": entry.record.category,
@@ -95,7 +95,7 @@ def record_row(entry: RecordEntry) -> dict[str, Any]:
 
 
 class RecordEntries(Displayed, Tabular, list[RecordEntry]):
-    """A list of records, each with the memory it stands in."""
+    """A list of records, each with its memory."""
 
     __slots__ = ()
 
@@ -111,7 +111,7 @@ class RecordEntries(Displayed, Tabular, list[RecordEntry]):
 
 
 class Aggregation(StrEnum):
-    """How records become one value."""
+    """How records are combined into one value."""
 
     SUM = "sum"
     COUNT = "count"
@@ -123,16 +123,17 @@ class Aggregation(StrEnum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Aggregate(Displayed):
-    """One value over records, exact to the last digit.
+    """An exact aggregate over records.
 
     Attributes:
-        value: the answer; None where no record entered (a sum or count of none is 0).
+        value: the result; None if no record was used (the sum or count of none is 0).
         unit: the unit of the values ("USD"), empty if they have none.
-        units: the memories that entered, in order of time.
-        left_out: memories with a record that did not enter: of text, which cannot be computed with, or of kind OTHER where
-            no kind was asked for.
-        spellings: how the categories of what entered were stated, each once, in order of the alphabet.
-        converted: units of values that were converted into `unit`, in order of the alphabet.
+        units: the memories used, in order of time.
+        left_out: memories with a record that was not used: text, which cannot be computed with, or kind OTHER
+            if no kind
+            was requested.
+        spellings: the distinct spellings of the categories used, sorted.
+        converted: units of values that were converted to `unit`, sorted.
     """
 
     value: Decimal | str | None

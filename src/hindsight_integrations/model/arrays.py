@@ -1,4 +1,4 @@
-"""The arrays ports speak in. Units and entities are named by their ledger row numbers (int64) in every index."""
+"""Array types of the ports. In every index, units and entities are identified by their ledger row ids (int64)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNDATED = np.iinfo(np.int64).min
 
 
 WAITING = len(FactType)
-"""Added to the type code of a turn that waits for extraction: whoever selects types of memories never takes one for such."""
+"""Added to the type code of a turn that waits for extraction, so that selecting memories by type excludes it."""
 
 STORED = 2 * len(FactType)
 """Added to the type code of a text of a stored item, for the same reason."""
@@ -35,7 +35,7 @@ IN_DOCUMENT = 3 * len(FactType)
 
 
 def no_gaps() -> IntArray:
-    """The gaps of units that were never restored: (0, 3), as in `UnitColumns`."""
+    """Return the gaps of units that were never restored: (0, 3), as in `UnitColumns`."""
     return np.empty((0, 3), np.int64)
 
 
@@ -51,25 +51,25 @@ class Hits:
 
 
 def no_hits() -> Hits:
-    """An empty ranked list."""
+    """Return an empty ranked list."""
     return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
 
 
 def fault_of_vectors(vectors: Matrix) -> str:
-    """What makes vectors (n, dimension) unusable for cosines, in words; empty where nothing does.
+    """Describe what makes vectors (n, dimension) unusable for cosines; empty if nothing.
 
-    This is the one check of all vectors that are to be stored, whether an embedder or an archive brings them.
+    All vectors are checked here before they are stored, whether they come from an embedder or an archive.
     """
     if not np.isfinite(vectors).all():
         return "vectors with NaN or infinite numbers"
-    squares = np.einsum("ij,ij->i", vectors, vectors)  # inf where float32 overflows, as in a cosine
+    squares = np.einsum("ij,ij->i", vectors, vectors)  # inf if float32 overflows, as in a cosine
     if not np.isfinite(squares).all():
         return "a vector too long for its square"
     return "" if squares.all() else "a vector of zeros, which has no direction"
 
 
 def ranked(ids: IntArray, scores: FloatArray, limit: int) -> Hits:
-    """The best `limit` of (ids, scores): by falling score, ties by rising id.
+    """Return the best `limit` of (ids, scores), by descending score, ties by ascending id.
 
     The order is total, so the same input always gives the same list.
     """

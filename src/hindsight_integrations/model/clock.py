@@ -1,4 +1,4 @@
-"""Clock: what time it is."""
+"""The clock protocol and the system clock."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Clock(Protocol):
     """The only source of "now"."""
 
     def now(self) -> datetime:
-        """The current instant, aware UTC."""
+        """Return the current instant, aware UTC."""
         ...
 
 
@@ -18,5 +18,5 @@ class SystemClock:
     """The machine's clock."""
 
     def now(self) -> datetime:
-        """The current instant, aware UTC."""
+        """Return the current instant, aware UTC."""
         return datetime.now(UTC)

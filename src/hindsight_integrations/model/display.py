@@ -1,4 +1,4 @@
-"""How results look: `repr` on one line, and small HTML tables in notebooks. Pure.
+"""Display of results: a one-line `repr`, and small HTML tables in notebooks.
 
 Memory text is data: everything that reaches HTML is escaped. Colours are left to the notebook's theme.
 """
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 
-LINE = 150  # characters of a repr, which most are far below
+LINE = 150  # characters of a repr; most are far shorter
 QUOTED = 40  # characters of a text in a repr
 CELL = 100  # characters of a text in a table
-MOST_ROWS = 50  # of one table
+MOST_ROWS = 50  # per table
 
 _LEFT = ' style="text-align: left"'
 _SHORT = ' style="text-align: left; white-space: nowrap"'
@@ -24,9 +24,9 @@ class Table:
     """One table of a result.
 
     Attributes:
-        columns: headings; none for a table of fields, whose rows are (name, value).
-        rows: the first 50 are shown, and how many more there are.
-        full: show texts in full; else the rest of a long one is folded away.
+        columns: headings; empty for a table of fields, whose rows are (name, value).
+        rows: the first 50 are shown, then the number of further rows.
+        full: whether to show long texts in full instead of folding them.
     """
 
     columns: Sequence[str]
@@ -35,20 +35,20 @@ class Table:
 
 
 class Displayed:
-    """A mixin: `__repr__` on one line of at most 150 characters, and HTML for notebooks."""
+    """Mixin: a `__repr__` on one line of at most 150 characters, and HTML for notebooks."""
 
     __slots__ = ()
 
     def _display_text(self) -> str:
-        """The text that the line quotes; empty for none."""
+        """The text quoted in the line; empty for none."""
         return ""
 
     def _display_facts(self) -> Iterable[str]:
-        """What the line and the caption say; empty ones are left out."""
+        """The facts in the line and the caption; empty ones are left out."""
         return ()
 
     def _display_tables(self) -> Iterable[Table | Displayed]:
-        """The tables of the HTML, and results that stand among them; tables without rows are left out."""
+        """The tables and nested results of the HTML; tables without rows are left out."""
         return ()
 
     def __repr__(self) -> str:
@@ -63,23 +63,23 @@ class Displayed:
 
 
 def one_line(text: str, most: int) -> str:
-    """The text on one line of at most `most` characters; an ellipsis stands for the rest."""
+    """Shorten a text to one line of at most `most` characters, with an ellipsis if cut."""
     line = " ".join(text[: 4 * most].split())
     return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1].rstrip(" ,;") + "…"
 
 
 def day(moment: datetime | None) -> str:
-    """The day of a moment in ISO 8601, UTC; empty for None."""
+    """Format the day of a moment in ISO 8601, UTC; empty for None."""
     return "" if moment is None else moment.date().isoformat()
 
 
 def count(number: int, one: str, many: str = "") -> str:
-    """A number with its noun: "1 memory", "2 memories"."""
+    """Format a number with its noun: "1 memory", "2 memories"."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def fields(**values: object) -> Table:
-    """A table of named values; empty ones are left out. Underscores of names are shown as spaces."""
+    """Build a table of named values; empty ones are left out, and underscores in names become spaces."""
     rows = [(name.replace("_", " "), value) for name, value in values.items() if value not in (None, "", ())]
     return Table((), rows)
 
@@ -104,7 +104,7 @@ def _cells(row: Sequence[object], *, full: bool) -> str:
 
 
 def _style(value: object) -> str:
-    """Dates and other short values stay on one line; a notebook would break them at their hyphens."""
+    """Keep dates and other short values on one line; a notebook would break them at hyphens."""
     return _SHORT if len(_words(value)) <= 12 else _LEFT
 
 

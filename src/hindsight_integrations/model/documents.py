@@ -1,7 +1,7 @@
-"""Documents and lists: a head and its items, each with sources and validity of its own (design 2.2).
+"""Documents and lists: a head and its items, each with its own sources and validity (design 2.2).
 
-A head is an ordinary memory. Its items are units of kind DOCUMENT_ITEM, each with one record: `category` is the field, `value` the
-text. What is served is composed of the head and the items that are valid.
+The head is an ordinary memory. Its items are units of kind DOCUMENT_ITEM with one record each: `category` is
+the field, `value` the text. The served text is composed of the head and the valid items.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from hindsight_integrations.model.units import MemoryUnit
 
 
 def item_text(record: Record) -> str:
-    """An item in one line: `field: value`, or the value alone."""
+    """Format an item on one line: `field: value`, or only the value."""
     return f"{record.stated}: {record.words}" if record.stated else record.words
 
 
 def in_served_order(items: Iterable[MemoryUnit]) -> list[MemoryUnit]:
-    """Items grouped by field, fields in order of their first item, then by number."""
+    """Group items by field, fields in order of their first item, then by number."""
     numbered = sorted(items, key=lambda item: (item.number, item.id))
     fields: dict[str, int] = {}
     for item in numbered:
@@ -27,12 +27,12 @@ def in_served_order(items: Iterable[MemoryUnit]) -> list[MemoryUnit]:
 
 
 def document_text(head: str, items: Sequence[MemoryUnit], *, left_out: int = 0) -> str:
-    """The head with a line for each item.
+    """Return the head with one line per item.
 
     Args:
         head: the text of the head.
         items: in the order in which they are served.
-        left_out: how many more items there are that do not fit; the text then says so.
+        left_out: number of further items that do not fit; mentioned in the text.
     """
     lines = [f"- {item.text}" for item in items]
     if left_out:

@@ -22,13 +22,13 @@ class EntityType(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> EntityType:
-        """The earlier paper's ORG is ORGANIZATION; models invent types, which become OTHER rather than an error."""
+        """Map the earlier paper's ORG to ORGANIZATION, and types a model invents to OTHER."""
         name = str(value).upper()
         return cls.__members__.get({"ORG": "ORGANIZATION"}.get(name, name), cls.OTHER)
 
 
 class EntityRole(StrEnum):
-    """Why an entity is everywhere in a bank: such entities transmit no activation."""
+    """The role of an entity mentioned throughout a bank; such entities transmit no activation."""
 
     NONE = ""
     USER = "user"
@@ -45,9 +45,9 @@ class Entity:
         name: canonical name, as first written.
         type: its type.
         role: whether it is the user, the agent or a speaker.
-        names: every normalised name it answers to, its own included.
-        mentions: how many units mention it.
-        last_seen: mentioned_at of the latest unit mentioning it.
+        names: all its normalised names.
+        mentions: number of units that mention it.
+        last_seen: mentioned_at of the latest unit that mentions it.
     """
 
     id: str
@@ -61,7 +61,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class EntityMention:
-    """An entity as extraction found it in one fact: text as written, and its type."""
+    """An entity mentioned in a fact: text as written, and type."""
 
     text: str
     type: EntityType = EntityType.OTHER
@@ -69,7 +69,7 @@ class EntityMention:
 
 
 class EntityChangeKind(StrEnum):
-    """What a caller did to entities by hand."""
+    """The kinds of manual entity changes."""
 
     MERGE = "merge"
     SPLIT = "split"
@@ -78,17 +78,17 @@ class EntityChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EntityChange:
-    """One audited change of entities.
+    """One logged manual change of entities.
 
     Attributes:
-        id: what `entities.undo` takes.
+        id: the argument of `entities.undo`.
         kind: merge, split or alias.
-        entity_id: the entity kept, split or given another name.
+        entity_id: the entity kept, split or given aliases.
         other_id: the entity merged into it or split from it; empty for an alias.
-        names: normalised names that moved or were given.
-        units: how many mentions moved.
-        made_at: when.
-        undone: whether it was undone since.
+        names: normalised names moved or added.
+        units: number of mentions moved.
+        made_at: when it was made.
+        undone: whether it has been undone.
     """
 
     id: int
@@ -106,12 +106,13 @@ class EntitySummary:
     """The observations made of an entity's facts.
 
     Attributes:
-        entity: whom or what they are of.
-        observations: what was made, in the order it was made; none before the first time. Observations that a caller
-            retained are not among them.
-        facts: by the id of each of them the ids of the facts it stands on.
-        left_out: ids of the facts, still valid, that were looked at and stand under no observation.
-        stale: its facts have changed since: it waits for `tasks.settle()` or a worker.
+        entity: the entity.
+        observations: in the order they were made; empty before the first time. Observations retained by a
+            caller are not
+            included.
+        facts: ids of the facts each observation is based on, by observation id.
+        left_out: ids of the valid facts that were considered but support no observation.
+        stale: whether its facts have changed since; `tasks.settle()` or a worker will update it.
     """
 
     entity: Entity

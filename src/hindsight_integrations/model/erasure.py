@@ -1,4 +1,4 @@
-"""Erasure: what is to be forgotten for good, and the receipt of it, or the list of what would be."""
+"""Erasure: recognition of names and identifiers in texts, what to erase, and the receipt."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hindsight_integrations.model.display import Displayed, Table
 from hindsight_integrations.model.names import ALSO_WORDS
 from hindsight_integrations.model.time import Interval
 
-_NUMBER_OF_NAME = (
+_NUMBER_SUFFIX = (
     r"(?P<number>(?:\s|\s?#\s?|\s(?:no|nr|v)\.?\s?)(?:\d+(?:\.\d+)*|(?-i:[IVXL]{2,5}|[VX]))(?!\w)(?!\s?[%$\u20ac\u00a3])(?![:.,]\d))"
     r"(?P<after>\s+[^\W\d_]+)?"
 )
 _UNCASED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
-"""Scripts in which words stand together without blanks."""
+"""Scripts written without spaces between words."""
 
 _BEGINS = re.compile(
     r"(?:^|[.!?…:]\s|^\S{1,40}:\s)[\"'(\u201c]*$"
-)  # verbatim memories begin with the speaker
+)  # verbatim memories start with the speaker
 _FOLLOWING = re.compile(r"(?:['\u2019]s)?\s(?:(?:de|del|la|le|van|von|di|da)\s)*([^\W\d_a-zà-öø-ÿ][\w-]*)")
 _GERMAN = re.compile(
     r"\b(?:ich|der|die|das|und|ist|nicht|habe|hat|mit|den|dem|ein|eine|war|zu|auf)\b", re.IGNORECASE
@@ -52,41 +52,42 @@ _FUNCTION_WORDS = frozenset(
         "wurde", "y", "ya", "yo", "you", "your", "zu", "zum", "zur",
     ]
 )  # fmt: skip
-"""Words that cannot be counted: behind "Apollo 2" they leave the number to the name."""
+"""Words that are not counted: in "Apollo 2 was" the number belongs to the name, in "Apollo 2 cups" it does not."""
 
 
 class WholeNames:
-    """Finds names in texts.
+    """Finds names in texts as whole names, not as part of a longer one.
 
     Args:
         names: normalised (`normalise_name`).
-        texts: of the bank; longer names that these tell for certain count as such everywhere ("Apollo 2 launches").
+        texts: texts of the bank; longer names they contain unambiguously ("Apollo 2 launches") are recognised
+            everywhere.
     """
 
     def __init__(self, names: Collection[str], texts: Iterable[str] = ()) -> None:
         self._names = sorted(filter(None, names), key=len, reverse=True)
-        self._longer = {longer for text in texts for longer in self._told_longer(text)}
+        self._longer = {longer for text in texts for longer in self._longer_names(text)}
 
     def __bool__(self) -> bool:
         return bool(self._names)
 
     def stand_in(self, text: str) -> bool:
-        """Whether one of the names stands in a text, whole and not inside a longer one."""
+        """Tell whether a text contains one of the names, whole and not inside a longer one."""
         return any(self._whole(match) for match in self._matches(text))
 
     def only_inside_longer(self, text: str) -> bool:
-        """Whether the names stand in a text, and nowhere but inside longer ones."""
+        """Tell whether a text contains the names only inside longer names."""
         found = list(self._matches(text))
         return bool(found) and not any(map(self._whole, found))
 
     def _whole(self, match: re.Match[str]) -> bool:
         if match["name"].casefold() in ALSO_WORDS and not match["name"][0].isupper():
             return False
-        if _goes_on(match):
+        if _continues(match):
             return False
         return not match["number"] or not (_is_part(match) or _spelled(match) in self._longer)
 
-    def _told_longer(self, text: str) -> Iterable[str]:
+    def _longer_names(self, text: str) -> Iterable[str]:
         return [_spelled(match) for match in self._matches(text) if match["number"] and _is_part(match)]
 
     def _matches(self, text: str) -> Iterable[re.Match[str]]:
@@ -97,11 +98,11 @@ class WholeNames:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         alternatives = "|".join(map(_bounded, self._names))
-        return re.compile(rf"(?P<name>{alternatives})(?:{_NUMBER_OF_NAME})?", re.IGNORECASE)
+        return re.compile(rf"(?P<name>{alternatives})(?:{_NUMBER_SUFFIX})?", re.IGNORECASE)
 
 
 def looks_like_a_name(text: str) -> bool:
-    """Whether what was given can be meant as a name: it has a capital, a digit, or letters of a script without capitals."""
+    """Tell whether a text can be a name: it has a capital, a digit, or a letter of a script without capitals."""
     return any(letter.isupper() or letter.isdigit() for letter in text) or _UNCASED.search(text) is not None
 
 
@@ -111,7 +112,7 @@ def _bounded(name: str) -> str:
 
 
 def _is_part(match: re.Match[str]) -> bool:
-    """Whether the number behind a name belongs to it: what follows does not say of what it is the number."""
+    """Tell whether the number after a name belongs to it, because no counted noun follows."""
     if match["name"][-1].isdigit():
         return False
     if _begins(match):
@@ -120,8 +121,8 @@ def _is_part(match: re.Match[str]) -> bool:
     return not after or not after.islower() or after in _FUNCTION_WORDS
 
 
-def _goes_on(match: re.Match[str]) -> bool:
-    """Whether a capitalised word follows that makes the name longer. In German any noun has a capital, so there only a subject's counts."""
+def _continues(match: re.Match[str]) -> bool:
+    """Tell whether a capitalised word continues the name. In German, where nouns are capitalised, only a subject's counts."""
     following = _FOLLOWING.match(match.string, match.end("name"))
     if following is None or match["name"].islower() or following[1].casefold() in _NO_NAMES:
         return False
@@ -142,8 +143,9 @@ _EMAIL = re.compile(
     rf"\b(?P<local>[\w+-]+(?:{_DOT}[\w+-]+)*){_AT}(?P<domain>[\w-]+(?:{_DOT}[\w-]+)+)\b", re.IGNORECASE
 )
 _DOTS = re.compile(_DOT, re.IGNORECASE)
-# Groups of digits, or of letters and digits, set apart by a blank, dash, dot, slash or brackets. Letters alone belong to it in
-# front of digits: capitals ("B-KL 4410", "DE02"), or any joined by a dash ("tulip-4471").
+# Groups of digits, or of letters and digits, separated by a space, dash, dot, slash or brackets. Letters
+# belong to it if they precede digits: capitals ("B-KL 4410", "DE02"), or any letters joined by a dash
+# ("tulip-4471").
 _GROUP = r"(?:[A-Z]{1,4}(?=[ -]?\d)|[A-Z]{1,3}-[A-Z]{1,3}(?=[ -]?\d)|[^\W\d_]+-(?=\d)|\w*\d\w*)"
 _NUMBER = re.compile(
     rf"(?<![\w.,:€$£])\+?\(?{_GROUP}(?:[ ./()-]{{0,3}}{_GROUP})*(?![\w:])(?!,\d)(?!\s?[%€$£])"
@@ -151,28 +153,30 @@ _NUMBER = re.compile(
 _DATE_OR_AMOUNT = re.compile(
     r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[-/]\d{2,4}|\d+(?:[.,]\d+)?"
 )
-_SHORTEST = 4  # letters and digits; fewer are amounts, times and ages
+_SHORTEST = 4  # letters and digits; shorter ones are amounts, times and ages
 _CARD = range(13, 20)  # digits of a payment card (ISO/IEC 7812)
-_TELEPHONE = (9, 15)  # digits of a number that may have its country's in front (ITU-T E.164 allows 15)
+_TELEPHONE = (9, 15)  # digits of a number that may start with a country code (ITU-T E.164 allows 15)
 
 
 def identifiers_in(text: str) -> frozenset[str]:
-    """The identifiers a text has, each in its one spelling."""
+    """Return the identifiers in a text, normalised."""
     emails = {_email(match) for match in _EMAIL.finditer(text)}
     rest = _EMAIL.sub(" ", text)
     numbers = {
-        _number(match) for match in _NUMBER.finditer(rest) if _number(match) != match[0] or _is_one(match[0])
+        _number(match)
+        for match in _NUMBER.finditer(rest)
+        if _number(match) != match[0] or _is_identifier(match[0])
     }
     return frozenset(emails | numbers)
 
 
 def identifies_any(text: str, identifiers: Collection[str]) -> bool:
-    """Whether one of these identifiers (in its one spelling) stands in a text, however it is written there."""
+    """Tell whether a text contains one of these normalised identifiers, in any spelling."""
     return bool(identifiers) and not identifiers_in(text).isdisjoint(identifiers)
 
 
 def kind_words(identifier: str) -> frozenset[str]:
-    """What people call an identifier of that shape: "phone number", "e-mail address", "card"."""
+    """Return what people call an identifier of that shape: "phone number", "e-mail address", "card"."""
     if "@" in identifier:
         return frozenset({"email", "mail", "e", "address"})
     if not identifier.isdecimal():
@@ -184,8 +188,8 @@ def kind_words(identifier: str) -> frozenset[str]:
     return frozenset({"phone", "telephone", "mobile", "cell", "number", "account"})
 
 
-def _is_one(written: str) -> bool:
-    """Whether something is an identifier that is spelled as one word already: no date, and no number as short as a year."""
+def _is_identifier(written: str) -> bool:
+    """Tell whether a single word is an identifier: not a date, and not a number as short as a year."""
     bare = written.isdecimal() and len(written) > _SHORTEST
     return bare or (not _DATE_OR_AMOUNT.fullmatch(written) and len(re.sub(r"\W", "", written)) >= _SHORTEST)
 
@@ -196,7 +200,7 @@ def _email(match: re.Match[str]) -> str:
 
 
 def _number(match: re.Match[str]) -> str:
-    """An identifier as one word; dates, amounts and short numbers as they are."""
+    """Normalise an identifier to one word; dates, amounts and short numbers stay as they are."""
     written = match[0]
     spelled = re.sub(r"\(0\)", "", written) if written.startswith("+") else written
     joined = re.sub(r"\W", "", spelled)
@@ -211,23 +215,25 @@ def _number(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What to erase from a bank: one of the fields is set, with `message` its `thread`, and those that say so with others.
+    """What to erase from a bank. Exactly one selector is set, except where noted.
 
     Attributes:
         unit: id of one unit.
         document: id of a document: its row, chunks and units.
         entity: id of an entity: it and every unit that mentions it.
-        names: of the entity, normalised: these alone, and the units that mention it under one of them. Empty means all.
-        window: units that happened or were mentioned in it.
-        everything: all content; the bank stays, empty, with its profile, the history of that, and its embedder.
+        names: with `entity`, normalised: only these names and the units that mention it by them. Empty means
+            all.
+        window: units that happened or were mentioned in this interval.
+        everything: all content; the bank stays, empty, with its profile, profile history and embedder.
         thread: a conversation: its turns and every memory made from them.
-        message: id of one message of `thread`: its turn and every memory made from it.
-        told: normalised names: every unit and turn in whose text one of them stands as whole words; with `entity` or without.
-        units: ids of several units; with `identifiers` or without.
-        identifiers: telephone, card, account and order numbers, plates and e-mail addresses, each in its one spelling (see
-            model/identifiers.py): every unit and turn in which one of them stands, in any spelling.
-        before: what was mentioned before it; when it happened does not matter.
-        tags: with `before`: only what bears one of them. Empty means all.
+        message: with `thread`, id of one message: its turn and every memory made from it.
+        told: normalised names: every unit and turn whose text contains one as a whole name; with or without
+            `entity`.
+        units: ids of several units; with or without `identifiers`.
+        identifiers: telephone, card, account and order numbers, plates and e-mail addresses, normalised by
+            `identifiers_in`: every unit and turn that contains one, in any spelling.
+        before: everything mentioned before this time, whenever it happened.
+        tags: with `before`: only units and turns with one of these tags. Empty means all.
     """
 
     unit: str | None = None
@@ -247,19 +253,21 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ForgetReceipt(Displayed):
-    """What was erased: ids and counts, and nothing of what they stood for. Of a dry run, what would be, with names.
+    """What was erased: ids and counts, without any content. For a dry run, what would be erased, with names.
 
     Attributes:
-        unit_ids: ids of the units erased, items of documents included.
-        entity_ids: ids of entities that nothing mentions any more.
-        counts: rows erased per kind ("units", "turns", "documents", "chunks", "entities", "names", "tasks", ...).
+        unit_ids: ids of the units erased, including items of documents.
+        entity_ids: ids of entities that are no longer mentioned anywhere.
+        counts: rows erased per kind ("units", "turns", "documents", "chunks", "entities", "names", "tasks",
+            ...).
         revision: the bank's revision afterwards; every index has reached it.
-        dry_run: nothing was erased; the same call without `dry_run` would erase this.
-        names: of a dry run alone: normalised names of entities nothing would mention any more, and names that other
-            entities would lose, in order.
-        files_clean: whether the files underneath were rewritten. False while another process reads the ledger; the
-            next forget or the next open tries again.
-        restored: ids of memories and items that hold again, because what had ended them was erased.
+        dry_run: whether nothing was erased; the same call without `dry_run` would erase this.
+        names: for a dry run: normalised names of entities that would be erased, and names other entities
+            would lose, sorted.
+        files_clean: whether the files were rewritten. False while another process reads the ledger; the next
+            forget or
+            the next open tries again.
+        restored: ids of memories and items that are valid again because whatever ended them was erased.
     """
 
     unit_ids: tuple[str, ...]

@@ -1,10 +1,10 @@
-"""A recall in words, for people who wonder why a memory is there, or is not: one function a section. Pure."""
+"""Explanation of a recall in words, with one function per section."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hindsight_integrations.model.metadata import said
+from hindsight_integrations.model.metadata import condition_text
 from hindsight_integrations.model.recalled import (
     EntityObservations,
     RecalledChunk,
@@ -16,7 +16,7 @@ from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import SOURCE_TURNS, Channel, Fate, Reranked, Stage, UnitTrace
 from hindsight_integrations.model.units import UnitKind
 
-DROPPED_SHOWN = 30  # lines; the trace itself has them all
+DROPPED_SHOWN = 30  # lines; the trace contains all
 TEXT_SHOWN = 72  # characters
 NOTHING = "-"
 NOT_RECORDED = "Candidates that were dropped were not recorded; recall(..., trace=True) does."
@@ -25,7 +25,7 @@ _HEADS = ("#", "score", *Channel, SOURCE_TURNS, "fused", "logit", "boosts r*t", 
 
 
 def question(query: RecallQuery | None, window: Interval | None) -> str:
-    """The question as it was taken, its options and the time window it names."""
+    """Format the question, its options and its time window."""
     lines = []
     if query is not None:
         lines += [f"recall  {query.text!r}", f"options {', '.join(_options(query))}"]
@@ -38,12 +38,12 @@ def question(query: RecallQuery | None, window: Interval | None) -> str:
 
 
 def _options(query: RecallQuery) -> list[str]:
-    """The options that matter, as they would be written."""
+    """Format the options that differ from the default or always matter."""
     options = [f"budget={query.budget}", f"max_tokens={query.max_tokens}", f"types={'+'.join(query.types)}"]
     options += [f"k={query.k}"] if query.k is not None else []
     options += [f"tags={'+'.join(query.tags)} ({query.tags_match})"] if query.tags else []
     options += [f"tag_groups={' and '.join(map(_group, query.tag_groups))}"] if query.tag_groups else []
-    options += [f"metadata={said(query.metadata)}"] if query.metadata is not None else []
+    options += [f"metadata={condition_text(query.metadata)}"] if query.metadata is not None else []
     options += [f"as_of={query.as_of:%Y-%m-%d %H:%M:%S}"] if query.as_of else []
     options += ["include_invalidated"] if query.include_invalidated else []
     for stage in ("semantic", "keyword", "reranker", "final"):
@@ -62,13 +62,13 @@ def _group(group: TagGroup) -> str:
 
 
 def summary(query: RecallQuery | None, units: int, tokens: int, confidence: float) -> str:
-    """How many memories were found, what they cost, and how far they are to be trusted."""
+    """Format the number of memories, their cost, and the confidence."""
     budget = f" of {query.max_tokens}" if query else ""
     return f"found   {units} memories, {tokens}{budget} tokens, confidence {confidence:.2f}"
 
 
 def timings(stages: Sequence[Stage]) -> str:
-    """Every stage, its milliseconds and its detail."""
+    """Format every stage with its milliseconds and detail."""
     rows = []
     for stage in stages:
         detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
@@ -78,13 +78,13 @@ def timings(stages: Sequence[Stage]) -> str:
 
 
 def notices(notes: Iterable[str]) -> str:
-    """What the stages noted; empty if nothing."""
+    """Format the notes of the stages; empty if there are none."""
     lines = [f"  {note}" for note in notes]
     return "\n".join(["notes", *lines]) if lines else ""
 
 
 def memories(units: Sequence[RecalledUnit], traces: Iterable[UnitTrace]) -> str:
-    """One line a memory: rank and score in each channel, and what the score was made of where that was recorded."""
+    """Format one line per memory: rank and score in each channel, and the parts of its score if they were traced."""
     if not units:
         return "memories  none"
     traced = {trace.unit_id: trace for trace in traces}
@@ -112,13 +112,13 @@ def _row(place: int, item: RecalledUnit, trace: UnitTrace | None) -> tuple[str, 
 
 
 def _boosts(read: Reranked) -> str:
-    """The factors of a score; that of what it stands on for observations alone."""
+    """Format the factors of a score; the proof factor only for observations."""
     shown = [read.recency, read.temporal] if read.proof == 1 else [read.recency, read.temporal, read.proof]
     return "*".join(f"{boost:.2f}" for boost in shown)
 
 
 def _marks(item: RecalledUnit) -> str:
-    """What a reader must know of a unit beside its text."""
+    """Format what a reader must know besides the text."""
     waits = " [a turn that waits for extraction]" if item.kind is UnitKind.TURN else ""
     waits += f" [{item.reason.words}]" if item.reason.words else ""
     return waits if item.valid else f"{waits} [no longer valid]"
@@ -129,9 +129,9 @@ def included(
     chunks: Iterable[RecalledChunk],
     source_facts: Iterable[SourceFact],
 ) -> str:
-    """What `include_entities`, `include_chunks` and `include_source_facts` gave; empty if nothing."""
+    """Format the results of `include_entities`, `include_chunks` and `include_source_facts`; empty if none."""
     lines = [
-        f"  {entity.name}{' (to be made anew)' if entity.stale else ''}: {_short(item.text)}"
+        f"  {entity.name}{' (outdated)' if entity.stale else ''}: {_short(item.text)}"
         for entity in entities
         for item in entity.observations
     ]
@@ -144,14 +144,14 @@ def included(
 
 
 def _place(chunk: RecalledChunk) -> str:
-    """Where a passage or turn stands, and whether it is history."""
+    """Format the source of a passage or turn, and whether it is history."""
     if chunk.turn is None:
         return f"{chunk.document_id}, passage {chunk.ordinal}"
     return f"message {chunk.turn.message_id}" + (" [no longer valid]" if chunk.turn.history else "")
 
 
 def dropped(traces: Iterable[UnitTrace]) -> str:
-    """The candidates that were not returned, and why."""
+    """Format the candidates that were not returned, and why."""
     missing = [trace for trace in traces if trace.fate is not Fate.RETURNED]
     if not missing:
         return "dropped  none"
@@ -175,7 +175,7 @@ def _short(text: str) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows with their columns under each other, two spaces in; the last column is not padded."""
+    """Align the columns of rows, indented by two spaces; the last column is not padded."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return [
         ("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()

@@ -1,8 +1,8 @@
-"""What extraction yields, as a schema: the paper's A.5.1 plus `sources`, `changes`, `adds_to`, `invalidates` and `records`.
+"""The schema of extracted facts: the paper's A.5.1 plus `sources`, `changes`, `adds_to`, `invalidates` and `records`.
 
-The same schema is given to a language model, read from files of facts somebody else extracted, and produced by the
-verbatim extractor. It is lenient where models are sloppy (nulls for empty strings, unknown entity types) and strict
-where a mistake would become a false memory (fact type, relation, strengths).
+It is the response schema for language models, the format of facts supplied by a caller, and the output of the
+verbatim extractor. It is lenient where models are sloppy (nulls for empty strings, unknown entity types) and
+strict where a mistake would become a false memory (fact type, relation, strengths).
 """
 
 from __future__ import annotations
@@ -45,33 +45,34 @@ _CHANNEL = "<|channel|>"
 
 
 def without_reasoning(text: str) -> str:
-    """What a model said, without its reasoning; empty where it only reasoned.
+    """Remove a model's reasoning from its answer; return "" if the answer is reasoning only.
 
-    Removed are closed blocks anywhere, a block that is never closed where the text begins with it, everything in front of a
-    closing tag that was never opened, and all channels of OpenAI's harmony format but the final one. Tags in backticks are quoted.
+    It removes closed blocks anywhere, a block that is never closed at the start of the text, everything
+    before a closing tag that was never opened, and all channels of OpenAI's harmony format except the final
+    one. Tags in backticks are kept.
 
     Args:
-        text: of an answer.
+        text: the model's answer.
     """
     if _CHANNEL in text:
-        return "\n".join(found.strip() for found in _FINAL.findall(text)).strip()
+        return "\n".join(answer.strip() for answer in _FINAL.findall(text)).strip()
     if "<" not in text:
         return text
-    said = _CLOSED.sub("", text)
-    said = _UNCLOSED.sub("", _UNOPENED.sub("", said, count=1))
-    return said.strip() if said != text else text
+    answer = _CLOSED.sub("", text)
+    answer = _UNCLOSED.sub("", _UNOPENED.sub("", answer, count=1))
+    return answer.strip() if answer != text else text
 
 
 def bare(schema: dict[str, Any]) -> None:
-    """Leave out what a model need not read in every request: titles that repeat a field's name, and docstrings for us."""
+    """Remove titles and docstrings from a schema, which a model need not read with every request."""
     for part in (schema, *schema["properties"].values()):
         part.pop("title", None)
     schema.pop("description", None)
 
 
 def one_of(choices: type[StrEnum]) -> WithJsonSchema:
-    """The schema of a choice: its values alone, without the docstring for us."""
-    return WithJsonSchema({"enum": [each.value for each in choices], "type": "string"})
+    """Return the schema of a choice: its values only, without the docstring."""
+    return WithJsonSchema({"enum": [choice.value for choice in choices], "type": "string"})
 
 
 def _list_if_none(value: object) -> object:
@@ -79,29 +80,29 @@ def _list_if_none(value: object) -> object:
 
 
 def list_of(value: object) -> Sequence[object]:
-    """A list of one where a model wrote the thing itself, of none where it wrote null."""
+    """Accept a single value for a list of one, and null for an empty list."""
     if value is None:
         return []
     return value if isinstance(value, list | tuple) else [value]
 
 
 def texts_of(value: object) -> object:
-    """A list of texts where a model wrote one text, or numbers for ids."""
+    """Accept a single text for a list of one, and numbers for ids."""
     return [
         str(item) if isinstance(item, int) and not isinstance(item, bool) else item for item in list_of(value)
     ]
 
 
 def _fact_type(value: object) -> object:
-    """The network of that name, by its alias too; anything else as it is, for the validator to refuse."""
+    """Convert a network's name or alias; return anything else unchanged, for the validator to reject."""
     try:
-        return FactType(value)  # type: ignore[arg-type] # it refuses what is no name itself
+        return FactType(value)  # type: ignore[arg-type] # it rejects unknown names itself
     except ValueError:
         return value
 
 
 def _number_if_numeric(value: object) -> object:
-    """Numbers written as text can be added up too; Decimal keeps 3.41 exactly 3.41."""
+    """Convert a number written as text, so that it can be added up; Decimal keeps 3.41 exact."""
     if value is None or (isinstance(value, str) and not value.strip()):
         raise ValueError("there is none")
     if not isinstance(value, str):
@@ -117,21 +118,21 @@ Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else val
 
 
 REFUSE_UNKNOWN_KEYS: Final = "refuse unknown keys"
-"""Validation context of facts that a caller gives; unknown keys of a model's facts are ignored."""
+"""Validation context for facts given by a caller; in a model's facts unknown keys are ignored."""
 
 UNKNOWN_KEYS: Final = "unknown_keys"
-"""Type of the validation error that a caller's unknown keys raise; its context has `keys` and `allowed`."""
+"""Type of the validation error for a caller's unknown keys; its context has `keys` and `allowed`."""
 
 MOST_KEYS_SHOWN = 5
 
 
 class FactPart(BaseModel):
-    """What facts and their parts have in common: read leniently, and shown to models without what is meant for us."""
+    """Base of facts and their parts: lenient validation, and a schema without internal texts."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True, json_schema_extra=bare)
 
     OTHER_NAMES: ClassVar[Mapping[str, str]] = {}
-    """Keys that callers write for a field under another name, for the error's suggestion."""
+    """Names that callers use by mistake, mapped to the field, for the error's suggestion."""
 
     @model_validator(mode="before")
     @classmethod
@@ -165,7 +166,7 @@ class FactPart(BaseModel):
 
     @classmethod
     def _with_suggestion(cls, key: object, allowed: Sequence[str]) -> str:
-        """The key as the error shows it, with the field that was probably meant."""
+        """Format an unknown key with the field that was probably meant."""
         lowered = key.strip().lower() if isinstance(key, str) else ""
         likely = cls.OTHER_NAMES.get(lowered) or next(iter(get_close_matches(lowered, allowed, 1, 0.7)), "")
         return f"{shown(key)} (did you mean {likely!r}?)" if likely else shown(key)
@@ -183,11 +184,11 @@ class ExtractedEntity(FactPart):
 _EntityOrName = Annotated[
     ExtractedEntity, BeforeValidator(lambda value: {"text": value} if isinstance(value, str) else value)
 ]
-"""A model that lists bare names means entities of that name."""
+"""A bare name stands for an entity with that name."""
 
 
 class ExtractedCausalRelation(FactPart):
-    """How this fact bears on another fact of the same answer."""
+    """The causal relation of this fact to another fact of the same answer."""
 
     target_fact_index: int = Field(ge=0, description="position of the other fact in the list, from 0")
     relation_type: Annotated[CausalRelation, one_of(CausalRelation)]
@@ -211,28 +212,28 @@ def renumbered(
 
 
 class MemoryChange(StrEnum):
-    """What a fact does to a memory."""
+    """How a fact changes a memory."""
 
     ENDS = "ends"
-    """The memory no longer holds."""
+    """The memory is no longer valid."""
     REPLACES = "replaces"
-    """The fact takes the memory's place: it tells all of it that still holds."""
+    """The fact replaces the memory and restates everything that is still valid."""
     REMOVES = "removes"
-    """Items of a document no longer hold."""
+    """Items of a document are no longer valid."""
 
 
-def _as_models_name_it(schema: dict[str, Any]) -> None:
-    """The schema that a model is shown: it names memories by number, and must."""
+def _require_number(schema: dict[str, Any]) -> None:
+    """Adapt the schema for models, which must refer to memories by number."""
     bare(schema)
     schema["properties"]["memory"].pop("default")
     schema["required"] = ["memory", "change"]
 
 
 class NamedMemory(FactPart):
-    """A memory, by one of its names.
+    """A reference to a memory.
 
-    A model names it by its number among those it was shown; a caller by `unit_id`, or by `sources`: the ids of the messages
-    it was made from.
+    A model uses the number shown to it; a caller uses `unit_id`, or `sources`: the ids of the messages it was
+    made from.
     """
 
     memory: Annotated[int | None, Field(ge=1), WithJsonSchema({"minimum": 1, "type": "integer"})] = Field(
@@ -249,9 +250,9 @@ class NamedMemory(FactPart):
 
 
 class ExtractedChange(NamedMemory):
-    """A memory that no longer holds, or not as it stands (design 2.1)."""
+    """A memory that has ended or changed (design 2.1)."""
 
-    model_config = ConfigDict(json_schema_extra=_as_models_name_it)
+    model_config = ConfigDict(json_schema_extra=_require_number)
 
     change: Annotated[MemoryChange, one_of(MemoryChange)]
     items: Annotated[list[int], BeforeValidator(list_of)] = Field(
@@ -271,11 +272,11 @@ _MemoryOrNumber = Annotated[
     ),
     WithJsonSchema({"anyOf": [{"minimum": 1, "type": "integer"}, {"type": "null"}]}),
 ]
-"""A model writes the number of the memory alone."""
+"""A model writes only the number of the memory."""
 
 
 EXTRACTED_TYPES = (FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION)
-"""The networks of which the prompt speaks; observations are made from facts, and only given, never extracted."""
+"""The networks a model may extract; observations are made from facts, or given by a caller."""
 
 
 class ExtractedRecord(FactPart):
@@ -290,7 +291,7 @@ class ExtractedRecord(FactPart):
         "type": "kind",
     }
 
-    # Any kind is read, and made one of the set (`model/record_kinds.py`); a model is shown the set.
+    # Any kind is accepted and mapped to a known one (`canonical_kind`); a model is shown the known ones.
     kind: str = Field(json_schema_extra={"enum": [kind.value for kind in RecordKind]})
     category: Text = ""
     value: Annotated[Decimal | str, BeforeValidator(_number_if_numeric)]
@@ -335,15 +336,15 @@ class ExtractedFact(FactPart):
         default_factory=list, description="full sentences"
     )
     lasting: Annotated[bool, BeforeValidator(bool)] = False
-    # Of opinions that a caller gives; no model is asked how firmly the agent believes what it said.
+    # For opinions given by a caller; models are not asked for a confidence.
     confidence: SkipJsonSchema[float | None] = Field(default=None, ge=0.0, le=1.0)
-    # A fact may also give a single record, under `record`, as the data sets of the benchmarks do.
+    # A single record under `record` is accepted too, as in the benchmarks' data sets.
     records: Annotated[list[ExtractedRecord], BeforeValidator(list_of)] = Field(
         default_factory=list, validation_alias=AliasChoices("records", "record")
     )
 
     @property
     def narrative(self) -> str:
-        """The text memory keeps: what, when and why. `what` covers who and where already (paper A.1)."""
+        """The text of the memory: what, when and why. `what` includes who and where already (paper A.1)."""
         parts = [self.what, f"When: {self.when}" if self.when else "", self.why]
         return " | ".join(part for part in parts if part)

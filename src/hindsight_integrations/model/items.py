@@ -1,4 +1,4 @@
-"""Items: JSON values kept under a namespace and a key, as LangGraph's stores keep them."""
+"""Items: JSON values stored under a namespace and a key, as in LangGraph's stores."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any, TypeAlias
 from hindsight_integrations.model.writes import UnitWrite
 
 Namespace: TypeAlias = tuple[str, ...]
-"""Labels, the widest first: ("memories", "alice")."""
+"""Labels, outermost first: ("memories", "alice")."""
 
 ItemKey: TypeAlias = tuple[Namespace, str]
-"""Where an item lies: its namespace, and its key there."""
+"""The namespace and key of an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A value that is kept.
+    """A stored value.
 
     Attributes:
-        namespace: where it lies.
-        key: its name there.
+        namespace: its namespace.
+        key: its key.
         value: JSON.
-        created_at: when there first was one of that key (aware UTC).
-        updated_at: when it got this value.
-        expires_at: from when on it is gone; None if never.
+        created_at: when the key was first stored (aware UTC).
+        updated_at: when this value was stored.
+        expires_at: when it expires; None means never.
     """
 
     namespace: Namespace
@@ -39,14 +39,14 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class ItemPut:
-    """An item to be kept, in the place of the one of its key, if there is one.
+    """An item to store, replacing an item with the same key.
 
     Attributes:
-        namespace: where.
-        key: its name there.
+        namespace: its namespace.
+        key: its key.
         value: JSON.
-        texts: what a search finds it by; none: it is listed, and never found by meaning or words.
-        ttl: how long it lives from now on, and from each read that refreshes it; None: for ever.
+        texts: the texts to search it by; without any it can be listed but not searched.
+        ttl: time to live from now on, and from each read that refreshes it; None means forever.
     """
 
     namespace: Namespace
@@ -58,11 +58,11 @@ class ItemPut:
 
 @dataclass(frozen=True, slots=True)
 class ItemDelete:
-    """An item to be deleted; none of that key is no error.
+    """An item to delete; a missing one is not an error.
 
     Attributes:
-        namespace: where it lies.
-        key: its name there.
+        namespace: its namespace.
+        key: its key.
     """
 
     namespace: Namespace
@@ -71,12 +71,13 @@ class ItemDelete:
 
 @dataclass(frozen=True, slots=True)
 class FoundItem:
-    """An item a search found.
+    """An item found by a search.
 
     Attributes:
         item: the item.
-        score: cosine of the nearest of its texts, in [-1, 1], raised to that of the best item ranked behind it; None where
-            it was not searched for: listed without a query, or without texts.
+        score: cosine of its nearest text, in [-1, 1], raised to that of the best item ranked below it; None
+            if it was listed
+            without a query, or has no texts.
     """
 
     item: Item
@@ -85,14 +86,14 @@ class FoundItem:
 
 @dataclass(frozen=True, slots=True)
 class ItemWrite:
-    """An item as the ledger takes it.
+    """An item as written to the ledger.
 
     Attributes:
-        namespace: where.
-        key: its name there.
-        value: JSON, written out.
+        namespace: its namespace.
+        key: its key.
+        value: JSON, serialised.
         ttl: as in `ItemPut`.
-        units: its texts, as units of kind ITEM; one that the ledger has already may come without its vector.
+        units: its texts, as units of kind ITEM; a unit that exists already may come without its vector.
     """
 
     namespace: Namespace
@@ -102,20 +103,20 @@ class ItemWrite:
     units: tuple[UnitWrite, ...] = field(default=())
 
 
-END, AFTER = ".", "/"  # the character that ends a label, and the one behind it
+END, AFTER = ".", "/"  # the character that ends a label, and the next one
 
 
 def namespace_text(namespace: Namespace) -> str:
-    """Each label with its dots escaped, ended by a dot: ("a", "b.c") is "a.b%2Ec."."""
+    """Serialise a namespace: dots in labels are escaped, and a dot ends each: ("a", "b.c") is "a.b%2Ec."."""
     return "".join(label.replace("%", "%25").replace(END, "%2E") + END for label in namespace)
 
 
 def namespace_from(text: str) -> Namespace:
-    """The namespace of a text that `namespace_text` made."""
+    """Parse a namespace serialised by `namespace_text`."""
     return tuple(label.replace("%2E", END).replace("%25", "%") for label in text.split(END)[:-1])
 
 
 def namespace_range(prefix: Namespace) -> tuple[str, str | None]:
-    """Texts of namespaces that begin with these labels: from the first, to before the second; None means to the end."""
+    """Return the range [first, end) of serialised namespaces with a prefix; an end of None is unbounded."""
     text = namespace_text(prefix)
     return (text, text[:-1] + AFTER) if text else ("", None)

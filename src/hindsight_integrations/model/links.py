@@ -18,7 +18,7 @@ class LinkType(StrEnum):
 
 
 class CausalRelation(StrEnum):
-    """How one fact bears on another (paper section 4.1.4, item 3)."""
+    """How one fact affects another (paper section 4.1.4, item 3)."""
 
     CAUSES = "causes"
     CAUSED_BY = "caused_by"
@@ -28,14 +28,14 @@ class CausalRelation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A weighted edge between two units, by unit id. Entity links are not stored: they follow from mentions.
+    """A weighted edge between two units, by unit id. Entity links are not stored, since mentions imply them.
 
     Attributes:
-        source: id of the unit it starts at.
-        target: id of the unit it ends at.
+        source: id of the source unit.
+        target: id of the target unit.
         type: TEMPORAL, SEMANTIC or CAUSAL.
         weight: in [0, 1].
-        relation: for causal links, which relation source has to target.
+        relation: for causal links, the relation of source to target.
     """
 
     source: str
@@ -53,7 +53,7 @@ LINK_CODES: dict[tuple[LinkType, CausalRelation | None], int] = {
     (LinkType.CAUSAL, CausalRelation.ENABLES): 4,
     (LinkType.CAUSAL, CausalRelation.PREVENTS): 5,
 }
-"""Small integers for (type, relation), as they stand in `Edges.codes`. Entity links follow from mentions (bipartite)."""
+"""Codes of (type, relation) in `Edges.codes` and on disk. Entity links have none, since mentions imply them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Mental models: standing questions whose answers are kept (reference, "Retrieval Priority")."""
+"""Mental models: standing questions with stored answers, and directives (reference, "Retrieval Priority")."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A rule that every answer keeps.
+    """A rule for every answer.
 
     Attributes:
-        id: its own for good.
+        id: its permanent id.
         text: the rule.
-        tags: it holds for questions that name one of these; without any it holds for all.
-        created_at: when it was given (aware UTC).
+        tags: it applies to questions with one of these tags; without any, to all.
+        created_at: when it was added (aware UTC).
     """
 
     id: str
@@ -26,55 +26,55 @@ class Directive:
 
 
 def in_force(directives: Iterable[Directive], tags: Sequence[str]) -> tuple[Directive, ...]:
-    """The directives that hold for a question with these tags, in the order they were given."""
+    """Return the directives that apply to a question with these tags, oldest first."""
     wanted = set(tags)
-    return tuple(each for each in directives if not each.tags or wanted & set(each.tags))
+    return tuple(rule for rule in directives if not rule.tags or wanted & set(rule.tags))
 
 
 class RefreshTrigger(StrEnum):
-    """When a mental model's question is answered anew."""
+    """When a mental model is refreshed."""
 
     MANUAL = "manual"
-    """When somebody asks for it."""
+    """Only on request."""
     AUTO = "auto"
-    """Also when memories in its scope have changed, as a task."""
+    """On request, and by a task when memories in its scope have changed."""
 
 
 class ModelState(StrEnum):
-    """What is to be made of a mental model's text."""
+    """The state of a mental model's text."""
 
     NEW = "new"
-    """Its question was never answered."""
+    """The question was never answered."""
     NOTHING_KNOWN = "nothing known"
-    """Its question was asked, and memory had no answer."""
+    """The question was asked, and memory had no answer."""
     CURRENT = "current"
     """Nothing in its scope has changed since it was answered."""
     STALE = "stale"
-    """Memories in its scope came or changed since: the text may be out of date."""
+    """Memories in its scope have changed since; the text may be out of date."""
     WITHDRAWN = "withdrawn"
-    """A memory that the text stood on was withdrawn, corrected or forgotten: there is no text until it is refreshed."""
+    """A cited memory was withdrawn, corrected or erased; there is no text until the next refresh."""
 
 
 @dataclass(frozen=True, slots=True)
 class MentalModel:
-    """A standing question with its answer of the last refresh.
+    """A standing question with its latest answer.
 
     Attributes:
-        id: its own for good; another model of the same name has another.
-        name: by which it is called, unique in its bank.
+        id: its permanent id; never reused, even for the same name.
+        name: unique in its bank.
         question: the standing question.
         tags: visibility tags, sorted; it is answered from memories with the same tags, or without any.
-        trigger: when it is answered anew.
-        max_tokens: what its text may cost.
-        created_at: when it was made (aware UTC).
-        text: the answer; empty where there is none, see `state`.
-        extractive: the text is memories as they are: no model wrote it.
-        based_on: ids of the memories the text stands on.
-        refreshed_at: when the question was last answered; None if it never was.
-        revision: of the bank, whose memories answered it.
-        checked_to: revision up to which changes were looked at, and none was in its scope.
-        withdrawn: a memory it stood on was withdrawn, corrected or forgotten since, or closed or restored.
-        stale: memories in its scope changed since it was answered.
+        trigger: when it is refreshed.
+        max_tokens: token limit of its text.
+        created_at: when it was created (aware UTC).
+        text: the answer; empty if there is none, see `state`.
+        extractive: whether the text is verbatim memories, not written by a model.
+        based_on: ids of the memories the text cites.
+        refreshed_at: when the question was last answered; None if never.
+        revision: the bank's revision it was answered from.
+        checked_to: revision up to which no change affected its scope.
+        withdrawn: whether a cited memory was withdrawn, corrected, erased, closed or restored since.
+        stale: whether memories in its scope have changed since it was answered.
     """
 
     id: str
@@ -95,7 +95,7 @@ class MentalModel:
 
     @property
     def state(self) -> ModelState:
-        """What is to be made of its text."""
+        """The state of its text."""
         if self.refreshed_at is None:
             return ModelState.NEW
         if self.withdrawn:
@@ -107,13 +107,13 @@ class MentalModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """The answer to a mental model's question, to be kept.
+    """A new answer to a mental model's question.
 
     Attributes:
-        text: empty where memory knows nothing.
-        extractive: no model wrote it.
-        based_on: ids of the memories it stands on; at least one where there is a text.
-        refreshed_at: when (aware UTC).
+        text: empty if memory has no answer.
+        extractive: whether the text is verbatim memories, not written by a model.
+        based_on: ids of the memories it cites; at least one if there is a text.
+        refreshed_at: when it was made (aware UTC).
     """
 
     text: str
@@ -124,13 +124,13 @@ class ModelAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RefreshWrite:
-    """What became of looking at a mental model.
+    """The result of checking or refreshing a mental model.
 
     Attributes:
         model_id: the model.
-        at_revision: the bank's revision whose memories these are.
-        answer: in place of the one before; None where nothing in its scope has changed.
-        read: ids of all memories that whoever wrote the answer was shown.
+        at_revision: the bank's revision it was answered from or checked at.
+        answer: replaces the previous one; None if nothing in its scope has changed.
+        read: ids of all memories shown to the answer's writer.
     """
 
     model_id: str

@@ -1,4 +1,4 @@
-"""Metadata of memories with its types, and conditions on it with LlamaIndex's operators. Pure."""
+"""Typed metadata of memories, and filters on it with LlamaIndex's operators."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 MetadataScalar: TypeAlias = str | int | float | bool
 MetadataValue: TypeAlias = MetadataScalar | Sequence[MetadataScalar]
-"""What a key stands for: text, a finite number, a truth value, or a list of these."""
+"""A metadata value: text, a finite number, a boolean, or a list of these."""
 
 Metadata: TypeAlias = Mapping[str, MetadataValue]
-"""The caller's own values, kept on every memory made from what they came with."""
+"""The caller's own values, stored with every memory made from an input."""
 
 _IN_ORDER: dict[str, Callable[[Any, Any], bool]] = {
     ">": operators.gt,
@@ -24,11 +24,11 @@ _IN_ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operators.le,
 }
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_MOST_DIGITS = 300  # what a float can hold; longer digits are a name
+_MOST_DIGITS = 300  # the most a float can hold; longer digit strings are names
 
 
 def shared_metadata(given: Sequence[Metadata]) -> dict[str, MetadataValue]:
-    """What several memories have in common: keys that all have, with values of the same type that are equal."""
+    """Return the metadata common to several memories: keys in all of them with equal values of the same type."""
     first, *others = given
     return {
         key: value
@@ -38,7 +38,7 @@ def shared_metadata(given: Sequence[Metadata]) -> dict[str, MetadataValue]:
 
 
 class MetadataOperator(StrEnum):
-    """How a value is compared; LlamaIndex's `FilterOperator`."""
+    """How a value is compared; same as LlamaIndex's `FilterOperator`."""
 
     EQ = "=="
     NE = "!="
@@ -57,7 +57,7 @@ class MetadataOperator(StrEnum):
 
 
 class MetadataCondition(StrEnum):
-    """How the filters of a group are put together; `not` is where none of them holds."""
+    """How the filters of a group are combined; `not` means that none may match."""
 
     AND = "and"
     OR = "or"
@@ -75,14 +75,16 @@ PASSED_WITHOUT_KEY = frozenset({MetadataOperator.NE, MetadataOperator.NIN, Metad
 
 @dataclass(frozen=True, slots=True)
 class MetadataFilter:
-    """Memories whose value of one key compares so with this one.
+    """A condition on the value of one metadata key.
 
     Attributes:
         key: the key.
-        value: what its value is compared with; a list for in, nin, any and all; nothing for is_empty.
-        operator: ==, !=, >, <, >=, <=; in and nin a list; contains, any and all of a list that is the memory's value;
-            text_match and text_match_insensitive for a part of its text; is_empty where it is missing or has nothing in it.
-            Memories without the key pass !=, nin and is_empty alone.
+        value: the value to compare with; a list for in, nin, any and all; None for is_empty.
+        operator: ==, !=, >, <, >=, <=; in and nin test membership in a list; contains, any and all test a
+            memory's list
+            value; text_match and text_match_insensitive test for a substring; is_empty for a missing or empty
+              value.
+            Memories without the key pass only !=, nin and is_empty.
     """
 
     key: str
@@ -92,11 +94,11 @@ class MetadataFilter:
 
 @dataclass(frozen=True, slots=True)
 class MetadataGroup:
-    """Filters put together; without any it lets everything through.
+    """Combined filters; an empty group matches everything.
 
     Attributes:
-        filters: filters, and groups of them.
-        condition: and: all must hold; or: one; not: none.
+        filters: filters and nested groups.
+        condition: "and": all must match; "or": one must; "not": none may.
     """
 
     filters: Sequence[MetadataFilter | MetadataGroup]
@@ -109,17 +111,19 @@ MetadataTest: TypeAlias = MetadataFilter | MetadataGroup
 GivenMetadata: TypeAlias = (
     MetadataTest | Mapping[str, Any] | Sequence[MetadataTest | Mapping[str, Any]] | None
 )
-"""The same as a caller may write it: {"channel": "mail"} where all must be equal, {"key": ..., "value": ..., "operator":
-...}, {"filters": [...], "condition": ...}, or a list of these, all of which must hold."""
+"""Metadata conditions as a caller may write them: {"channel": "mail"} (all keys must be equal), {"key": ..., "value": ...,
+"operator": ...}, {"filters": [...], "condition": ...}, or a list of these, all of which must match.
+"""
 
 
-def said(condition: MetadataTest) -> str:
-    """A condition in words, for people: `year >= 2020 and not (channel == mail)`."""
+def condition_text(condition: MetadataTest) -> str:
+    """Format a condition for people: `year >= 2020 and not (channel == mail)`."""
     if isinstance(condition, MetadataFilter):
         value = "" if condition.value is None else f" {condition.value}"
         return f"{condition.key} {condition.operator}{value}"
     parts = [
-        f"({said(part)})" if isinstance(part, MetadataGroup) else said(part) for part in condition.filters
+        f"({condition_text(part)})" if isinstance(part, MetadataGroup) else condition_text(part)
+        for part in condition.filters
     ]
     if condition.condition == MetadataCondition.NOT:
         return f"not ({' or '.join(parts)})"
@@ -127,10 +131,10 @@ def said(condition: MetadataTest) -> str:
 
 
 def value_test(wanted: MetadataFilter) -> Callable[[MetadataValue | None], bool]:
-    """Whether a filter lets a value through, as a function; None is a key the memory does not have.
+    """Build the test of a filter for one value; None stands for a missing key.
 
-    Numbers and text are equal, and ordered, as numbers where the text is one; two texts are equal letter by letter, and
-    ordered as numbers where both are. A truth value is no number. What cannot be ordered does not pass.
+    Numbers and numeric text are compared as numbers; two texts are equal character by character, and ordered
+    as numbers if both are numeric. Booleans are not numbers. Values that cannot be ordered do not pass.
     """
     operator, value = MetadataOperator(wanted.operator), wanted.value
     if operator is MetadataOperator.IS_EMPTY:
@@ -141,7 +145,7 @@ def value_test(wanted: MetadataFilter) -> Callable[[MetadataValue | None], bool]
 
 
 def _passes(operator: MetadataOperator, value: Any) -> Callable[[Any], bool]:  # noqa: ANN401 - checked per operator
-    """The test of a value that is there."""
+    """Build the test for a value that is not missing."""
     if operator in _IN_ORDER:
         return lambda own: _ordered(_IN_ORDER[operator], own, value)
     match operator:
@@ -158,7 +162,7 @@ def _passes(operator: MetadataOperator, value: Any) -> Callable[[Any], bool]:  #
 
 
 def number_of(value: object) -> int | float | None:
-    """The number a value is, or its text says in ASCII digits; None if it is none."""
+    """Return a number, or the number that a text contains in ASCII digits; None otherwise."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -174,12 +178,12 @@ def number_of(value: object) -> int | float | None:
 
 
 def _one_of(values: Sequence[Any]) -> Callable[[Any], bool]:
-    """Whether a value equals one of these, at the cost of a look-up."""
+    """Build a constant-time test for equality with one of these values."""
     lists = [list(value) for value in values if _is_list(value)]
     texts = {value for value in values if isinstance(value, str)}
     truths = {value for value in values if isinstance(value, bool)}
     numbers = {value for value in values if isinstance(value, int | float) and not isinstance(value, bool)}
-    said = {number for text in texts if (number := number_of(text)) is not None}
+    numeric_texts = {number for text in texts if (number := number_of(text)) is not None}
 
     def among(own: Any) -> bool:  # noqa: ANN401 - any value of metadata
         if isinstance(own, bool):
@@ -187,8 +191,8 @@ def _one_of(values: Sequence[Any]) -> Callable[[Any], bool]:
         if isinstance(own, str):
             return own in texts or (bool(numbers) and number_of(own) in numbers)
         if _is_list(own):
-            return any(_same_list(own, each) for each in lists)
-        return own in numbers or own in said
+            return any(_same_list(own, other) for other in lists)
+        return own in numbers or own in numeric_texts
 
     return among
 
@@ -198,7 +202,7 @@ def _same_list(own: Sequence[MetadataScalar], other: Sequence[MetadataScalar]) -
 
 
 def _holds(values: Sequence[Any], operator: MetadataOperator) -> Callable[[Any], bool]:
-    """Whether a list has these among its values, or a text has them as parts: all of them, or any."""
+    """Build the test whether a list contains these values, or a text these substrings: all of them, or any."""
     parts = [(value, _one_of([value])) for value in values]
     combine = any if operator is MetadataOperator.ANY else all
 
@@ -206,14 +210,14 @@ def _holds(values: Sequence[Any], operator: MetadataOperator) -> Callable[[Any],
         if isinstance(own, str):
             return combine(isinstance(value, str) and value in own for value, _ in parts)
         if not _is_list(own):
-            return combine is all and not parts  # a number holds all of nothing, as in LlamaIndex
+            return combine is all and not parts  # a number passes `all` of nothing, as in LlamaIndex
         return combine(any(map(equal, own)) for _, equal in parts)
 
     return inside
 
 
 def _ordered(in_order: Callable[[Any, Any], bool], own: object, value: object) -> bool:
-    """Whether two values are in this order: numbers, or two texts; false for what has none."""
+    """Compare two numbers or two texts; False for values without an order."""
     left, right = number_of(own), number_of(value)
     if left is not None and right is not None:
         return in_order(left, right)

@@ -1,4 +1,4 @@
-"""How names of entities are compared: the one rule that resolution, recall and every ledger keep."""
+"""Comparison of entity names, shared by resolution, recall and the ledger."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _EDGES = re.compile(r"^\W+|[^\w.]+$")
 
 
 def normalise_name(text: str) -> str:
-    """A name as it is compared: compatibility-normalised, case-folded, single-spaced, no outer punctuation or 's."""
+    """Normalise a name for comparison: NFKC, case-folded, single-spaced, without outer punctuation or 's."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return _POSSESSIVE.sub("", _EDGES.sub("", folded))
 
@@ -102,11 +102,11 @@ ALSO_WORDS = frozenset(
         "young",
     ]
 )
-"""First names that are words as well: without a capital they name nobody."""
+"""First names that are also words; without a capital they are not names."""
 
 
 def names_any(text: str, names: Iterable[str]) -> bool:
-    """Whether one of the normalised names stands in a text as whole words; one that is a word as well, with a capital."""
+    """Tell whether a text contains a normalised name as whole words; names that are also words need a capital."""
     spaced = " ".join(unicodedata.normalize("NFKC", text).split())
     folded = spaced.casefold()
     lower = _LOWER.sub(lambda match: "_" * len(match[0]), spaced).casefold()
@@ -114,7 +114,7 @@ def names_any(text: str, names: Iterable[str]) -> bool:
 
 
 def stands_in(name: str, text: str) -> bool:
-    """Whether words stand in a text whole, not inside other words; both normalised alike."""
+    """Tell whether a text contains words as a whole, not inside other words; both must be normalised alike."""
     at = text.find(name)
     while at >= 0:
         end = at + len(name)

@@ -1,4 +1,4 @@
-"""Opinions: what the agent believes, how firmly, and the log of evidence that alone says so (paper sections 5.4.1 and 5.5)."""
+"""Opinions with their evidence logs, and the confidence computed from them (paper sections 5.4.1 and 5.5)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hindsight_integrations.model.units import ValidityKind
 
 
 class Assessment(StrEnum):
-    """How a fact bears on an opinion: Assess(o, f) of paper section 5.5."""
+    """How a fact affects an opinion: Assess(o, f) of paper section 5.5."""
 
     REINFORCE = "reinforce"
     WEAKEN = "weaken"
@@ -24,23 +24,23 @@ class Assessment(StrEnum):
 
 
 class EvidenceStrength(StrEnum):
-    """How much a fact says about an opinion."""
+    """How strongly a fact affects an opinion."""
 
     STRONG = "strong"
     MILD = "mild"
 
 
 class UpdateRule(StrEnum):
-    """How an assessment moves a confidence."""
+    """How an assessment changes a confidence."""
 
     ADDITIVE = "additive"
-    """By steps: paper eq. 26."""
+    """In steps: paper eq. 26."""
     MULTIPLICATIVE = "multiplicative"
-    """By shares: reference, "Opinion Confidence Updates"."""
+    """In proportion: reference, "Opinion Confidence Updates"."""
 
 
 class Conviction(StrEnum):
-    """How firmly a belief is held, in words (earlier paper 8.4)."""
+    """How firmly an opinion is held, in words (earlier paper 8.4)."""
 
     VERY_STRONG = "very strong"
     STRONG = "strong"
@@ -55,26 +55,26 @@ CONVICTIONS = (
     (0.5, Conviction.MODERATE),
     (0.3, Conviction.WEAK),
 )
-"""From which confidence on a belief is held how firmly [earlier paper 8.4]."""
+"""The lowest confidence of each conviction [earlier paper 8.4]."""
 
 
 def conviction(confidence: float) -> Conviction:
-    """How firmly a belief of this confidence is held (earlier paper 8.4)."""
+    """Return how firmly an opinion with this confidence is held (earlier paper 8.4)."""
     return next((word for least, word in CONVICTIONS if confidence >= least), Conviction.VERY_WEAK)
 
 
-UNKNOWN_CONFIDENCE = 0.5  # of an opinion that comes without one
+UNKNOWN_CONFIDENCE = 0.5  # of an opinion given without one
 
 
 class OpinionOrigin(StrEnum):
-    """Where an opinion comes from."""
+    """The origin of an opinion."""
 
     REFLECT = "reflect"
-    """The agent formed it while it answered (paper section 5.4.2)."""
+    """The agent formed it while answering (paper section 5.4.2)."""
     EXTRACTION = "extraction"
-    """Extraction found it among what the agent said."""
+    """It was extracted from what the agent said."""
     GIVEN = "given"
-    """It was retained as an opinion by the caller."""
+    """The caller retained it as an opinion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,8 @@ class ValidityChange:
 
     Attributes:
         kind: CLOSED or RESTORED.
-        effective_at: conversation time from which it holds.
-        revision: of the bank, that recorded it.
+        effective_at: conversation time at which it takes effect.
+        revision: the bank's revision that recorded it.
     """
 
     kind: ValidityKind
@@ -94,22 +94,22 @@ class ValidityChange:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One row of an opinion's evidence log: one fact, assessed once, for good.
+    """One row of an opinion's evidence log: the permanent assessment of one fact.
 
     Attributes:
         unit_id: the fact.
-        sources: who said it; see `reflect/opinions/situation.py`. Never empty.
-        assessment: how it bears on the opinion.
-        strength: how much.
-        rule: by which it counts.
-        step: the rule's step size for this row, in (0, 1): a of paper eq. 26, as the profile had it then.
-        reason: in words, for people; may be empty.
-        version: unit id of the opinion's text against which it was judged.
+        sources: who stated it; see `reflect/opinions/situation.py`. Never empty.
+        assessment: how it affects the opinion.
+        strength: how strongly.
+        rule: the update rule.
+        step: the rule's step size for this row, in (0, 1): a of paper eq. 26, from the profile at that time.
+        reason: an explanation for people; may be empty.
+        version: unit id of the wording it was judged against.
         effective_at: conversation time from which it counts: when the fact was mentioned.
         recorded_at: when the row was written.
-        revision: of the bank, that wrote it.
-        restates: ids of facts in the log that say the same thing; a source counts once among facts that say the same.
-        validity: what became of the fact since, oldest revision first.
+        revision: the bank's revision that wrote it.
+        restates: ids of facts in the log that say the same; a source counts once among them.
+        validity: validity changes of the fact, oldest revision first.
     """
 
     unit_id: str
@@ -134,12 +134,12 @@ class OpinionVersion:
     Attributes:
         unit_id: the unit.
         text: the statement with its reasoning, in the first person.
-        since: conversation time from which it is the opinion's wording.
+        since: conversation time from which this wording applies.
         reason: why it was reworded; empty for the first.
         based_on: ids of the facts it was worded from.
-        revision: of the bank, that wrote it.
-        closed_at: from when on it is no longer the agent's wording; None while it is.
-        validity: what became of it since, oldest revision first.
+        revision: the bank's revision that wrote it.
+        closed_at: when the wording ended; None while it is current.
+        validity: its validity changes, oldest revision first.
     """
 
     unit_id: str
@@ -154,23 +154,23 @@ class OpinionVersion:
 
 @dataclass(frozen=True, slots=True)
 class OpinionLog:
-    """All that is known of one opinion: how it was formed, its wordings, and its evidence (paper eq. 24 and section 5.5).
+    """The full log of one opinion: its formation, wordings and evidence (paper eq. 24 and section 5.5).
 
     Attributes:
-        id: of the opinion: unit id of its first wording.
-        confidence: c_0, with which it was formed, in [0, 1].
+        id: unit id of its first wording.
+        confidence: initial confidence c_0, in [0, 1].
         formed_at: conversation time.
         recorded_at: when it was written.
-        revision: of the bank, that wrote it.
-        origin: where it comes from.
-        operation: the reflection that formed it, as its caller named it; empty if it was not named.
-        profile: number of the profile change under which it was formed, 0 for none.
+        revision: the bank's revision that wrote it.
+        origin: its origin.
+        operation: the caller's key of the reflection that formed it; empty if none was given.
+        profile: number of the profile change in force when it was formed, 0 for none.
         reasoning: why it was formed.
         tags: visibility tags, sorted.
         entities: canonical names of the entities it mentions.
         versions: its wordings, oldest first; at least one.
-        evidence: its evidence, in order of (effective_at, unit id).
-        assessed_to: revision up to which the bank's facts were looked at as evidence.
+        evidence: its evidence, by (effective_at, unit id).
+        assessed_to: revision up to which the bank's facts were assessed as evidence.
     """
 
     id: str
@@ -191,20 +191,20 @@ class OpinionLog:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Opinion(Displayed):
-    """What the agent believes: o = (t, c, tau, b, E) of paper eq. 24, at one moment.
+    """An opinion of the agent at one moment: o = (t, c, tau, b, E) of paper eq. 24.
 
     Attributes:
-        id: of the opinion; it stays while its wording changes.
+        id: of the opinion; unchanged by rewording.
         unit_id: of the wording.
         text: the statement with its reasoning, in the first person.
         confidence: c in [0, 1], replayed from the evidence log.
         formed_at: tau, when it was formed (aware UTC).
-        reworded_at: since when it has this wording; None for the first one.
+        reworded_at: when it got this wording; None for the first one.
         entities: E, canonical names.
         tags: visibility tags, sorted.
-        origin: where it comes from.
-        evidence: how many facts count.
-        closed_at: from when on the agent no longer holds it; None while it does.
+        origin: its origin.
+        evidence: number of facts that count.
+        closed_at: when the agent stopped holding it; None while it is held.
     """
 
     id: str
@@ -250,13 +250,14 @@ class Opinion(Displayed):
 
 @dataclass(frozen=True, slots=True)
 class EvidenceEntry:
-    """A row of an opinion's evidence log and what it did.
+    """A row of an opinion's evidence log and its effect.
 
     Attributes:
         evidence: the row.
-        counts: whether it moves the confidence: its fact is valid, and its source has not said so before.
-        before: confidence before it, in order of (effective_at, unit id).
-        after: confidence after it; the same where it does not count.
+        counts: whether it changes the confidence: its fact is valid, and its source has not said the same
+            before.
+        before: confidence before it, by (effective_at, unit id).
+        after: confidence after it; unchanged if it does not count.
     """
 
     evidence: Evidence
@@ -267,12 +268,12 @@ class EvidenceEntry:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OpinionHistory(Displayed, Tabular):
-    """Why an opinion is held as firmly as it is: everything from which its confidence follows.
+    """How an opinion got its confidence.
 
     Attributes:
         log: formation, wordings and evidence, as recorded.
-        entries: the evidence in the order in which it counts, with the confidence before and after.
-        confidence: after the last of them.
+        entries: the evidence in the order applied, with the confidence before and after.
+        confidence: the final confidence.
     """
 
     log: OpinionLog
@@ -327,18 +328,18 @@ class OpinionHistory(Displayed, Tabular):
 
 @dataclass(frozen=True, slots=True)
 class FormationWrite:
-    """An opinion to be. Its first wording stands among the write set's units, with its mentions.
+    """A new opinion. Its first wording is a unit of the same write set, with its mentions.
 
     Attributes:
-        unit_id: of that unit, and so of the opinion.
+        unit_id: id of that unit, and so of the opinion.
         confidence: c_0 in [0, 1].
         formed_at: conversation time (aware UTC).
-        origin: where it comes from.
-        operation: key of the reflection that forms it, empty if it has none.
+        origin: its origin.
+        operation: key of the reflection that forms it, empty for none.
         profile: number of the profile change in force, 0 for none.
         reasoning: why it is formed.
         based_on: ids of the facts it is worded from.
-        assessed_to: revision whose facts were looked at when it was formed; later ones are evidence to be assessed.
+        assessed_to: revision whose facts were considered when forming it; later facts will be assessed.
     """
 
     unit_id: str
@@ -354,13 +355,13 @@ class FormationWrite:
 
 @dataclass(frozen=True, slots=True)
 class RewordingWrite:
-    """A new wording of an opinion. It stands among the write set's units; an event of the write set closes the one before.
+    """A new wording of an opinion. It is a unit of the same write set, whose events close the previous wording.
 
     Attributes:
         opinion_id: the opinion.
         unit_id: of the new wording.
         reason: why.
-        based_on: ids of the facts it is worded from, those of the wording before included.
+        based_on: ids of the facts it is worded from, including those of the previous wording.
     """
 
     opinion_id: str
@@ -371,11 +372,12 @@ class RewordingWrite:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceWrite:
-    """A row of an opinion's evidence log to be; one that is there already (by opinion and fact) stays as it is.
+    """A new row of an opinion's evidence log; an existing row (by opinion and fact) stays unchanged.
 
     Attributes:
         opinion_id: the opinion.
-        unit_id, sources, assessment, strength, rule, step, reason, version, effective_at, restates: as in `Evidence`.
+        unit_id, sources, assessment, strength, rule, step, reason, version, effective_at, restates: as in
+            `Evidence`.
     """
 
     opinion_id: str
@@ -393,14 +395,14 @@ class EvidenceWrite:
 
 @dataclass(frozen=True, slots=True)
 class OpinionsWrite:
-    """What one operation does to a bank's opinions.
+    """The changes of one operation to a bank's opinions.
 
     Attributes:
         formed: new opinions.
         reworded: new wordings.
         evidence: new rows of evidence logs.
-        assessed: opinion id to the revision up to which the bank's facts were looked at.
-        operation: key of the reflection whose outcome this is, recorded so that a retry forms nothing twice; empty for none.
+        assessed: by opinion id, the revision up to which the bank's facts were assessed.
+        operation: key of the reflection, recorded so that a retry forms nothing twice; empty for none.
     """
 
     formed: tuple[FormationWrite, ...] = ()
@@ -410,12 +412,12 @@ class OpinionsWrite:
     operation: str = ""
 
 
-MILD_SHARE = 0.5  # of a step that mild evidence makes; eq. 26 knows no strengths
+MILD_SHARE = 0.5  # share of a step for mild evidence; eq. 26 has no strengths
 STRONG_SUPPORT = 0.2  # alpha [reference, "Opinion Confidence Updates"]
 MILD_SUPPORT = 0.05  # alpha' [reference, "Opinion Confidence Updates"]
 CONTRADICTION_DECAY = 0.5  # gamma [reference, "Opinion Confidence Updates"]
 
-_DIGITS = 9  # kept: 0.7 + 0.15 is 0.85
+_DIGITS = 9  # digits kept, so that 0.7 + 0.15 is 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,9 +426,9 @@ class ConfidenceChange:
 
     Attributes:
         moment: conversation time.
-        before: confidence until then; None where the opinion was formed.
+        before: confidence until then; None for the formation.
         after: confidence from then on.
-        unit_ids: the facts that began to count, or ceased to, at that moment; none where it was formed.
+        unit_ids: the facts that started or stopped counting at that moment; empty for the formation.
     """
 
     moment: datetime
@@ -443,14 +445,16 @@ def updated(
     rule: UpdateRule,
     step: float,
 ) -> float:
-    """C' from c for one assessment, in [0, 1] (paper eq. 26; reference, "Opinion Confidence Updates").
+    """Compute c' from c for one assessment, in [0, 1] (paper eq. 26; reference, "Opinion Confidence Updates").
 
     Args:
         confidence: c, in [0, 1].
-        assessment: how the fact bears on the opinion; neutral changes nothing.
-        strength: mild evidence goes half the way of strong one, but for the reference's own mild support.
+        assessment: how the fact affects the opinion; neutral changes nothing.
+        strength: mild evidence has half the effect of strong, except that the reference defines mild support
+            itself.
         rule: which formula.
-        step: a of eq. 26, in (0, 1); of the other rule the strong support's alpha, to which its other rates keep their ratio.
+        step: a of eq. 26, in (0, 1); for the other rule the alpha of strong support, to which the other rates
+            are scaled.
     """
     if assessment is Assessment.NEUTRAL:
         return confidence
@@ -472,43 +476,43 @@ def updated(
 def confidence_of(
     log: OpinionLog, *, as_of: datetime | None = None, as_of_revision: int | None = None
 ) -> float:
-    """The confidence of an opinion, replayed from its formation in order of (effective_at, unit id).
+    """Replay an opinion's confidence from its formation, in order of (effective_at, unit id).
 
     Args:
         log: the opinion.
-        as_of: conversation time; what was evidence, and valid, then. None means all that is valid now.
-        as_of_revision: what the bank had recorded by that revision; None means all.
+        as_of: conversation time; uses what was evidence, and valid, then. None means what is valid now.
+        as_of_revision: uses what the bank had recorded by that revision; None means all.
     """
-    return _moved(log.confidence, counted(log.evidence, as_of=as_of, as_of_revision=as_of_revision))
+    return _replayed(log.confidence, counted(log.evidence, as_of=as_of, as_of_revision=as_of_revision))
 
 
 def counted(
     evidence: Iterable[Evidence], *, as_of: datetime | None = None, as_of_revision: int | None = None
 ) -> list[Evidence]:
-    """The rows that count, in order of (effective_at, unit id): of valid facts, each source once for what it says.
+    """Return the rows that count, by (effective_at, unit id): of valid facts, each statement once per source.
 
-    Facts that say the same, by `Evidence.restates`, are one statement, whichever came first. A row counts if one of its
-    sources has not made the statement in a row before it.
+    Facts that say the same (`Evidence.restates`) are one statement, whichever came first. A row counts if one
+    of its sources has not made the statement in an earlier row.
     """
     known = [row for row in evidence if as_of_revision is None or row.revision <= as_of_revision]
     statements = _statements(known)
     spoken: dict[str, set[str]] = {}
-    found = []
+    counting = []
     for row in sorted(known, key=lambda row: (row.effective_at, row.unit_id)):
         late = as_of is not None and not no_later(row.effective_at, as_of)
         if late or _closing(row.validity, as_of, as_of_revision) is not None:
             continue
         said_by = spoken.setdefault(statements[row.unit_id], set())
         if not said_by.issuperset(row.sources):
-            found.append(row)
+            counting.append(row)
         said_by.update(row.sources)
-    return found
+    return counting
 
 
 def history_of(
     log: OpinionLog, *, as_of: datetime | None = None, as_of_revision: int | None = None
 ) -> OpinionHistory:
-    """Every row of the log, recorded and effective by then, with what it did; options as of `confidence_of`."""
+    """Return every row of the log recorded and effective by then, with its effect; options as in `confidence_of`."""
     counting = {row.unit_id for row in counted(log.evidence, as_of=as_of, as_of_revision=as_of_revision)}
     entries, confidence = [], log.confidence
     for row in sorted(log.evidence, key=lambda row: (row.effective_at, row.unit_id)):
@@ -525,7 +529,7 @@ def history_of(
 def opinion_of(
     log: OpinionLog, *, as_of: datetime | None = None, as_of_revision: int | None = None
 ) -> Opinion | None:
-    """The opinion at a moment; None where it was not formed yet. Options as of `confidence_of`."""
+    """Return the opinion at a moment; None if it was not formed yet. Options as in `confidence_of`."""
     worded = [
         version
         for version in log.versions
@@ -534,7 +538,7 @@ def opinion_of(
     ]
     if not worded:
         return None
-    closings = [_closing(each.validity, as_of, as_of_revision) for each in worded]
+    closings = [_closing(version.validity, as_of, as_of_revision) for version in worded]
     at = max((at for at, closed in enumerate(closings) if closed is None), default=-1)
     wording = worded[at]
     counting = counted(log.evidence, as_of=as_of, as_of_revision=as_of_revision)
@@ -554,9 +558,10 @@ def opinion_of(
 
 
 def trajectory(log: OpinionLog, *, as_of_revision: int | None = None) -> list[ConfidenceChange]:
-    """How the confidence moved over conversation time, from the formation on (paper section 5.7.1).
+    """Return how the confidence changed over conversation time, from the formation on (paper section 5.7.1).
 
-    Only moments at which it changed are in it, to the second; evidence older than the opinion counts from the formation on.
+    It contains only moments of change, to the second; evidence older than the opinion counts from the
+    formation on.
     """
     rows = [row for row in log.evidence if as_of_revision is None or row.revision <= as_of_revision]
     moments = {row.effective_at.replace(microsecond=0) for row in rows}
@@ -565,15 +570,15 @@ def trajectory(log: OpinionLog, *, as_of_revision: int | None = None) -> list[Co
     before: frozenset[str] = frozenset()
     for moment in sorted({max(moment, log.formed_at) for moment in moments}):
         counting = counted(rows, as_of=moment, as_of_revision=as_of_revision)
-        now, after = frozenset(row.unit_id for row in counting), _moved(log.confidence, counting)
+        now, after = frozenset(row.unit_id for row in counting), _replayed(log.confidence, counting)
         if after != points[-1].after:
             points.append(ConfidenceChange(moment, points[-1].after, after, tuple(sorted(now ^ before))))
         before = now
     return points
 
 
-def _moved(confidence: float, rows: Iterable[Evidence]) -> float:
-    """A confidence after these rows, one after the other."""
+def _replayed(confidence: float, rows: Iterable[Evidence]) -> float:
+    """Apply evidence rows to a confidence."""
     for row in rows:
         confidence = updated(confidence, row.assessment, row.strength, rule=row.rule, step=row.step)
     return confidence
@@ -586,9 +591,9 @@ def _within(confidence: float) -> float:
 def _closing(
     log: Iterable[ValidityChange], as_of: datetime | None, as_of_revision: int | None
 ) -> datetime | None:
-    """From when on a unit does not hold at a moment, by its validity log; None if it holds.
+    """Return when a unit that is not valid at a moment was closed, by its validity log; None if it is valid.
 
-    It does not once it is closed, of several closings the first counts, nor between a closing and its restoring.
+    Of several closings the first counts. A unit is also invalid between a closing and its restoring.
     """
     closed: datetime | None = None
     gaps: list[tuple[datetime, datetime]] = []
@@ -606,12 +611,12 @@ def _closing(
 
 
 def _statements(rows: Sequence[Evidence]) -> dict[str, str]:
-    """For each fact the one that stands for all that say the same: connected by `restates`, in whatever order they came."""
+    """Map each fact to the representative of all facts connected to it by `restates`, in any order."""
     stands_for = {row.unit_id: row.unit_id for row in rows}
 
     def root(unit: str) -> str:
         while stands_for[unit] != unit:
-            stands_for[unit] = stands_for[stands_for[unit]]  # the way is shorter next time
+            stands_for[unit] = stands_for[stands_for[unit]]  # path compression
             unit = stands_for[unit]
         return unit
 

@@ -1,6 +1,6 @@
-"""Options of `bank.recall` and `bank.reflect`: each with its shape, unit and range, and the value that stands for one left out.
+"""Options of `bank.recall` and `bank.reflect`, with their defaults.
 
-Every method and integration that takes them takes `**options: Unpack[RecallOptions]` and passes them on.
+Methods and integrations accept them as `**options: Unpack[RecallOptions]` and pass them on.
 """
 
 from __future__ import annotations
@@ -29,52 +29,63 @@ from hindsight_integrations.model.time import Moment, Window
 from hindsight_integrations.model.units import FactType
 
 Embedding: TypeAlias = Sequence[float] | Sequence[str] | npt.NDArray[np.floating[Any]] | None
-"""A vector, or texts of which the mean vector is taken; None for the question's own."""
+"""A vector, or texts whose mean vector is used; None embeds the question."""
 
 Method = TypeVar("Method", bound=Callable[..., object])
 
 
 class RecallOptions(TypedDict, total=False):
-    """Options of `bank.recall`. The defaults are `RECALL_DEFAULTS`; an integration's own are on docs/integrations.md.
+    """Options of `bank.recall`. Defaults are in `RECALL_DEFAULTS`; integrations' own are in docs/integrations.md.
 
     Attributes:
-        max_tokens: what the texts of the memories returned may cost together, 1 to 10,000,000.
-        budget: effort: low, mid or high; how many candidates are looked at, apart from what is returned.
-        types: networks to search: world, experience, opinion, observation. None means all, without observations unless
-            `ObservationConfig.searchable` says so.
-        tags: visibility tags; none means any memory.
-        tags_match: how tags select: any, all, any_strict, all_strict or exact; any and all also keep untagged memories.
-        tag_groups: further conditions, all of which must hold, and `tags` too: {"tags": [...], "match": "any_strict"},
+        max_tokens: token budget for the texts of all memories returned, 1 to 10,000,000.
+        budget: search effort: low, mid or high; the number of candidates examined, not returned.
+        types: networks to search: world, experience, opinion, observation. None means all, but observations
+            only if
+            `ObservationConfig.searchable` is set.
+        tags: visibility tags; empty means any memory.
+        tags_match: how tags select: any, all, any_strict, all_strict or exact; any and all also keep untagged
+            memories.
+        tag_groups: further conditions, all of which must match in addition to `tags`: {"tags": [...],
+            "match": "any_strict"},
             {"and": [...]}, {"or": [...]}, {"not": {...}}, or TagLeaf, TagAnd, TagOr, TagNot.
-        metadata: what came with the memories: {"channel": "mail"} (each equal), `MetadataFilter`, `MetadataGroup`, their
-            JSON forms, or a list of these, all of which must hold; None means any memory.
-        window: (start, end) of the time the question is about; None means find it in the question.
-        as_of: a moment of conversation time; what was valid then. None means what is valid now.
-        query_timestamp: the moment from which "yesterday" and recency count; now if None.
-        include_invalidated: also return what is no longer valid, marked.
-        k: at most this many memories, 1 to 10,000; None means tokens alone decide.
-        min_scores: what a memory must reach at each stage that scores it; see `MinScores`.
-        include_entities: also return observations of the entities met: those made of their facts in the background, and
-            those you retained.
-        max_entity_tokens: what those observations may cost, 1 to 10,000,000.
-        include_chunks: also return the passages that the memories came from.
-        max_chunk_tokens: what those passages may cost, 1 to 10,000,000.
-        include_source_facts: also return the facts on which observations among the memories stand.
-        max_source_fact_tokens: what those facts may cost, 1 to 10,000,000.
-        include_records: also return exact figures and all rows of the records that the question touches, as "what did I
-            spend on food this week?" does.
-        max_record_tokens: what these digests may cost together, 1 to 10,000,000.
+        metadata: filter on the caller's metadata: {"channel": "mail"} (all keys must be equal),
+            `MetadataFilter`,
+            `MetadataGroup`, their JSON forms, or a list of these, all of which must match; None means any
+              memory.
+        window: (start, end) of the time the question is about; None means detect it in the question.
+        as_of: a moment of conversation time; return what was valid then. None means what is valid now.
+        query_timestamp: the reference time for "yesterday" and recency; None means now.
+        include_invalidated: also return memories that are no longer valid, marked as such.
+        k: maximum number of memories, 1 to 10,000; None means only the token budget limits them.
+        min_scores: minimum scores at each stage; see `MinScores`.
+        include_entities: also return observations of the entities mentioned: those made from their facts, and
+            those you
+            retained.
+        max_entity_tokens: token budget for those observations, 1 to 10,000,000.
+        include_chunks: also return the passages the memories came from.
+        max_chunk_tokens: token budget for those passages, 1 to 10,000,000.
+        include_source_facts: also return the facts that returned observations are based on.
+        max_source_fact_tokens: token budget for those facts, 1 to 10,000,000.
+        include_records: also return exact figures and all rows of the records the question is about, as in
+            "what did I spend
+            on food this week?".
+        max_record_tokens: token budget for these digests together, 1 to 10,000,000.
         text: "full", or "compact": what each memory says with its date, so that more fit the budget.
-        relevance: "all" fills the budget, "likely" stops where evidence gives out.
-        order: "rank", best first, or "time", oldest first; which memories are returned is not changed by it.
-        include_core: also return core memory, as what is written into a prompt unasked does: the user's lasting facts
-            first, at most a fifth of `max_tokens` and 400 tokens, and everything of a bank that fits into half of
-            `max_tokens`; small talk gets core memory alone. Not with `k`.
-        speaker: who asks, as in `Message.speaker`: where several people speak in a bank, core memory is theirs.
-        trace: also record how every candidate fared; `RecallResult.explain` shows it.
-        embedding: the question's vector, where you have it of the bank's own embedder (it need not be of unit length); or
-            texts to embed in the question's place, whose mean vector is taken. Words, names and times are read from the
-            question all the same. None means embed the question.
+        relevance: "all" fills the budget, "likely" stops where the evidence of relevance ends.
+        order: "rank", best first, or "time", oldest first; does not affect which memories are returned.
+        include_core: also return core memory, for prompts that are filled unasked: the user's lasting facts
+            first, at most a
+            fifth of `max_tokens` and 400 tokens, and the whole bank if it fits into half of `max_tokens`; for
+              small
+            talk only core memory. Not with `k`.
+        speaker: who asks, as in `Message.speaker`; in a bank with several speakers, core memory is theirs.
+        trace: also record what happened to every candidate; `RecallResult.explain` shows it.
+        embedding: the question's vector by the bank's own embedder (of any length), or texts to embed instead
+            of the
+            question, whose mean vector is used. Words, names and times are still read from the question. None
+              means embed the
+            question.
     """
 
     max_tokens: int
@@ -140,29 +151,35 @@ RECALL_DEFAULTS: Final[RecallOptions] = {
 
 
 class ReflectOptions(TypedDict, total=False):
-    """Options of `bank.reflect`, `bank.reflect_stream` and `bank.reflect_stages`. The defaults are `REFLECT_DEFAULTS`.
+    """Options of `bank.reflect`, `bank.reflect_stream` and `bank.reflect_stages`; defaults in `REFLECT_DEFAULTS`.
 
     Attributes:
-        strategy: single (one recall, one model call) or agentic (the model looks for what it needs, step by step).
-        budget: effort of recall: low, mid or high; agentic may take more steps with it, too.
-        max_tokens: budget of the memories the answer may use, 1 to 10,000,000.
-        max_answer_tokens: of the answer; a longer one is asked for again, then cut at the end of a sentence. A streamed
-            one ends there, and a note says so.
-        response_schema: a pydantic model; the answer comes in its form, too, as `Reflection.structured`: by the same call
-            with single, else by one more. Where nothing is known there is none.
-        tools: functions and LangChain tools that the model may call besides memory's own, agentic only.
-        context: your words about the situation, up to 8,000 characters, shown to the model as data.
-        form_opinions: whether opinions may be formed. None are, and a note says so, with `as_of`, on a bank
-            `with_profile`, on a read-only engine and without a model.
-        operation: a key of this reflection (thread and run, say), up to 512 characters: a retry under it forms nothing
-            twice.
-        tags: visibility tags; none means any memory.
-        tags_match: how tags select: any, all, any_strict, all_strict or exact; any and all also keep untagged memories.
+        strategy: single (one recall, one model call) or agentic (the model searches step by step).
+        budget: effort of recall: low, mid or high; also the number of steps of agentic.
+        max_tokens: token budget for the memories the answer may use, 1 to 10,000,000.
+        max_answer_tokens: token limit of the answer; a longer one is requested again, then cut at the end of
+            a sentence. A
+            streamed one is cut there with a note.
+        response_schema: a pydantic model; the answer is also returned in this form as
+            `Reflection.structured`: by the same
+            call with single, otherwise by one more. None is returned if memory has no answer.
+        tools: functions and LangChain tools the model may call besides memory's own, agentic only.
+        context: your description of the situation, up to 8,000 characters, shown to the model as data.
+        form_opinions: whether opinions may be formed. Never with `as_of`, on a bank `with_profile`, on a
+            read-only engine
+            or without a model; a note says so.
+        operation: a key of this reflection (thread and run, for example), up to 512 characters; a retry with
+            the same key
+            forms nothing twice.
+        tags: visibility tags; empty means any memory.
+        tags_match: how tags select: any, all, any_strict, all_strict or exact; any and all also keep untagged
+            memories.
         tag_groups: further conditions on tags, as in `RecallOptions`.
-        window: (start, end) of the time the question is about; None means find it in the question.
-        as_of: a moment; the answer of then: from the memories that were valid, in the character that the bank had (see
-            `profile.history`), to the question as asked then ("yesterday"). None means now.
-        query_timestamp: the moment from which "yesterday" and recency count; `as_of`, else now, if None.
+        window: (start, end) of the time the question is about; None means detect it in the question.
+        as_of: a moment; answer as of then: from the memories valid then, with the bank's profile at that time
+            (see
+            `profile.history`), and relative times ("yesterday") counted from it. None means now.
+        query_timestamp: the reference time for "yesterday" and recency; None means `as_of`, else now.
     """
 
     strategy: Strategy | str
@@ -204,11 +221,11 @@ REFLECT_DEFAULTS: Final[ReflectOptions] = {
 def shows_options(
     options: type[RecallOptions | ReflectOptions], defaults: RecallOptions | ReflectOptions | None = None
 ) -> Callable[[Method], Method]:
-    """List the options of a `**options` one by one in `inspect.signature`, which `help`, notebooks and agents' frameworks read.
+    """List the options of a `**options` in `inspect.signature`, for `help`, notebooks and agent frameworks.
 
     Args:
-        options: what `**options` unpacks.
-        defaults: of an integration, where they differ from the bank's.
+        options: the TypedDict that `**options` unpacks.
+        defaults: an integration's defaults, if they differ from the bank's.
     """
     own: Mapping[str, object] = {
         **(RECALL_DEFAULTS if options is RecallOptions else REFLECT_DEFAULTS),
@@ -217,7 +234,7 @@ def shows_options(
 
     def show(method: Method) -> Method:
         signature = inspect.signature(method)
-        listed = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        listed = [own for own in signature.parameters.values() if own.kind is not own.VAR_KEYWORD]
         listed += [
             inspect.Parameter(
                 name,

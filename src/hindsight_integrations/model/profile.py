@@ -1,4 +1,4 @@
-"""Who the agent behind a bank is: P = (n, Theta, h) of paper eq. 22, and how that changed."""
+"""The profile of the agent behind a bank: P = (n, Theta, h) of paper eq. 22, and its changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 from hindsight_integrations.errors import InvalidRequest, shown
 
 NEUTRAL = 3  # the middle of the 1..5 scale [paper section 5.2.1]
-MIDDLE = 0.5  # of a trait, and of the bias strength [earlier paper 6.1]
+MIDDLE = 0.5  # of a trait and of the bias strength [earlier paper 6.1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Disposition:
 
 @dataclass(frozen=True, slots=True)
 class BigFive:
-    """The same by the five traits of personality, each from 0 to 1 (earlier paper 6.1).
+    """The five personality traits, each from 0 to 1, as an alternative to `Disposition` (earlier paper 6.1).
 
     Attributes:
         openness: 0 proven methods .. 1 novel approaches.
@@ -59,12 +59,12 @@ Character: TypeAlias = Disposition | BigFive
 
 @dataclass(frozen=True, slots=True)
 class BankProfile:
-    """The profile of a bank. Its one field for the character takes one of two kinds, so it cannot have both at once.
+    """The profile of a bank.
 
     Attributes:
         name: the agent's name; empty for none.
         background: a short first-person description; empty for none.
-        disposition: how it reasons: a Disposition or a BigFive.
+        disposition: how it reasons: either a Disposition or a BigFive.
         bias_strength: beta in [0, 1], how strongly the disposition shapes answers (paper eq. 21).
     """
 
@@ -85,11 +85,11 @@ class ProfileChange:
     """A profile that a bank was given.
 
     Attributes:
-        number: of the change within the bank, from 1; never given again.
-        profile: the whole profile since then.
-        effective_at: from when on it holds (aware UTC); never before that of an earlier change.
+        number: number of the change within the bank, from 1; never reused.
+        profile: the whole profile.
+        effective_at: when it takes effect (aware UTC); never before an earlier change.
         recorded_at: when it was written (aware UTC).
-        reason: what made the change, for people.
+        reason: the reason for the change, for people.
     """
 
     number: int
@@ -114,7 +114,7 @@ def _check_character(given: object) -> None:
 
 
 def _level(given: object, name: str) -> int:
-    """A whole number of the scale; 4.0 is 4."""
+    """Validate an integer of the scale; 4.0 is accepted as 4."""
     if isinstance(given, int | float) and not isinstance(given, bool) and given in range(1, 6):
         return int(given)
     raise InvalidRequest(name, f"{shown(given)} is not between 1 and 5", "Use a whole number 1 to 5.")

@@ -1,4 +1,4 @@
-"""What a recall finds: memories, and the passages, observations and source facts that come with them."""
+"""Results of a recall: memories, and the passages, observations and source facts returned with them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hindsight_integrations.model.units import MemoryUnit, UnitKind
 
 @dataclass(frozen=True, slots=True)
 class ServedItems:
-    """The items of a document as they are served with its head.
+    """The items of a document, as served with its head.
 
     Attributes:
-        items: those that hold, grouped by field.
-        tokens: what head and items cost together.
-        left_out: how many more hold and did not fit the budget.
+        items: the valid items, grouped by field.
+        tokens: token cost of head and items.
+        left_out: number of valid items that did not fit the budget.
     """
 
     items: tuple[MemoryUnit, ...]
@@ -37,19 +37,19 @@ class RecallReason(StrEnum):
     """Why a memory was returned."""
 
     FOUND = "found"
-    """It ranks among those that answer the question."""
+    """It ranks among the memories that answer the question."""
     CORE = "core"
-    """It is part of core memory: a lasting fact about the user, shown whatever is asked (`include_core`)."""
+    """It is core memory: a lasting fact about the user, returned for every question (`include_core`)."""
     REQUEST = "request"
-    """A request was made, which may need more than what it is like: further lasting facts, else more of the ranking."""
+    """The user made a request, for which further lasting facts or more of the ranking may help."""
     OVERVIEW = "overview"
-    """The question asks for whatever is remembered."""
+    """The question asks for everything that is remembered."""
     SMALL_BANK = "small_bank"
     """The whole bank fits into half of the budget."""
 
     @property
     def words(self) -> str:
-        """The same in words, empty for what was found."""
+        """The reason in words; empty for FOUND."""
         return _REASONS.get(self, "")
 
 
@@ -63,18 +63,18 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RecalledUnit(Displayed):
-    """A unit as recall returns it.
+    """A memory returned by recall.
 
     Attributes:
-        unit: the memory as it was retained, of a document the head; read `text`.
+        unit: the memory as retained, for a document its head; read `text`.
         score: final score; higher is better, comparable within one result only.
-        channels: which channels found it, and where.
-        entities: canonical names of the entities it mentions; none for a turn.
+        channels: the channels that found it, with rank and score.
+        entities: canonical names of the entities it mentions; empty for a turn.
         valid: False for history returned by include_invalidated.
-        document: of a document the items that hold; None for everything else.
-        form: which text of it was asked for.
+        document: for a document its valid items; otherwise None.
+        form: which form of its text was requested.
         reason: why it was returned.
-        asked_at: the moment of the question.
+        asked_at: the time of the question.
     """
 
     unit: MemoryUnit
@@ -89,7 +89,7 @@ class RecalledUnit(Displayed):
 
     @property
     def when(self) -> str:
-        """When it happened or is planned for, seen from the question; when it was mentioned, if it has no time of its own."""
+        """When it happened or is planned, relative to the question, or when it was mentioned if it has no time of its own."""
         return readable_time(self.unit.occurred, self.unit.mentioned_at, self.asked_at)
 
     @property
@@ -99,17 +99,17 @@ class RecalledUnit(Displayed):
 
     @property
     def text(self) -> str:
-        """What a reader must see: the memory's text, of a document with the items that hold."""
+        """The text to show: the memory's, for a document with its valid items."""
         return self._with_items(self.unit.compact_text if self.form is TextForm.COMPACT else self.unit.text)
 
     @property
     def beside_date(self) -> str:
-        """`text` where a date is shown beside it: a compact one has none of its own then."""
+        """`text` for use next to a date: a compact text then omits its own."""
         return self._with_items(self.unit.what if self.form is TextForm.COMPACT else self.unit.text)
 
     @property
     def tokens(self) -> int:
-        """What `text` costs in the budget."""
+        """Token cost of `text`."""
         if self.document:
             return self.document.tokens
         short = self.unit.compact if self.form is TextForm.COMPACT else None
@@ -117,7 +117,7 @@ class RecalledUnit(Displayed):
 
     @property
     def ranks(self) -> str:
-        """Which channels found it, with its rank in each, in words: "semantic 1, keyword 2"; else why it is there."""
+        """The channels that found it with their ranks, "semantic 1, keyword 2", or else the reason in words."""
         hits = ", ".join(f"{channel.value} {hit.rank}" for channel, hit in self.channels.items())
         return hits or self.reason.words
 
@@ -148,17 +148,18 @@ class RecalledUnit(Displayed):
 
 @dataclass(frozen=True, slots=True)
 class RecalledChunk:
-    """A passage of a document, or a turn of a conversation, that recalled units came from, as it was retained.
+    """A passage of a document, or a turn of a conversation, that recalled units came from.
 
     Attributes:
-        document_id: the document it is part of; None for a turn.
-        ordinal: which passage of it; 0 for a turn.
-        text: the passage, or its beginning; of a turn speaker and text.
-        tokens: what that costs.
+        document_id: its document; None for a turn.
+        ordinal: number of the passage in the document; 0 for a turn.
+        text: the passage, or its beginning; for a turn speaker and text.
+        tokens: token cost of the text.
         unit_ids: the recalled units made from it, best first.
-        truncated: the budget ended within it; only the last passage can be.
-        turn: the turn it is; None for a passage. It is history where all memories made from it were closed at the time
-            asked about.
+        truncated: whether the budget ended within it; only the last passage can be truncated.
+        turn: the turn; None for a passage. It is history if all memories made from it were closed at the time
+            asked
+            about.
     """
 
     document_id: str | None
@@ -172,13 +173,14 @@ class RecalledChunk:
 
 @dataclass(frozen=True, slots=True)
 class EntityObservations:
-    """What is known of an entity that the recalled units mention.
+    """The observations of an entity that the recalled units mention.
 
     Attributes:
         id: the entity.
         name: its canonical name.
-        observations: what was observed of it, nearest to the question first; `score` is the cosine.
-        stale: some of it was made of facts that have changed since, and waits to be made anew; what it stands on still holds.
+        observations: nearest to the question first; `score` is the cosine.
+        stale: whether facts have changed since, so that they will be made again; the facts they are based on
+            are still valid.
     """
 
     id: str
@@ -189,11 +191,11 @@ class EntityObservations:
 
 @dataclass(frozen=True, slots=True)
 class SourceFact:
-    """A unit that recalled observations stand on.
+    """A fact that recalled observations are based on.
 
     Attributes:
         fact: the unit; `score` is its cosine with the question.
-        observation_ids: the observations that stand on it, best first.
+        observation_ids: the observations based on it, best first.
     """
 
     fact: RecalledUnit
@@ -201,10 +203,10 @@ class SourceFact:
 
 
 def plain_metadata(recalled: RecalledUnit) -> dict[str, Any]:
-    """What frameworks carry beside a memory's text, in values that JSON has.
+    """Return the metadata that frameworks carry with a memory's text, as JSON values.
 
-    The caller's own metadata, and what the engine knows, which wins where both use a key. Nothing in it depends on the
-    question that found the memory.
+    It merges the caller's metadata with the engine's, which wins for equal keys. Apart from `date` nothing in
+    it depends on the question.
     """
     unit = recalled.unit
     return {
@@ -227,7 +229,7 @@ def plain_metadata(recalled: RecalledUnit) -> dict[str, Any]:
 
 
 def recalled_row(rank: int, recalled: RecalledUnit) -> dict[str, Any]:
-    """A recalled memory as a row: the memory's, with its rank, score and the rank that each channel gave it."""
+    """Return a recalled memory as a row: the memory's row with rank, score and the rank in each channel."""
     hits = {channel.value: recalled.channels.get(channel) for channel in Channel}
     return unit_row(recalled.unit) | {
         "text": recalled.text,

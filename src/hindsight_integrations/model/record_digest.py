@@ -1,4 +1,4 @@
-"""RecordDigest: the exact figures of the records that a question touches, and the records themselves."""
+"""Record digests: exact figures of the records that a question is about, and the records themselves."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hindsight_integrations.model.rows import Tabular
 from hindsight_integrations.model.time import Granule, Interval
 
 TABLE = "table"
-"""The `kind` of a digest among memories, where frameworks tell what they hold apart."""
+"""The `kind` of a digest in the metadata that frameworks see."""
 
 
 class Bound(StrEnum):
-    """What a target asks for."""
+    """The direction of a target."""
 
     AT_LEAST = ">="
     AT_MOST = "<="
@@ -30,9 +30,9 @@ class Target:
 
     Attributes:
         value: the number.
-        bound: which side of it is met.
-        unit: of the number, canonical, without what it is per; may be empty.
-        period: what the number is for: a day, a week, a month.
+        bound: the direction.
+        unit: unit of the number, canonical, without the period; may be empty.
+        period: the period it applies to: a day, a week, a month.
     """
 
     value: Decimal
@@ -41,21 +41,21 @@ class Target:
     period: Granule = Granule.DAY
 
     def met_by(self, value: Decimal) -> bool:
-        """Whether a value is on the side that is asked for."""
+        """Tell whether a value meets the target."""
         return value <= self.value if self.bound is Bound.AT_MOST else value >= self.value
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How the records of one category stand to a goal of the bank.
+    """The records of one category compared with a goal of the bank.
 
     Attributes:
         target: the goal.
         unit_id: the memory of the goal.
-        days: first and last day of the period looked at: the one asked about, else the present one.
-        value: what the records of that period come to; None where it has none.
-        met: in how many of the periods with records the goal was met, in the time asked about.
-        periods: how many periods with records that time has.
+        days: first and last day of the period: the one asked about, else the current one.
+        value: total of the records of that period; None if it has none.
+        met: number of periods with records, within the time asked about, in which the goal was met.
+        periods: number of periods with records in that time.
     """
 
     target: Target
@@ -68,7 +68,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class DayValue:
-    """A value and the day it is of."""
+    """A value and its day."""
 
     value: Decimal | str
     day: date
@@ -76,20 +76,21 @@ class DayValue:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the records of one time come to, in one unit.
+    """Figures of the records of one time range, in one unit.
 
     Attributes:
-        when: the time in words: "today", "this week", "this month", "all time", or "asked" for the question's own.
+        when: the range in words: "today", "this week", "this month", "all time", or "asked" for the
+            question's own.
         days: its first and last day; None for all time.
         unit: of the values, canonical; empty for none.
-        count: how many records it has.
-        total: their exact sum; None where values do not add up, are no numbers, or have more than 100 digits.
-        mean: their mean, to the 28 digits of `Decimal`; None where one is no number.
+        count: number of records.
+        total: exact sum; None if values do not add up, are not numbers, or the sum has more than 100 digits.
+        mean: mean, to the 28 digits of `Decimal`; None if a value is not a number.
         smallest: the smallest, the first of equal ones; None likewise.
         largest: the largest, likewise.
         latest: the last.
-        per_day: the mean of the days' sums, over days with records; None where values do not add up.
-        most: the largest sum of a day, likewise.
+        per_day: mean of the daily sums, over days with records; None if values do not add up.
+        most: the largest daily sum, likewise.
     """
 
     when: str
@@ -107,12 +108,12 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class PeriodValue:
-    """What the records of one day, week or month come to.
+    """The sum of the records of one day, week or month.
 
     Attributes:
         start: its first day.
         end: its last day.
-        value: their sum.
+        value: the sum.
     """
 
     start: date
@@ -125,11 +126,11 @@ class RecordRow:
     """One record of a digest.
 
     Attributes:
-        text: as it is shown.
-        unit_id: the memory it stands in.
+        text: as displayed.
+        unit_id: its memory.
         record: the record.
-        at: when it begins to have happened, or was mentioned.
-        valid: whether its memory holds at the time asked about.
+        at: when it began to happen, or was mentioned.
+        valid: whether its memory is valid at the time asked about.
     """
 
     text: str
@@ -141,22 +142,26 @@ class RecordRow:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RecordDigest(Displayed, Tabular):
-    """Exact figures of the records that a question touches, and these records, all of them or the latest.
+    """Exact figures of the records that a question is about, and all or the latest of these records.
 
     Attributes:
-        kind: of the records.
-        categories: of what, by the bank's names; empty for any.
+        kind: kind of the records.
+        categories: names of the categories; empty for any.
         window: the time asked about; None for any.
-        figures: of the time asked about, then of shorter and longer times, one for each unit; empty for kinds that are no numbers.
-        periods: the sum of each day, week or month with records, where the question speaks of these.
-        goals: how they stand to goals of the bank.
+        figures: figures of the time asked about, then of shorter and longer ranges, one per unit; empty for
+            kinds without
+            numbers.
+        periods: the sum of each day, week or month with records, if the question asks for these.
+        goals: progress towards goals of the bank.
         heading: figures, goals, what was not counted, and whether the rows are complete, in words.
         rows: in order of time.
-        tokens: what `text` costs.
-        of: how many rows there are in all; where more memories have some than are read, of those no others are counted one each.
-        unit_ids: of the memories that entered a figure, a goal or a row.
-        asked: the figures of the time asked about, else of all time, those of the first unit where there are several; None where
-            there are none, or too many records to add up.
+        tokens: token cost of `text`.
+        of: total number of rows; if too many memories have records to be read, each unread one counts as one
+            row.
+        unit_ids: the memories used in a figure, a goal or a row.
+        asked: figures of the time asked about, else of all time, for the first unit if there are several;
+            None if there
+            are none, or too many records to add up.
     """
 
     kind: RecordKind
@@ -174,22 +179,22 @@ class RecordDigest(Displayed, Tabular):
 
     @property
     def complete(self) -> bool:
-        """Whether no row was left out for the budget."""
+        """Whether no row was left out because of the budget."""
         return len(self.rows) == self.of
 
     @property
     def text(self) -> str:
-        """Heading and rows, a line each."""
+        """Heading and rows, one per line."""
         return "\n".join([self.heading, *(row.text for row in self.rows)])
 
     @property
     def id(self) -> str:
-        """What it goes by among memories, where a framework wants a name of everything."""
+        """An id for frameworks that need one for every result."""
         return ":".join(["records", self.kind.value, *self.categories])
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What frameworks carry beside its text, in values that JSON has."""
+        """The metadata that frameworks carry with its text, as JSON values."""
         return {
             "kind": TABLE,
             "record_kind": self.kind.value,

@@ -1,4 +1,4 @@
-"""Records: what of a memory can be added up or listed, of a closed set of kinds."""
+"""Records: countable or listable parts of a memory, of a closed set of kinds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _AFTER_HISSING = ("sse", "xe", "ze", "che", "she")
 
 
 def is_plural(word: str) -> bool:
-    """Whether a word ends as an English plural does; words of three letters or fewer do not."""
+    """Tell whether a word ends like an English plural; words of three letters or fewer never do."""
     return len(word) > 3 and word.endswith("s") and not word.endswith(_NO_PLURAL) and word != "news"
 
 
 def plural(word: str) -> str:
-    """The regular English plural of a word; a plural stays, and a word that has no regular one."""
+    """Return the regular English plural; plurals and words without a regular plural stay unchanged."""
     if is_plural(word) or len(word) < 3 or word.endswith(("i", "u")) or word == "news":
         return word
     if word.endswith("y") and word[-2] not in "aeiou":
@@ -28,10 +28,10 @@ def plural(word: str) -> str:
 
 
 def singular_key(word: str) -> str:
-    """What an English word and its regular plural have in common, for comparing and not for showing.
+    """Return a key shared by an English word and its regular plural, for comparing, not for display.
 
-    "movie" and "movies", "grocery" and "groceries", "lunch" and "lunches" have one key each; "run" and "running", "policy"
-    and "police" have not, as they would by a stemmer.
+    "movie" and "movies", "grocery" and "groceries", "lunch" and "lunches" share a key; "run" and "running",
+    "policy" and "police" do not, as they would with a stemmer.
     """
     stem = word[:-1] if is_plural(word) else word
     if len(stem) > 2 and stem.endswith("ie"):
@@ -40,7 +40,7 @@ def singular_key(word: str) -> str:
 
 
 class RecordKind(StrEnum):
-    """What sort of thing a record keeps. Which word a model writes for it: `model/record_kinds.py`."""
+    """The kind of a record. `canonical_kind` maps the words that models write."""
 
     EXPENSE = "expense"
     """Money spent."""
@@ -49,7 +49,7 @@ class RecordKind(StrEnum):
     QUANTITY = "quantity"
     """Something measured or counted: steps, distances, hours, weights."""
     GOAL = "goal"
-    """What is to be reached, or not to be exceeded."""
+    """A number to reach, or not to exceed."""
     TASK = "task"
     """Something to do."""
     EVENT = "event"
@@ -64,12 +64,12 @@ class RecordKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A number or item of a memory. Its place among the memory's records, from 0, is its ordinal.
+    """A number or item of a memory. Its position among the memory's records, from 0, is its ordinal.
 
     Attributes:
-        kind: what sort of record.
-        value: a Decimal where it can be added up, else text.
-        category: the finer sort ("coffee"), by the bank's name for it; may be empty.
+        kind: its kind.
+        value: a Decimal if it can be added up, else text.
+        category: a finer classification ("coffee"), by the bank's name for it; may be empty.
         unit: the unit of the value ("USD", "steps"), may be empty.
         stated: the category as it was given.
     """
@@ -82,20 +82,20 @@ class Record:
 
     @property
     def words(self) -> str:
-        """The value in words, with its unit."""
+        """The value with its unit."""
         return f"{self.value} {self.unit}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class RecordCategory:
-    """A category of records of one kind, as the bank has it.
+    """A bank's category of records of one kind.
 
     Attributes:
-        kind: of its records.
-        name: what it is called.
-        spellings: all it was given as, as `spelling_key` compares them, sorted; its name is one of them.
-        records: how many records are of it, closed ones included.
-        units: of their values, the most used first; filled by `bank.records.categories` alone.
+        kind: kind of its records.
+        name: its name.
+        spellings: all its spellings, normalised by `spelling_key`, sorted, including its name.
+        records: number of its records, including those of closed memories.
+        units: units of their values, most used first; filled only by `bank.records.categories`.
     """
 
     kind: RecordKind
@@ -106,7 +106,7 @@ class RecordCategory:
 
 
 def spelling_key(category: str) -> str:
-    """A category's spelling as it is compared: without regard to case and white space."""
+    """Normalise a category's spelling: case and white space are ignored."""
     return " ".join(category.split()).casefold()
 
 
@@ -138,7 +138,7 @@ KIND_WORDS: Mapping[RecordKind, frozenset[str]] = {
     RecordKind.DOCUMENT_ITEM: frozenset({"document item", "document", "agenda item", "list item"}),
     RecordKind.OTHER: frozenset({"other", "misc", "miscellaneous"}),
 }
-"""Words that say no more than the kind: singular, with blanks for hyphens and underscores."""
+"""Words that only say the kind: singular, with spaces for hyphens and underscores."""
 
 MEASURES = frozenset(
     {
@@ -155,7 +155,7 @@ MEASURES = frozenset(
         "exercise",
     }
 )
-"""Words for a QUANTITY that also say of what: they become its category."""
+"""Words for a QUANTITY that also say what is measured; they become its category."""
 
 _STATES = frozenset(
     {"completed", "finished", "done", "open", "new", "pending", "cancelled", "canceled", "removed"}
@@ -164,15 +164,16 @@ _ONE_PHRASE = frozenset({RecordKind.EVENT, RecordKind.DOCUMENT_ITEM, RecordKind.
 
 
 def canonical_kind(kind: str, category: str) -> tuple[RecordKind, str]:
-    """The kind a word stands for, and the category.
+    """Map a word for a kind to the kind and the category.
 
-    Several words count by their last ("food expense" is an expense), by their first where that is a preference's
-    ("favourite film"). What they say beyond the kind is the category where none is given; a lunch meeting is no lunch, so
-    an event's words stay together. A word nobody knows is OTHER, and the category where none is given.
+    Of several words the last decides ("food expense" is an expense), or the first if it means a preference
+    ("favourite film"). The remaining words become the category if none is given; an event's words stay
+    together, since a lunch meeting is not a lunch. Unknown words mean OTHER, and become the category if none
+    is given.
 
     Args:
         kind: in any spelling.
-        category: the finer sort, may be empty.
+        category: the finer classification, may be empty.
     """
     category = " ".join(category.split())
     words = re.sub(r"[\W_]+", " ", kind.casefold()).split()
@@ -196,6 +197,6 @@ _MEASURES = frozenset(map(singular_key, MEASURES))
 
 
 def _beyond(kind: RecordKind, words: list[str], before: list[str]) -> str:
-    """What a kind of several words says beyond the kind."""
+    """Return the words of a compound kind that say more than the kind."""
     said = [word for word in before if word not in _STATES and _KIND_OF.get(singular_key(word)) != kind]
     return " ".join(words if said and kind in _ONE_PHRASE else said)

@@ -1,4 +1,4 @@
-"""BankReference: which bank, in words that can be stored, and found again in a process that has its engine open."""
+"""Bank references: serialisable locations of banks, resolved in a process that has the engine open."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hindsight_integrations.model.display import Displayed, Table, fields
 
 @dataclass(frozen=True, slots=True)
 class BankReference:
-    """Where a bank is to be found: what a serialised agent keeps of it.
+    """The location of a bank, as kept by a serialised agent.
 
     Attributes:
-        place: the resolved data directory; of an engine in memory a name that only its own process knows.
+        place: the resolved data directory; for an engine in memory a name known only to its own process.
         bank: the bank's id.
     """
 
@@ -22,12 +22,12 @@ class BankReference:
 
     @property
     def kept(self) -> str:
-        """Where the bank is kept, in words: its directory, or "in memory"."""
+        """Where the bank is stored, in words: its directory, or "in memory"."""
         return "in memory" if self.place.startswith(":memory:") else self.place
 
 
 class DisplayedBank(Displayed):
-    """A mixin of banks: shown by name and place; nothing is read."""
+    """Mixin that displays a bank by name and place, without reading it."""
 
     if TYPE_CHECKING:
 

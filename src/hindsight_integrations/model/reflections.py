@@ -1,4 +1,4 @@
-"""Reflections: an answer shaped by a profile, what it stands on, and which opinions were formed with it (paper eq. 34)."""
+"""Reflections: answers shaped by a profile, their citations, and the opinions formed with them (paper eq. 34)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ SchemaT = TypeVar("SchemaT", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One thing an answer stands on: a memory, or a mental model.
+    """One source of an answer: a memory, or a mental model.
 
     Attributes:
-        unit: the memory, as it was shown; None for a mental model, and for a turn of which no memory was made.
-        turns: what was said of which it was made, oldest first; none where turns are not kept, or it came from a document.
+        unit: the memory, as shown; None for a mental model, and for a turn from which no memory was made.
+        turns: the turns it was made from, oldest first; empty if turns are not kept, or it came from a
+            document.
         mental_model: id of the mental model; None for a memory.
     """
 
@@ -36,14 +37,14 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class MemoryTiers:
-    """What an answer is made from, the most worked-out first (reference, "Retrieval Priority").
+    """The sources of an answer, most processed first (reference, "Retrieval Priority").
 
     Attributes:
-        recalled: what was recalled, the facts and observations below among it.
-        mental_models: near the question.
-        observations: of the entities the facts mention, and those recalled; in order of time.
-        facts: of the world and of the agent's experience, in order of time.
-        beliefs: the agent's opinions on the matter, in order of time; never facts to stand on.
+        recalled: the recall, which includes the facts and observations below.
+        mental_models: those near the question.
+        observations: those of the entities the facts mention, and those recalled; in order of time.
+        facts: world and experience facts, in order of time.
+        beliefs: the agent's opinions on the matter, in order of time; never used as facts.
     """
 
     recalled: RecallResult
@@ -54,30 +55,30 @@ class MemoryTiers:
 
 
 class OpinionOutcome(StrEnum):
-    """What became of an opinion that an answer put forward."""
+    """What happened to an opinion that an answer proposed."""
 
     FORMED = "formed"
-    """It is a new opinion of the bank's."""
+    """It became a new opinion."""
     KNOWN = "known"
-    """The agent held it already, and nothing is new about it."""
+    """The agent already held it, and nothing about it is new."""
     EVIDENCE = "evidence"
-    """The agent held it, or one that it bears on; the facts it stands on became evidence of that."""
+    """The agent already held it or a related one; its facts became evidence of that."""
     REWORDED = "reworded"
-    """It is the new wording of an opinion the agent held."""
+    """It became the new wording of an existing opinion."""
     REFUSED = "refused"
     """Nothing was stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpinionChange:
-    """An opinion that an answer put forward, and what became of it.
+    """An opinion that an answer proposed, and its outcome.
 
     Attributes:
-        outcome: what became of it.
-        text: as it was put forward.
-        confidence: likewise, in [0, 1]; None where it had none that can be.
-        opinion_id: the opinion formed, known or changed; None where it was refused.
-        reason: why, in words; empty for one that was formed.
+        outcome: what happened to it.
+        text: as proposed.
+        confidence: as proposed, in [0, 1]; None if missing or invalid.
+        opinion_id: the opinion formed, known or changed; None if it was refused.
+        reason: why, in words; empty if it was formed.
     """
 
     outcome: OpinionOutcome
@@ -88,31 +89,31 @@ class OpinionChange:
 
 
 class OpinionMovement(StrEnum):
-    """Which way an opinion of an answer moves what is held (paper section 5.5)."""
+    """How a proposed opinion affects an existing one (paper section 5.5)."""
 
     FORM = "form"
     """It is new."""
     REINFORCE = "reinforce"
-    """What it stands on speaks for an opinion that is held."""
+    """Its facts support an existing opinion."""
     WEAKEN = "weaken"
-    """It speaks against one."""
+    """They speak against one."""
     CONTRADICT = "contradict"
-    """It speaks strongly against one."""
+    """They speak strongly against one."""
     NEUTRAL = "neutral"
-    """It moves nothing: it is known, or refused."""
+    """It has no effect: it is known, or refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpinionMove:
-    """What an opinion of an answer does to the confidence of what is held, or would do.
+    """The effect of a proposed opinion on the confidence of an opinion, done or predicted.
 
     Attributes:
-        change: what becomes of it.
-        movement: which way it moves the opinion it is about.
-        before: that one's confidence, in [0, 1]; None where there is none yet.
-        after: likewise with what this adds; None where nothing is stored.
-        held: how that opinion is worded before; empty where there is none.
-        evidence: ids of the facts that join its log.
+        change: the outcome.
+        movement: how it affects the opinion.
+        before: that opinion's confidence, in [0, 1]; None if it is new.
+        after: the confidence with this effect; None if nothing is stored.
+        held: the existing wording of that opinion; empty if it is new.
+        evidence: ids of the facts added to its log.
     """
 
     change: OpinionChange
@@ -125,14 +126,14 @@ class OpinionMove:
 
 @dataclass(frozen=True, slots=True)
 class ReflectStep:
-    """One step of a reflection: a tool used on the way to the answer.
+    """One step of a reflection: the use of a tool.
 
     Attributes:
         tool: its name.
-        arguments: what it was given.
-        thought: why, in the model's words.
-        found: ids of the memories it gave.
-        problem: why it gave nothing; empty if it did.
+        arguments: its arguments.
+        thought: the model's reason.
+        found: ids of the memories it returned.
+        problem: why it returned nothing; empty if it did.
     """
 
     tool: str
@@ -144,23 +145,24 @@ class ReflectStep:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reflection(Displayed):
-    """An answer shaped by a profile, and what it stands on.
+    """An answer shaped by a profile, with its sources.
 
     Attributes:
         text: the answer.
-        units: the memories it stands on, in the order cited; without a model, best first.
-        extractive: True when no model was configured and the text is recalled memory, not prose.
+        units: the memories it cites, in order of citation; without a model, best first.
+        extractive: True if no model was configured and the text is recalled memory, not prose.
         recalled: everything recalled for it.
-        based_on: all it stands on, in the order of the answer's citations, with what was said of which it was made.
-        opinions: the opinions the answer put forward, and what became of each.
-        structured: the answer in the form of `response_schema`, if one was given; `structured_as(schema)` gives it typed.
-        sufficient: whether memory had what the answer needs.
-        steps: the tools used on the way, in order; none of a single call.
-        mental_models: ids of the mental models that were shown.
-        calls: how often the model was called.
-        tokens_in: prompt tokens it reported.
-        tokens_out: completion tokens it reported.
-        notes: what a reader should know: what was cut, left out or not in the answer.
+        based_on: all its sources, in order of citation, with the turns they were made from.
+        opinions: the opinions the answer proposed, with their outcomes.
+        structured: the answer as a `response_schema`, if one was given; `structured_as(schema)` returns it
+            typed.
+        sufficient: whether memory contained what the answer needs.
+        steps: the tools used, in order; empty for a single call.
+        mental_models: ids of the mental models shown to the model.
+        calls: number of model calls.
+        tokens_in: prompt tokens reported by the model.
+        tokens_out: completion tokens reported by the model.
+        notes: remarks for the reader: what was cut, left out or not answered.
     """
 
     text: str
@@ -179,13 +181,13 @@ class Reflection(Displayed):
     notes: tuple[str, ...] = ()
 
     def structured_as(self, schema: type[SchemaT]) -> SchemaT:
-        """The structured answer, typed.
+        """Return the structured answer, typed.
 
         Args:
             schema: the `response_schema` that was given.
 
         Raises:
-            LookupError: there is no such answer; where memory has nothing to say, a reflection has none.
+            LookupError: there is none, for example because memory has no answer.
         """
         if isinstance(self.structured, schema):
             return self.structured
@@ -195,7 +197,7 @@ class Reflection(Displayed):
 
     @property
     def records(self) -> tuple[RecordDigest, ...]:
-        """Exact figures of the records that the question touches; what the answer was given to go by."""
+        """Exact figures of the records the question is about, as shown to the model."""
         return self.recalled.records
 
     def _display_text(self) -> str:
@@ -224,7 +226,7 @@ class Reflection(Displayed):
 
 
 class ReflectEventKind(StrEnum):
-    """What an event of a streamed reflection tells."""
+    """The kind of an event of a streamed reflection."""
 
     STEP = "step"
     """A tool was used."""
@@ -239,10 +241,10 @@ class ReflectEvent:
     """One event of a streamed reflection.
 
     Attributes:
-        kind: what it tells.
-        text: of TEXT the piece; the pieces together are the answer's text.
-        step: of STEP.
-        reflection: of REFLECTION.
+        kind: its kind.
+        text: for TEXT, a piece of the answer; joined, the pieces are the whole answer.
+        step: for STEP.
+        reflection: for REFLECTION.
     """
 
     kind: ReflectEventKind

@@ -1,4 +1,4 @@
-"""What callers pass: messages and documents to retain, queries to recall."""
+"""Inputs: messages and documents to retain, and checked queries for recall and reflect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import TOLD_NETWORKS, FactType
 
 GivenTime: TypeAlias = Annotated[datetime | str | float, Field(union_mode="left_to_right")]
-"""A time as a caller may write it: a datetime, an ISO 8601 string or Unix seconds; pydantic reads stored ones as datetimes."""
+"""A time as a caller may write it: a datetime, an ISO 8601 string or Unix seconds; pydantic parses stored ones as datetimes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,14 @@ class Message:
     """One turn of a conversation.
 
     Attributes:
-        text: what it says.
-        speaker: whose it is: a name, or "user" / "assistant".
-        timestamp: when; None means the time of the retain call.
-        id: the caller's stable id; None means position, time and text identify it.
-        role: whose side it is from; None means the agent's where the speaker is called "assistant", else a user's.
-        about_agent: the program says here who the agent is, to be merged into its background; of messages from "system"
-            alone, which are no memories then.
+        text: its text.
+        speaker: a name, or "user" / "assistant".
+        timestamp: when it was said; None means the time of the retain call.
+        id: the caller's stable id; None means it is identified by position, time and text.
+        role: the speaker's role; None means the agent if the speaker is "assistant", else a user.
+        about_agent: whether it defines who the agent is and is merged into the bank's background; only for
+            messages from
+            "system", which then become no memories.
     """
 
     text: str
@@ -43,20 +44,22 @@ class Message:
 
     @property
     def spoken(self) -> str:
-        """The turn as a transcript shows it: speaker and text."""
+        """The turn as in a transcript: speaker and text."""
         return f"{self.speaker}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text to retain with what is known about it.
+    """A text to retain, with its metadata.
 
     Attributes:
         text: the text itself.
         id: the caller's stable id; None means the text identifies it.
         timestamp: when it was written; None means the time of the retain call.
-        metadata: the caller's own values, kept on every unit made from it; see the bank's `retain`.
-        about_agent: the program says here who the agent is: a memory like others, and merged into its background.
+        metadata: the caller's own values, stored with every unit made from it; see the bank's `retain`.
+        about_agent: whether it defines who the agent is: it becomes memories like others, and is merged into
+            the bank's
+            background.
     """
 
     text: str
@@ -68,19 +71,19 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class RetainItem:
-    """One thing to retain among many; see `retain` for what each field means.
+    """One item of a bulk retain; see `retain` for what each field means.
 
     Attributes:
         content: text, a Document, or the messages of a conversation.
         thread: the conversation.
-        timestamp: when it was spoken or written, for what carries no time of its own; now if None.
-        context: what it is, for extraction.
+        timestamp: when it was spoken or written, for content without a time of its own; None means now.
+        context: a description of the content, for extraction.
         tags: visibility tags.
-        metadata: values to keep with every memory.
-        facts: facts somebody else extracted from the content; None means extract them.
-        entities: names every memory of it is about.
+        metadata: values to store with every memory.
+        facts: facts already extracted from the content; None means extract them.
+        entities: names that every memory of it is about.
         document_id: the caller's id of a plain text.
-        about_agent: the text or document, or the system messages of the conversation, say who the agent is.
+        about_agent: whether the text, document or system messages define who the agent is.
     """
 
     content: str | Document | Sequence[Any]
@@ -96,7 +99,7 @@ class RetainItem:
 
 
 class Budget(StrEnum):
-    """How much effort recall spends (recall docs, "Budget: Search Depth"); apart from max_tokens, its size."""
+    """Search effort of recall (recall docs, "Budget: Search Depth"); independent of max_tokens, its size."""
 
     LOW = "low"
     MID = "mid"
@@ -104,21 +107,21 @@ class Budget(StrEnum):
 
 
 class Strategy(StrEnum):
-    """How reflect comes to its answer."""
+    """How reflect produces its answer."""
 
     SINGLE = "single"
     """One recall, one model call (paper section 6.1)."""
     AGENTIC = "agentic"
-    """The model looks for what it needs itself, step by step."""
+    """The model searches step by step."""
 
 
 class TextForm(StrEnum):
-    """Which text of a memory recall returns."""
+    """Which form of a memory's text recall returns."""
 
     FULL = "full"
-    """All of it."""
+    """The full text."""
     COMPACT = "compact"
-    """What it says with the date as figures: more memories fit a budget."""
+    """What it says, with a numeric date; more memories fit a budget."""
 
 
 class RelevanceLevel(StrEnum):
@@ -127,11 +130,11 @@ class RelevanceLevel(StrEnum):
     ALL = "all"
     """Until the budget is spent."""
     LIKELY = "likely"
-    """Until the evidence gives out: nothing is returned where nothing is relevant."""
+    """Until the evidence of relevance ends; nothing if nothing is relevant."""
 
 
 class ResultOrder(StrEnum):
-    """In which order the memories chosen are returned."""
+    """The order of the returned memories."""
 
     RANK = "rank"
     """Best first."""
@@ -151,7 +154,7 @@ class TagsMatch(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TagLeaf:
-    """Units whose tags match these, as `tags` and `tags_match` do; `exact` without tags means untagged units."""
+    """Selects units whose tags match, as `tags` and `tags_match` do; `exact` without tags means untagged units."""
 
     tags: tuple[str, ...]
     match: TagsMatch = TagsMatch.ANY_STRICT
@@ -159,21 +162,21 @@ class TagLeaf:
 
 @dataclass(frozen=True, slots=True)
 class TagAnd:
-    """Units every one of these selects."""
+    """Selects units that all groups select."""
 
     groups: tuple[TagGroup, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TagOr:
-    """Units at least one of these selects."""
+    """Selects units that at least one group selects."""
 
     groups: tuple[TagGroup, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TagNot:
-    """Units this one does not select."""
+    """Selects units that the group does not select."""
 
     group: TagGroup
 
@@ -182,18 +185,20 @@ TagGroup: TypeAlias = TagLeaf | TagAnd | TagOr | TagNot
 """A boolean condition on a unit's tags."""
 
 GivenGroup: TypeAlias = TagGroup | Mapping[str, Any]
-"""The same as a caller may write it: {"tags": [...], "match": "any_strict"}, {"and": [...]}, {"or": [...]}, {"not": {...}}."""
+"""Tag conditions as a caller may write them: {"tags": [...], "match": "any_strict"}, {"and": [...]}, {"or": [...]}, {"not": {...}}."""
 
 
 @dataclass(frozen=True, slots=True)
 class MinScores:
-    """What a unit must reach at each stage that scores it; None lets everything through.
+    """Minimum scores at each stage; None means no minimum.
 
     Attributes:
-        semantic: least cosine, in [-1, 1]; cuts the semantic channel's list, another channel may still find the unit.
-        keyword: least BM25 score, >= 0; cuts the keyword channel's list likewise.
-        reranker: least sigmoid of the reranker's logit, in [0, 1]; units it did not read are not held to it.
-        final: least `RecalledUnit.score`: the fused score; with a reranker its logit plus 120 times the fused score.
+        semantic: minimum cosine, in [-1, 1], in the semantic channel; another channel may still find the
+            unit.
+        keyword: minimum BM25 score, >= 0, in the keyword channel, likewise.
+        reranker: minimum sigmoid of the reranker's logit, in [0, 1]; does not apply to units it did not read.
+        final: minimum `RecalledUnit.score`: the fused score; with a reranker its logit plus 120 times the
+            fused score.
     """
 
     semantic: float | None = None
@@ -203,7 +208,7 @@ class MinScores:
 
 
 GivenScores: TypeAlias = MinScores | Mapping[str, float | None] | None
-"""The same as a caller may write it: {"reranker": 0.3}."""
+"""Minimum scores as a caller may write them: {"reranker": 0.3}."""
 
 
 RECALLED_BY_DEFAULT = TOLD_NETWORKS
@@ -211,35 +216,35 @@ RECALLED_BY_DEFAULT = TOLD_NETWORKS
 
 @dataclass(frozen=True, slots=True)
 class RecallQuery:
-    """One recall, checked and normalised.
+    """One recall, validated and normalised.
 
     Attributes:
         text: the question.
-        max_tokens: token budget k of paper eq. 8; the units returned never cost more.
-        budget: effort.
-        types: networks searched.
+        max_tokens: token budget k of paper eq. 8; never exceeded.
+        budget: search effort.
+        types: networks to search.
         tags: visibility tags.
         tags_match: how they select.
-        window: a time window given by the caller; None means "find one in the text".
+        window: a time window given by the caller; None means detect it in the text.
         as_of: conversation time whose state is wanted; None means now.
-        query_timestamp: the instant "yesterday" and recency count from (aware UTC).
-        include_invalidated: also return what is no longer valid, marked.
-        k: a hard limit on the number of units; None means tokens alone decide.
-        tag_groups: further conditions on tags; all must hold, and `tags` too.
-        metadata: condition on what came with them; None lets everything through.
+        query_timestamp: the reference time for "yesterday" and recency (aware UTC).
+        include_invalidated: also return memories that are no longer valid, marked as such.
+        k: maximum number of units; None means only tokens limit them.
+        tag_groups: further conditions on tags; all must match in addition to `tags`.
+        metadata: filter on metadata; None matches everything.
         min_scores: thresholds.
-        entity_tokens: budget for observations of the entities met; 0 means none are included.
-        chunk_tokens: budget for the passages the units came from; 0 likewise.
-        source_fact_tokens: budget for what the observations among the units stand on; 0 likewise.
-        record_tokens: budget for the digests of records that the question touches; 0 likewise.
-        form: which text of each unit is returned, and counts.
+        entity_tokens: token budget for observations of the entities mentioned; 0 means none are included.
+        chunk_tokens: token budget for the units' passages; 0 likewise.
+        source_fact_tokens: token budget for the facts that observations are based on; 0 likewise.
+        record_tokens: token budget for record digests; 0 likewise.
+        form: which form of each unit's text is returned, and counted.
         relevance: how far down the ranking to go.
         order: of the units returned.
-        include_core: also return core memory and, of a bank that fits into half of the budget, everything.
+        include_core: also return core memory, and the whole bank if it fits into half of the budget.
         speaker: who asks, as in `Message.speaker`; core memory is theirs.
-        trace: also record how every candidate fared.
-        embedding: the question's unit vector where the caller has it, or texts whose mean vector stands for it; empty where
-            the question itself is embedded.
+        trace: also record what happened to every candidate.
+        embedding: the question's unit vector, or texts whose mean vector replaces it; empty means embed the
+            question.
     """
 
     text: str
@@ -271,18 +276,18 @@ class RecallQuery:
 
 @dataclass(frozen=True, slots=True)
 class ReflectQuery:
-    """One reflection, checked and normalised.
+    """One reflection, validated and normalised.
 
     Attributes:
         recall: the question, and which memories the answer may use: budget, tags, window, as_of.
-        strategy: how the answer is found.
-        max_answer_tokens: a longer answer is asked for again, then cut.
-        context: the caller's words about the situation; empty for none.
+        strategy: how the answer is produced.
+        max_answer_tokens: a longer answer is requested again, then cut.
+        context: the caller's description of the situation; empty for none.
         form_opinions: whether opinions may be formed; see `Reflection.opinions`.
-        no_opinions: why none may be, though the caller wants them; a note of the reflection.
+        no_opinions: why none may be formed although requested; becomes a note.
         operation: key under which a retry forms nothing twice; empty for none.
-        response_schema: pydantic model of a typed answer, if one is wanted.
-        tools: further tools of the caller's, for AGENTIC.
+        response_schema: pydantic model of a typed answer, if requested.
+        tools: the caller's additional tools, for AGENTIC.
     """
 
     recall: RecallQuery

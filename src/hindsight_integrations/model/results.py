@@ -1,4 +1,4 @@
-"""What callers get back: every result says what it stands on."""
+"""Results of recall, retain and settle."""
 
 from __future__ import annotations
 
@@ -24,30 +24,34 @@ from hindsight_integrations.model.trace import Trace
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.model.writes import Ambiguity, ForgetRequest, Withdrawal
 
-EXCERPT_CHARACTERS = 200  # of what was dropped or is to be forgotten, in a result
+EXCERPT_CHARACTERS = 200  # of a text that was dropped or is to be forgotten, in a result
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RecallResult(Displayed, Tabular, UnitSequence[RecalledUnit]):
-    """The answer to a recall. `len`, iteration and indexing are over its units; without any it is false.
+    """The result of a recall; a sequence of its units, false if empty.
 
     Attributes:
-        units: best first; oldest first where `order="time"` was asked for: what fits the budget was chosen by rank all the same,
-            and each keeps its score.
-        tokens: what their texts cost together; at most the budget.
-        window: the time window found in the question or given, if any.
+        units: best first, or oldest first with `order="time"`; the selection and the scores are the same in
+            both.
+        tokens: token cost of their texts; at most the budget.
+        window: the time window given or detected in the question, if any.
         trace: stages and notes; timings always, per-unit detail on request.
-        entities: observations of the entities the units mention, if requested; in the order the units mention them, an
-            observation of several beneath the first.
+        entities: observations of the entities the units mention, if requested, in order of mention; an
+            observation of several
+            entities appears under the first.
         chunks: the passages the units came from, if requested, in the order of their best unit.
-        source_facts: what the observations among the units stand on, if requested.
-        query: the checked query, defaults filled in.
-        confidence: how far the units are to be trusted to hold the answer, in [0, 1]; 0 where nothing is returned. It is no
-            probability on your data. Below 0.5 an agent had better say that it does not know: on LoCoMo's extracted
-            facts that was right in three of four cases and kept back 6 % of the answers.
-        damaged: ids of memories that were found and left out, because the ledger no longer holds what was written;
-            `doctor(deep=True)` names all of them.
-        records: exact figures and rows of the records that the question touches, if requested; at most three.
+        source_facts: the facts that observations among the units are based on, if requested.
+        query: the checked query with defaults filled in.
+        confidence: how likely the units contain the answer, in [0, 1]; 0 if nothing is returned. It is not a
+            calibrated
+            probability for your data. Below 0.5 an agent should say that it does not know: on LoCoMo's
+              extracted facts
+            that was right in three of four cases and withheld 6 % of the answers.
+        damaged: ids of memories that were found but left out, because they are damaged in the ledger;
+            `doctor(deep=True)`
+            names all of them.
+        records: exact figures and rows of the records the question is about, if requested; at most three.
     """
 
     units: tuple[RecalledUnit, ...]
@@ -63,9 +67,9 @@ class RecallResult(Displayed, Tabular, UnitSequence[RecalledUnit]):
     records: tuple[RecordDigest, ...] = ()
 
     def explain(self) -> str:
-        """The result in words, for people: query, time window, stages, each memory's ranks and scores, what was dropped.
+        """Explain the result: query, time window, stages, each memory's ranks and scores, dropped candidates.
 
-        Recalled without `trace=True` it shows what it has, and how to get the rest.
+        Without `trace=True` it shows what is available, and how to get the rest.
         """
         traces = self.trace.units
         question = explaining.question(self.query, self.window)
@@ -100,7 +104,7 @@ class RecallResult(Displayed, Tabular, UnitSequence[RecalledUnit]):
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Something retain did not keep, and why."""
+    """Something that retain did not store, and why."""
 
     what: str
     reason: str
@@ -108,11 +112,11 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """A passage retained but not extracted yet; a task in the ledger keeps it.
+    """A passage retained but not extracted yet; a task in the ledger holds it.
 
     Attributes:
-        chunk: ordinal of the passage within what was retained.
-        reason: why the model's answer could not be used, or why there was none.
+        chunk: ordinal of the passage within the input.
+        reason: why the model's answer was unusable or missing.
         task: id of the task that will try again.
     """
 
@@ -123,19 +127,19 @@ class Parked:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What a `settle` did.
+    """The result of a `settle`.
 
     Attributes:
         done: tasks finished, in order.
-        failed: task to why it failed this time; `tasks` says whether it will be tried again.
-        created: memories that are new.
-        dropped: what was not kept, and why.
-        tokens_in: prompt tokens the model reported.
-        tokens_out: completion tokens it reported.
-        observed: entities whose observations were made anew.
-        merged: texts that were merged into the background.
-        refreshed: mental models that were answered anew.
-        assessed: rows of evidence that opinions got.
+        failed: reason of each failed task; `tasks` shows whether it will be tried again.
+        created: number of new memories.
+        dropped: what was not stored, and why.
+        tokens_in: prompt tokens reported by the model.
+        tokens_out: completion tokens reported by the model.
+        observed: number of entities whose observations were made again.
+        merged: number of texts merged into the background.
+        refreshed: number of mental models refreshed.
+        assessed: number of evidence rows added to opinions.
     """
 
     done: tuple[int, ...] = ()
@@ -150,7 +154,7 @@ class Settled:
     assessed: int = 0
 
     def __add__(self, later: Settled) -> Settled:
-        """What both did, one after the other."""
+        """Combine two results, one after the other."""
         return Settled(
             done=(*self.done, *later.done),
             failed={**self.failed, **later.failed},
@@ -167,29 +171,31 @@ class Settled:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RetainResult(Displayed):
-    """What a retain did.
+    """The result of a retain.
 
     Attributes:
-        unit_ids: ids of all units this input stands for, new or already there, in order.
+        unit_ids: ids of all units of this input, new or existing, in order.
         created: how many of them are new.
         counts: new units per network.
-        skipped_messages: messages that were already retained.
-        dropped: what was not kept and why.
-        tokens_in: prompt tokens the model reported, 0 without one.
-        tokens_out: completion tokens it reported.
-        calls: how often the model was called, repairs included.
+        skipped_messages: number of messages already retained.
+        dropped: what was not stored, and why.
+        tokens_in: prompt tokens reported by the model, 0 without one.
+        tokens_out: completion tokens reported by the model.
+        calls: number of model calls, including repairs.
         revision: the bank's revision afterwards; every channel has reached it.
-        parked: passages the model answered, but not usably, even after a repair prompt.
-        queued: passages kept because the model was unavailable (`on_model_failure="queue"`).
+        parked: passages without a usable answer of the model, even after a repair prompt.
+        queued: passages stored because the model was unavailable (`on_model_failure="queue"`).
         closed: memories this input ended.
-        removed: items of documents that it ended; the documents hold without them.
-        ambiguous: what was said to hold no more, and names no single memory; nothing was closed for it.
-        forget_requested: what somebody asked to forget, with the memories that were closed for it.
-        superseded: memories closed because the messages they were made from were edited, or dropped by a fork.
-        restored: memories and items that hold again, because a fork was left again, or because what had ended them was
+        removed: document items this input ended; their documents stay valid without them.
+        ambiguous: withdrawals that match no single memory; nothing was closed for them.
+        forget_requested: requests to forget, with the memories that were closed for them.
+        superseded: memories closed because their source messages were edited, or dropped by a fork.
+        restored: memories and items that are valid again, because a fork was abandoned, or because whatever
+            ended them was
             edited or dropped.
-        behind: indexes that could not be written, "vector" or "keyword"; `doctor` says why. What was retained is safe in the
-            ledger and found all the same where it can be, and the next write, or opening anew, tries again.
+        behind: indexes that could not be written, "vector" or "keyword"; `doctor` says why. The input is safe
+            in the ledger
+            and still found where possible; the next write or open tries again.
     """
 
     unit_ids: tuple[str, ...]
@@ -247,7 +253,7 @@ class RetainResult(Displayed):
 
 @dataclass(frozen=True, slots=True)
 class ItemOutcome:
-    """What became of one item: a result, or the error that kept all of it out of memory."""
+    """The outcome of one item: a result, or the error because of which nothing of it was stored."""
 
     result: RetainResult | None
     error: HindsightError | None = None
@@ -255,7 +261,7 @@ class ItemOutcome:
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """What a bulk retain did.
+    """The result of a bulk retain.
 
     Attributes:
         items: an outcome for each item, in the order given.
@@ -265,7 +271,7 @@ class BulkResult:
 
     @property
     def created(self) -> int:
-        """New memories."""
+        """Number of new memories."""
         return sum(item.result.created for item in self.items if item.result)
 
     @property
@@ -282,15 +288,14 @@ class BulkResult:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UnitPage(Displayed, Tabular, UnitSequence[MemoryUnit]):
-    """Some of the memories that match, in order. `len`, iteration and indexing are over this page's; without any it is false.
+    """A page of matching memories; a sequence of its units, false if empty.
 
     Attributes:
-        units: in order of when they begin, at most `limit`.
-        total: how many match in all, on this page, before it and after it.
-        cursor: what to pass for the next page; None when this is the last.
-        damaged: ids of memories that belong on the page and are left out, because the ledger no longer holds what was
-            written.
-        items: of those that are documents, by their ids: the items that hold, as they are served.
+        units: ordered by when they begin, at most `limit`.
+        total: total number of matches, on all pages.
+        cursor: argument for the next page; None if this is the last.
+        damaged: ids of memories left out of the page because they are damaged in the ledger.
+        items: valid items of documents on the page, by document id, as served.
     """
 
     units: tuple[MemoryUnit, ...]

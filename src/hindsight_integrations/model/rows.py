@@ -1,4 +1,4 @@
-"""Results as data: rows of plain values, data frames, and the units of a result as a sequence. Pure."""
+"""Conversion of results to rows and data frames, and results as sequences."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Unit_co = TypeVar("Unit_co", covariant=True)
 
 
 class Tabular:
-    """A mixin: a result as rows."""
+    """Mixin: a result as rows."""
 
     __slots__ = ()
 
     def _rows(self) -> list[dict[str, Any]]:
-        """A row for each entry, with times as datetimes and exact numbers as Decimals."""
+        """Return one row per entry, with times as datetimes and exact numbers as Decimals."""
         raise NotImplementedError
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -48,7 +48,7 @@ class Tabular:
 
 
 class UnitSequence(Generic[Unit_co]):
-    """A mixin: a result counts, iterates and indexes its `units`; without any it is false."""
+    """Mixin: `len`, iteration and indexing over the result's `units`."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class UnitSequence(Generic[Unit_co]):
 
 
 def unit_row(unit: MemoryUnit, items: Sequence[MemoryUnit] = ()) -> dict[str, Any]:
-    """A memory as a row: what it says (of a document with the items that hold), when, where it came from, and the caller's labels."""
+    """Return a memory as a row: text (for a document with its valid items), times, provenance, tags and metadata."""
     return {
         "id": unit.id,
         "text": document_text(unit.text, items),

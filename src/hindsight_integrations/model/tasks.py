@@ -1,4 +1,4 @@
-"""Tasks: work that waits in the ledger until somebody does it."""
+"""Tasks: deferred work stored in the ledger."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from enum import StrEnum
 
 
 class TaskKind(StrEnum):
-    """What a task is for."""
+    """The kinds of tasks."""
 
     EXTRACT_PARKED = "extract_parked"
     """Extract a passage for which the model gave no usable answer."""
     EXTRACT_QUEUED = "extract_queued"
     """Extract a passage that was retained while the model was unavailable."""
     OBSERVE = "observe"
-    """Make the observations of an entity anew; its key is the entity's id."""
+    """Make an entity's observations again; its key is the entity's id."""
     MERGE_BACKGROUND = "merge_background"
-    """Merge what a conversation or document says of the agent into the bank's background."""
+    """Merge what a conversation or document says about the agent into the bank's background."""
     REINFORCE = "reinforce"
-    """Assess new facts as evidence of the bank's opinions; one task a bank, its key is `REINFORCED`."""
+    """Assess new facts as evidence of the bank's opinions; one task per bank, its key is `REINFORCED`."""
     REFRESH_MODEL = "refresh_model"
-    """Answer a mental model's standing question anew; its key is the model's id."""
+    """Refresh a mental model; its key is the model's id."""
     EXPIRE_ITEMS = "expire_items"
-    """Erase items whose time has run out."""
+    """Erase expired items."""
 
 
 REINFORCED = "opinions"
-"""Key of a bank's task that assesses evidence: which facts, the opinions' own `assessed_to` says."""
+"""Key of a bank's task that assesses evidence; the opinions' `assessed_to` tells which facts are new."""
 
 
 class TaskState(StrEnum):
-    """Where a task stands. PENDING and LEASED ones are still to be done; a DEAD one waits for `tasks.retry`."""
+    """The state of a task. PENDING and LEASED tasks are unfinished; a DEAD one waits for `tasks.retry`."""
 
     PENDING = "pending"
     LEASED = "leased"
@@ -40,31 +40,32 @@ class TaskState(StrEnum):
 
 
 class WorkerMode(StrEnum):
-    """Who does an engine's tasks without being called."""
+    """Who processes an engine's tasks in the background."""
 
     NONE = "none"
-    """Nobody: they wait for `settle`."""
+    """Nobody; tasks wait for `settle`."""
     OWN = "own"
-    """A worker of the engine's own."""
+    """A worker of the engine."""
     ELSEWHERE = "elsewhere"
-    """Another process, or a job that is run every so often."""
+    """Another process, or a scheduled job."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskWrite:
-    """A task to be.
+    """A task to enqueue.
 
-    With a key, a bank has at most one task of that kind and key. Enqueued again while it is PENDING, it stays due when it
-    was; while it is LEASED, it is done once more, `delay` after its holder completed it; DONE or DEAD, it begins anew.
-    The payload is that of the last time, and so is the reason, where one was given: why a task rests is not forgotten.
+    With a key, a bank has at most one task of that kind and key. Enqueued again while PENDING, it keeps its
+    due time; while LEASED, it runs again `delay` after it is completed; when DONE or DEAD, it starts over.
+    The latest payload replaces the earlier one, and so does the reason, if one is given.
 
     Attributes:
-        kind: which handler does it.
+        kind: selects the handler.
         payload: JSON with all the handler needs.
-        delay: due so long after the commit, by the ledger's clock. Of a task with a key it lets more of the same come
-            together, and whoever settles need not wait for it.
-        reason: why it is there, for people.
-        key: what it is about, where one task is enough for all that is enqueued of it; empty where each is one.
+        delay: time from the commit until it is due, by the ledger's clock. For a keyed task it collects
+            repeated requests,
+            and `settle` need not wait for it.
+        reason: why it exists, for people.
+        key: what it is about, if one task is enough for all requests; empty if each is separate.
     """
 
     kind: TaskKind
@@ -76,11 +77,11 @@ class TaskWrite:
 
 @dataclass(frozen=True, slots=True)
 class TaskClaim:
-    """One lease of a task. Once another lease of it has begun, it is good for nothing.
+    """One lease of a task; invalid once the task is leased again.
 
     Attributes:
         task: the task's id.
-        lease: which of its leases, from 1.
+        lease: number of the lease, from 1.
     """
 
     task: int
@@ -89,20 +90,20 @@ class TaskClaim:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task as the ledger holds it.
+    """A task in the ledger.
 
     Attributes:
-        id: its number, never given again.
-        bank: the bank whose work it is.
-        kind: which handler does it.
+        id: its number, never reused.
+        bank: its bank.
+        kind: selects the handler.
         key: see `TaskWrite`.
-        state: where it stands.
-        attempts: how many leases count as attempts, of those since it was enqueued; the present one is among them.
-        uncounted: how many of them do not, since nothing was the task's fault.
-        lease: how often it was ever leased.
-        not_before: due from then on, by the ledger's clock.
-        lease_until: while LEASED, when the lease ends and it is due again; None otherwise.
-        reason: why it is there, or why the last attempt failed.
+        state: its state.
+        attempts: number of counted leases since it was enqueued, including the current one.
+        uncounted: number of leases not counted, because their failure was not the task's fault.
+        lease: number of leases ever.
+        not_before: when it is due, by the ledger's clock.
+        lease_until: while LEASED, when the lease ends and it is due again; otherwise None.
+        reason: why it exists, or why the last attempt failed.
         payload: JSON with all the handler needs; empty once DONE, so that no text outlives its use.
     """
 
@@ -121,5 +122,5 @@ class Task:
 
     @property
     def claim(self) -> TaskClaim:
-        """Its last lease: the present one, to whom it was leased."""
+        """Its latest lease."""
         return TaskClaim(self.id, self.lease)

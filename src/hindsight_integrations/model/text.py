@@ -1,4 +1,4 @@
-"""Text as it may be stored: valid UTF-8 in NFC, without control characters. Pure."""
+"""Text normalisation: cleaning for storage, folding for comparison, and hashing."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from hindsight_integrations.model.time import as_utc
 
 @dataclass(frozen=True, slots=True)
 class StoredSnippet:
-    """What the task of a merge keeps. Data directories hold it as JSON: the names of its fields stay as they are.
+    """The payload of a background merge. Data directories contain it as JSON: do not rename its fields.
 
-    An erasure knows it by its thread and sources, or by its document, and takes the task with it.
+    An erasure recognises it by its thread and sources, or by its document, and deletes the task.
 
     Attributes:
-        text: as it was said.
-        said_at: when (aware UTC).
+        text: as said.
+        said_at: when it was said (aware UTC).
         thread: the conversation, or the document's own.
-        sources: id of the message; none for a document.
+        sources: id of the message; empty for a document.
         document: id of the document; empty for a message.
     """
 
@@ -34,7 +34,7 @@ class StoredSnippet:
     document: str = ""
 
     def dumped(self) -> str:
-        """As the payload of a task."""
+        """Serialise it as a task payload."""
         fields: dict[str, object] = {
             "text": self.text,
             "said_at": self.said_at.isoformat(),
@@ -45,7 +45,7 @@ class StoredSnippet:
 
 
 def stored_snippet(payload: str, task: int) -> StoredSnippet:
-    """What the payload of a task keeps.
+    """Parse a task payload.
 
     Raises:
         InvalidRequest: it is damaged.
@@ -67,9 +67,9 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def clean_text(text: str) -> str:
-    """`text` in NFC, without control characters (newline and tab stay); lone surrogates become U+FFFD.
+    """Return `text` in NFC without control characters (newline and tab stay); lone surrogates become U+FFFD.
 
-    Such characters cannot be stored as UTF-8 or make tokenizers fail, and carry no meaning worth refusing the text for.
+    These characters cannot be stored as UTF-8 or break tokenizers, and are not worth rejecting the text for.
     """
     if text.isascii() and not _CONTROL.search(text):
         return text.strip()
@@ -78,18 +78,18 @@ def clean_text(text: str) -> str:
 
 
 def is_storable(text: str) -> bool:
-    """Whether a text has neither control characters (newline and tab aside) nor lone surrogates."""
+    """Tell whether a text has no control characters (except newline and tab) and no lone surrogates."""
     return not (_CONTROL.search(text) or _SURROGATE.search(text))
 
 
 def normalised_text(text: str) -> str:
-    """Text as it counts for identity: compatibility-normalised, case-folded, single-spaced."""
+    """Normalise a text for identity: NFKC, case-folded, single-spaced."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def folded_text(text: str) -> str:
-    """Text as exact words are looked for: as `normalised_text`, and without diacritics."""
-    if text.isascii():  # most are, and every turn of a bank may be looked at
+    """Normalise a text for exact word search: like `normalised_text`, and without diacritics."""
+    if text.isascii():  # a fast path: most are, and every turn of a bank may be searched
         return " ".join(text.lower().split())
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
@@ -97,7 +97,7 @@ def folded_text(text: str) -> str:
 
 
 def content_hash(*parts: str) -> str:
-    """A hash over texts, unambiguous about where one ends."""
+    """Hash several texts, including where each one ends."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "big") + part.encode())

@@ -1,4 +1,4 @@
-"""Instants and intervals. Inside the engine every instant is aware UTC; every interval is half-open."""
+"""Instants and intervals. Inside the engine every instant is aware UTC, and every interval is half-open."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LAST_INSTANT = datetime.max.replace(tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 SECOND = 1_000_000  # microseconds
 DAY = 86_400_000_000
-"""Microseconds in a day, the unit in which stored instants are counted."""
+"""Microseconds in a day."""
 
 
 Moment: TypeAlias = datetime | str | float | None
@@ -26,7 +26,7 @@ Window: TypeAlias = tuple[datetime | str, datetime | str] | None
 
 
 class Granule(StrEnum):
-    """The unit in which a time was given; a span is widened to it, so that "in May" is all of May."""
+    """The precision of a time; it widens a span, so that "in May" is all of May."""
 
     SECOND = "second"
     MINUTE = "minute"
@@ -74,15 +74,15 @@ class Interval:
         return self.start + (self.end - self.start) / 2
 
     def overlaps(self, other: Interval) -> bool:
-        """Whether the two share at least one instant (paper eq. 13)."""
+        """Tell whether the two share at least one instant (paper eq. 13)."""
         return self.start < other.end and other.start < self.end
 
 
 def as_utc(moment: datetime, zone: tzinfo = UTC) -> datetime:
-    """The same instant in UTC; naive input is read in `zone` (the bank's time zone).
+    """Convert an instant to UTC; naive input is read in `zone` (the bank's time zone).
 
     Raises:
-        InvalidRequest: if the instant falls outside the years 1 to 9999 once converted.
+        InvalidRequest: the converted instant is outside the years 1 to 9999.
     """
     aware = moment if moment.tzinfo else moment.replace(tzinfo=zone)
     try:
@@ -94,22 +94,22 @@ def as_utc(moment: datetime, zone: tzinfo = UTC) -> datetime:
 
 
 def next_instant(moment: datetime) -> datetime:
-    """The instant a microsecond later; the last instant of the year 9999 has none, and stays."""
+    """Return the instant one microsecond later; the last instant of the year 9999 stays."""
     return moment + MICROSECOND if moment < LAST_INSTANT else moment
 
 
 def to_micros(moment: datetime) -> int:
-    """Whole microseconds since 1970-01-01 UTC: how instants are stored and compared in columns."""
+    """Return whole microseconds since 1970-01-01 UTC, the stored form of instants."""
     return (moment - EPOCH) // MICROSECOND
 
 
 def from_micros(micros: int) -> datetime:
-    """The inverse of `to_micros`."""
+    """Invert `to_micros`."""
     return EPOCH + timedelta(microseconds=int(micros))
 
 
 def granule_after(start: datetime, granule: Granule) -> datetime:
-    """Where the year, month, day, hour, minute or second that begins at `start` ends."""
+    """Return the end of the year, month, day, hour, minute or second that begins at `start`."""
     if granule == Granule.YEAR:
         return start.replace(year=start.year + 1)
     if granule == Granule.MONTH:
@@ -120,13 +120,15 @@ def granule_after(start: datetime, granule: Granule) -> datetime:
 def readable_time(
     occurred: Interval | None, mentioned_at: datetime, seen_from: datetime | None = None
 ) -> str:
-    """When it happened or is planned for, in words as coarse as known; when it was mentioned, for what has no time of its own.
+    """Format when something happened or is planned, at its precision, or when it was mentioned if it has no time.
 
     Args:
         occurred: when it happened or will happen.
         mentioned_at: when it was said.
-        seen_from: the moment of the question. What begins later, or was announced and is not over, is planned; what was announced
-            and is over "was planned", since nobody said that it took place. None where nobody asks: everything happened.
+        seen_from: the time of the question. Something that begins later, or was announced and is not over, is
+            "planned";
+            something announced and over "was planned", since nobody confirmed it. None treats everything as
+              happened.
     """
     if occurred is None:
         return f"mentioned on {_day(mentioned_at)}"
@@ -146,7 +148,7 @@ def readable_time(
 
 
 def iso_time(occurred: Interval) -> str:
-    """When it happened as ISO 8601 figures, as coarse as known: 2024, 2024-05, 2024-05-03 or two days with a slash."""
+    """Format an interval as ISO 8601, at its precision: 2024, 2024-05, 2024-05-03 or two days with a slash."""
     start, last = occurred.start, occurred.end - MICROSECOND
     if (start.month, start.day) == (1, 1) and _is_one(occurred, Granule.YEAR):
         return f"{start.year:04}"
@@ -157,7 +159,7 @@ def iso_time(occurred: Interval) -> str:
 
 
 def _is_one(span: Interval, granule: Granule) -> bool:
-    """Whether a span is as long as the year or month it begins in."""
+    """Tell whether a span is exactly the year or month it begins in."""
     try:
         return span.end == granule_after(span.start, granule)
     except (OverflowError, ValueError):  # it would end after the year 9999
@@ -169,7 +171,7 @@ def _day(moment: datetime) -> str:
 
 
 class Weekday(StrEnum):
-    """On which day weeks begin."""
+    """The first day of the week."""
 
     MONDAY = "monday"
     SATURDAY = "saturday"
@@ -177,12 +179,12 @@ class Weekday(StrEnum):
 
     @property
     def number(self) -> int:
-        """As `datetime.weekday` counts: Monday is 0."""
+        """As in `datetime.weekday`: Monday is 0."""
         return {Weekday.MONDAY: 0, Weekday.SATURDAY: 5, Weekday.SUNDAY: 6}[self]
 
 
 class DateOrder(StrEnum):
-    """In which order the figures of a date are written."""
+    """The order of day, month and year in numeric dates."""
 
     DMY = "dmy"
     MDY = "mdy"
@@ -191,12 +193,12 @@ class DateOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LocalDates:
-    """How the times a caller writes are read.
+    """How to read times written by a caller.
 
     Attributes:
-        zone: of times without one.
-        order: of dates in figures; None refuses those that several orders make a date of.
-        week_starts: on which day "this week" begins.
+        zone: time zone of times without one.
+        order: order of numeric dates; None rejects ambiguous ones.
+        week_starts: first day of "this week".
     """
 
     zone: tzinfo
@@ -205,8 +207,8 @@ class LocalDates:
 
 
 def no_later(moment: datetime, by: datetime) -> bool:
-    """Whether a moment came by another, that one's own second included.
+    """Tell whether a moment is not later than another, compared by whole seconds.
 
-    Facts of one message have mention times microseconds apart, to keep their order; validity looks at the second.
+    Facts of one message have mention times microseconds apart, to keep their order; validity ignores these.
     """
     return to_micros(moment) // SECOND <= to_micros(by) // SECOND

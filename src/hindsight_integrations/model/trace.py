@@ -1,4 +1,4 @@
-"""Trace: how a recall came about: its stages, what there is to say about them, and how each candidate fared."""
+"""Traces of recalls: stages, notes, and what happened to each candidate."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 SOURCE_TURNS = "source turns"
-"""The stage beside the channels: memories by the words of the turns they were made from."""
+"""The stage besides the channels: search in the words of the turns that memories were made from."""
 
 
 class Channel(StrEnum):
-    """The four ways recall finds a unit (paper section 4.2.2)."""
+    """The four search channels of recall (paper section 4.2.2)."""
 
     SEMANTIC = "semantic"
     KEYWORD = "keyword"
@@ -21,7 +21,7 @@ class Channel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChannelHit:
-    """Where one channel put a unit: rank from 1, and the channel's own score."""
+    """The position of a unit in one channel: rank from 1, and the channel's own score."""
 
     rank: int
     score: float
@@ -29,7 +29,7 @@ class ChannelHit:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One line of a trace: what a stage did, in how many milliseconds."""
+    """One line of a trace: a stage, its duration and details."""
 
     name: str
     milliseconds: float
@@ -37,7 +37,7 @@ class Stage:
 
 
 class Fate(StrEnum):
-    """What became of a candidate."""
+    """What happened to a candidate."""
 
     RETURNED = "returned"
     BELOW_CHANNEL_SCORE = "below_channel_score"
@@ -51,13 +51,13 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """What the reranker and the boosts made of a unit it read: score = logit + the boosts' logarithms.
+    """Parts of a reranked unit's score: score = logit + logarithms of the boosts.
 
     Attributes:
         logit: the reranker's raw output.
         recency: factor in [0.92, 1.1].
         temporal: factor in [0.9, 1.1]; 1 for a question without a time.
-        proof: factor in [1, 1.05]; 1 for what was not made from several facts.
+        proof: factor in [1, 1.05]; 1 for units not made from several facts.
     """
 
     logit: float
@@ -68,20 +68,21 @@ class Reranked:
 
 @dataclass(frozen=True, slots=True)
 class UnitTrace:
-    """How one candidate fared.
+    """What happened to one candidate.
 
     Attributes:
         unit_id: the unit; empty if it was erased meanwhile.
         text: its text, likewise.
-        fate: what became of it.
-        reason: the same in words; empty for what was returned.
-        channels: where each channel put it, cut lists included.
-        tokens: what it costs in the budget; of a document head and items.
-        fused: its fused score, the evidence beside ranks included; 0 if every channel that found it was cut above it.
-        score: its final score; None if it was dropped before it had one.
+        fate: the outcome.
+        reason: the outcome in words; empty if it was returned.
+        channels: its position in each channel, including lists that were cut above it.
+        tokens: its token cost; for a document head and items.
+        fused: its fused score, including evidence besides ranks; 0 if every channel that found it was cut
+            above it.
+        score: its final score; None if it was dropped earlier.
         reranked: None if the reranker did not read it, or there is none.
-        rank: place in the result, from 1; None if it is not there.
-        told: where the words of the turns it was made from put it; None if they did not match, or it has none.
+        rank: position in the result, from 1; None if it is not there.
+        told: its position in the search of source turns; None if they did not match, or it has none.
     """
 
     unit_id: str
@@ -99,12 +100,12 @@ class UnitTrace:
 
 @dataclass(slots=True)
 class Trace:
-    """How a result came about, stage by stage. Filled as the pipeline runs.
+    """How a result was produced, stage by stage; filled while the pipeline runs.
 
     Attributes:
-        stages: what took how long.
-        notes: what a reader should know: what was left out, cut or not requested, and why.
-        units: every candidate, those returned first, then in the order of the ranking; only with `trace=True`.
+        stages: durations.
+        notes: remarks for the reader: what was left out, cut or not requested, and why.
+        units: every candidate, returned ones first, then by rank; only with `trace=True`.
     """
 
     stages: list[Stage] = field(default_factory=list)
@@ -112,5 +113,5 @@ class Trace:
     units: list[UnitTrace] = field(default_factory=list)
 
     def milliseconds(self, name: str) -> float:
-        """Total time of the stages of that name."""
+        """Return the total time of the stages with that name."""
         return sum(stage.milliseconds for stage in self.stages if stage.name == name)

@@ -1,4 +1,4 @@
-"""Source turns: what was said, as it was said; what memories of a conversation are made from and stand on."""
+"""Source turns: the messages of conversations as they were said, and the tree of each thread."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from datetime import datetime
 from enum import StrEnum
 
 CHATS_FILE = "chats.sqlite"  # in the data directory
-CHATS_TABLE = "chat_messages"  # with a column `key`, of LlamaIndex's SQLAlchemyChatStore
+CHATS_TABLE = "chat_messages"  # of LlamaIndex's SQLAlchemyChatStore, with a column `key`
 
 
 def chat_key(bank: str, session: str) -> str:
-    """The key of a chat: unambiguous, whatever characters the two names have."""
+    """Return the key of a chat, unambiguous for any characters in the two names."""
     return json.dumps([bank, session])
 
 
 def chats_prefix(bank: str) -> str:
-    """What the keys of all chats of a bank begin with, and no other bank's."""
+    """Return the common prefix of the keys of a bank's chats."""
     return f"[{json.dumps(bank)}, "
 
 
 class OnFork(StrEnum):
-    """What becomes of memories made from messages that a fork dropped: a regenerated answer, an edited question."""
+    """What happens to memories made from messages that a fork dropped (a regenerated answer, an edited question)."""
 
     SUPERSEDE = "supersede"
-    """They are closed, and what they had withdrawn holds again; they are restored when the fork is left for the first branch."""
+    """They are closed, and what they had withdrawn becomes valid again; returning to the first branch restores them."""
     KEEP = "keep"
-    """They stay."""
+    """They stay valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class ThreadEntry:
     Attributes:
         message_id: its id.
         content_hash: of its latest wording.
-        parent: id of the message before it, when it was first seen; None for a first one.
-        gone: a fork dropped it.
+        parent: id of the preceding message when it was first seen; None for a first one.
+        gone: whether a fork dropped it.
     """
 
     message_id: str
@@ -53,9 +53,9 @@ class ThreadMark:
     """How far a thread was read.
 
     Attributes:
-        seen: how many messages its list had, those of every role.
-        digest: over them.
-        head: id of the last message of the branch that is followed; None where nothing was retained.
+        seen: number of messages in its list, of every role.
+        digest: a hash of them.
+        head: id of the last message of the current branch; None if nothing was retained.
     """
 
     seen: int = 0
@@ -65,11 +65,11 @@ class ThreadMark:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A conversation as it was last followed: a tree of messages, of which one branch is the conversation.
+    """A conversation as last followed: a tree of messages with one current branch.
 
     Attributes:
         mark: how far it was read.
-        entries: its messages by id, in the order in which they were first seen.
+        entries: its messages by id, in the order first seen.
     """
 
     mark: ThreadMark = ThreadMark()
@@ -78,13 +78,13 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class ThreadWrite:
-    """What following a thread changes of its log. By itself it does not raise the revision.
+    """Changes of a thread's log. They do not raise the revision.
 
     Attributes:
         thread: the conversation.
-        namespace: which of its lists of messages.
+        namespace: which of its message lists.
         mark: how far it is read now.
-        entries: messages that are new, or changed: each in place of the one of its id.
+        entries: new or changed messages, which replace those with the same id.
     """
 
     thread: str
@@ -94,14 +94,14 @@ class ThreadWrite:
 
 
 class Role(StrEnum):
-    """Whose side of a conversation a turn is from."""
+    """The role of a speaker in a conversation."""
 
     USER = "user"
     """Somebody who talks to the agent, or to somebody else."""
     ASSISTANT = "assistant"
     """The agent itself."""
     TOOL = "tool"
-    """A tool that the agent called: nobody's word, so that it is not evidence of an opinion and ends no memory."""
+    """A tool that the agent called; its messages are not evidence of opinions and end no memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +110,15 @@ class SourceTurn:
 
     Attributes:
         thread: the conversation.
-        message_id: its id there.
-        text: what it says.
-        speaker: who said it: a name or id.
-        role: whose side that is.
-        said_at: when (aware UTC).
+        message_id: its id in the thread.
+        text: its text.
+        speaker: a name or id.
+        role: the speaker's role.
+        said_at: when it was said (aware UTC).
         tags: visibility tags it was retained with, sorted.
-        memories: row ids of the memories made from it, closed ones included, ascending; none while it waits for extraction.
-        history: all memories made from it are closed.
+        memories: row ids of the memories made from it, including closed ones, ascending; empty while it waits
+            for extraction.
+        history: whether all memories made from it are closed.
     """
 
     thread: str
@@ -132,5 +133,5 @@ class SourceTurn:
 
     @property
     def spoken(self) -> str:
-        """The turn as a transcript shows it: speaker and text."""
+        """The turn as in a transcript: speaker and text."""
         return f"{self.speaker}: {self.text}"

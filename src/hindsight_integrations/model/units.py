@@ -1,4 +1,4 @@
-"""Memory units: the four networks of the paper (section 3.1) and what is known of each unit (eq. 1)."""
+"""Memory units: the four networks of the paper (section 3.1) and the attributes of a unit (eq. 1)."""
 
 from __future__ import annotations
 
@@ -26,38 +26,38 @@ class FactType(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> FactType | None:
-        """The earlier paper calls the experience network "bank" (section 2.1)."""
+        """Accept the earlier paper's name "bank" for the experience network (section 2.1)."""
         return cls.EXPERIENCE if value == "bank" else None
 
 
 OBSERVED_NETWORKS = (FactType.WORLD, FactType.EXPERIENCE)
-"""The networks of facts, from which observations are made (paper section 4.1.5); opinions shall not colour them."""
+"""The networks of facts, from which observations are made (paper section 4.1.5); opinions must not influence them."""
 
 
-TOLD_NETWORKS = tuple(each for each in FactType if each is not FactType.OBSERVATION)
-"""The networks that observations are not of: what memory itself goes by, in links, hubs and by default in recall."""
+TOLD_NETWORKS = tuple(network for network in FactType if network is not FactType.OBSERVATION)
+"""All networks but observations: used for links and hubs, and by default for recall."""
 
 
 class UnitKind(StrEnum):
-    """What a unit is."""
+    """The kinds of units."""
 
     MEMORY = "memory"
     """A fact, an opinion or an observation."""
     TURN = "turn"
-    """A message, or a piece of one, that waits for extraction: found by recall until its facts are there."""
+    """A message, or part of one, that waits for extraction; recall finds it until its facts are stored."""
     DOCUMENT_ITEM = "document_item"
-    """An item of a document or list, with sources and validity of its own; served with the head it is part of (`model/documents.py`)."""
+    """An item of a document or list, with its own sources and validity; served with its head (`model/documents.py`)."""
     ITEM = "item"
-    """A text of a stored item: no memory, found by searches of items alone."""
+    """A text of a stored item: not a memory, found only by searches of items."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactText:
-    """The short form of a unit's text: its beginning, which says what happened, and the date as figures.
+    """The short form of a unit's text: its beginning, which says what happened, and a numeric date.
 
     Attributes:
-        characters: of the text that it keeps; what follows says when once more, and why.
-        tokens: what it costs with its date, fewer than the text.
+        characters: number of characters kept; the rest only repeats when, or says why.
+        tokens: token cost including the date, less than that of the text.
     """
 
     characters: int
@@ -66,34 +66,37 @@ class CompactText:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MemoryUnit(Displayed):
-    """One memory: f = (u, b, t, v, tau_s, tau_e, tau_m, l, c, x) of paper eq. 1; v is kept beside it.
+    """One memory: f = (u, b, t, v, tau_s, tau_e, tau_m, l, c, x) of paper eq. 1; the vector v is stored separately.
 
     Attributes:
-        id: uuid5 over bank, source message ids (else document and chunk), ordinal and normalised text, so that the
-            same retain twice gives the same rows.
+        id: uuid5 over bank, source message ids (else document and chunk), ordinal and normalised text, so
+            that repeating
+            a retain gives the same rows.
         bank: the bank's name.
         text: the self-contained narrative text.
         fact_type: its network.
         mentioned_at: when it was said or learned (aware UTC).
-        occurred: when what it describes happened, half-open; None if it has no time of its own.
-        context: the caller's words about where this came from.
+        occurred: when it happened, half-open; None if it has no time of its own.
+        context: the caller's description of its origin.
         confidence: belief strength in [0, 1], opinions only.
-        metadata: the caller's own values: text, numbers, truth values and lists of them, as they were given.
+        metadata: the caller's own values: text, numbers, booleans and lists of them, as given.
         tags: the caller's visibility tags, sorted.
         document_id: the document it was extracted from, if any.
         chunk: ordinal of the chunk within that document or conversation.
-        thread: the conversation its sources belong to, empty if none.
-        sources: ids of the messages it stands on.
-        speaker: who said it, where the text is one message word for word; empty for anything extracted.
-        tokens: what it costs in a token budget (paper eq. 8), counted once at retain.
-        compact: the short form of its text, counted likewise; None where that would be no shorter.
-        records: what of it can be added up or listed.
-        closed_at: from when on it is no longer valid; a cache of the validity log.
-        kind: a memory, an item of a document, a turn that waits to become memories, or a text of a stored item.
-        part_of: of an item of a document: id of the document's head; None once the head was forgotten.
-        number: of an item of a document: its number there, from 1 in the order given; of a document: the last number given,
-            which is never given again; 0 for everything else.
-        lasting: whether it says who somebody is: identity, relationships, lasting preferences, constraints, goals, and how
+        thread: the conversation of its sources, empty if none.
+        sources: ids of its source messages.
+        speaker: who said it, if the text is one message word for word; empty for anything extracted.
+        tokens: its token cost (paper eq. 8), counted once at retain.
+        compact: the short form of its text; None if that would not be shorter.
+        records: its countable or listable parts.
+        closed_at: when it stopped being valid; a cache of the validity log.
+        kind: a memory, an item of a document, a turn that waits for extraction, or a text of a stored item.
+        part_of: for an item of a document: id of the document's head; None once the head was erased.
+        number: for an item of a document: its number there, from 1 in the order given; for a document: the
+            highest number
+            assigned so far, which is never reused; otherwise 0.
+        lasting: whether it says who somebody is: identity, relationships, lasting preferences, constraints,
+            goals, and how
             they want to be answered. Set by a model or the caller; False for messages word for word.
     """
 
@@ -123,19 +126,19 @@ class MemoryUnit(Displayed):
 
     @property
     def what(self) -> str:
-        """Its text in short, without its date: what a line of a prompt says that shows the date beside it."""
+        """The short text without its date, for prompts that show the date separately."""
         return self.text[: self.compact.characters] if self.compact else self.text
 
     @property
     def compact_text(self) -> str:
-        """Its text in short, with the date as figures."""
+        """The short text with a numeric date."""
         if not self.compact:
             return self.text
         return f"{self.what} ({iso_time(self.occurred)})" if self.occurred else self.what
 
     @property
     def began(self) -> datetime:
-        """When what it tells of began to happen, or it was mentioned if it has no time of its own."""
+        """When it began to happen, or when it was mentioned if it has no time of its own."""
         return self.occurred.start if self.occurred else self.mentioned_at
 
     def _display_text(self) -> str:
@@ -165,7 +168,7 @@ class MemoryUnit(Displayed):
 
 
 class ValidityKind(StrEnum):
-    """What a validity event does to a unit."""
+    """How a validity event changes a unit."""
 
     CLOSED = "closed"
     RESTORED = "restored"
@@ -176,9 +179,9 @@ class ValidityEvent:
     """One entry of a unit's append-only validity log.
 
     Attributes:
-        unit_id: the unit it speaks of.
+        unit_id: the unit it changes.
         kind: closed or restored.
-        effective_at: conversation time from which it holds: mentioned_at of the stating message.
+        effective_at: conversation time at which it takes effect: mentioned_at of the stating message.
         by_unit: the unit that stated it, if any.
         reason: the statement, for people.
     """

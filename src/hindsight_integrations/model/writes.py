@@ -1,4 +1,4 @@
-"""Everything one operation wants to change, as one value: decided in pure code, committed in one transaction."""
+"""Write sets: all changes of one operation as one value, committed in one transaction."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Withdrawal:
 
     Attributes:
         unit_id: the memory or item that ended.
-        by_unit: the memory that says so.
-        statement: what no longer holds, in words.
+        by_unit: the memory that ended it.
+        statement: what is no longer valid, in words.
     """
 
     unit_id: str
@@ -35,15 +35,17 @@ class Withdrawal:
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
-    """Something that a person asked in the conversation to forget.
+    """A request in the conversation to forget something.
 
-    The memories that it means are closed, and not erased: a model understood the request. `bank.forget(unit=...)` erases them.
+    The matching memories are closed, not erased, because a model interpreted the request.
+    `bank.forget(unit=...)` erases them.
 
     Attributes:
-        what: what is to be forgotten, as the model put it.
-        sources: ids of the messages that ask.
-        unit_ids: ids of the memories that were closed for it; none where no memory was shown that it means, or everything is
-            to be forgotten.
+        what: what to forget, in the model's words.
+        sources: ids of the messages with the request.
+        unit_ids: ids of the memories closed for it; empty if no memory that was shown matches, or everything
+            is to be
+            forgotten.
     """
 
     what: str
@@ -53,13 +55,13 @@ class ForgetRequest:
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
-    """A statement that says no valid unit's very words, or several units', or sources that name several; nothing was closed.
+    """A withdrawal whose words or sources match no valid unit, or several; nothing was closed.
 
     Attributes:
         statement: what was withdrawn, in words.
         by_unit: the unit that stated it.
-        candidates: ids of the units it may mean, the nearest first; none where nothing is near.
-        score: how similar the nearest of them is, in [0, 1]; 1 where several are meant alike.
+        candidates: ids of the units it may mean, nearest first; empty if none is near.
+        score: similarity of the nearest, in [0, 1]; 1 if several match equally.
     """
 
     statement: str
@@ -74,7 +76,7 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class MessageKey:
-    """One retained message: (bank, thread, message id, content hash) is written once, ever."""
+    """One retained message: (bank, thread, message id, content hash) is written only once."""
 
     thread: str
     message_id: str
@@ -82,19 +84,20 @@ class MessageKey:
 
     @property
     def place(self) -> Place:
-        """The message, in whatever wording."""
+        """The message, in any wording."""
         return self.thread, self.message_id
 
 
 @dataclass(frozen=True, slots=True)
 class TurnWrite:
-    """The text of a retained message, kept beside the memories made from it.
+    """The text of a retained message, stored besides the memories made from it.
 
     Attributes:
         key: the message, in this wording.
-        said_at: when (aware UTC).
+        said_at: when it was said (aware UTC).
         tags: visibility tags, sorted.
-        unit_id: the unit that is this message word for word; its text is not kept twice. None if there is none.
+        unit_id: the unit that is this message word for word, whose text is not stored twice; None if there is
+            none.
     """
 
     key: MessageKey
@@ -108,7 +111,7 @@ class TurnWrite:
 
 @dataclass(frozen=True, slots=True)
 class DocumentWrite:
-    """A retained document or conversation batch, kept for provenance and later upserts."""
+    """A retained document or conversation batch, stored for provenance and later upserts."""
 
     id: str
     content_hash: str
@@ -127,8 +130,8 @@ class ChunkWrite:
     """One extracted passage of a document.
 
     Attributes:
-        ordinal: names the chunk within its document for good; never given to another one.
-        position: where it stands now, from 0; NOWHERE once it was removed.
+        ordinal: permanent number of the chunk within its document; never reused.
+        position: its current position, from 0; NOWHERE once it was removed.
     """
 
     document_id: str
@@ -143,8 +146,9 @@ class UnitWrite:
     """A unit and its vector.
 
     Attributes:
-        unit: the memory unit, or the turn that waits.
-        vector: unit-norm float32, little endian; length 4 * dimension. Empty for a turn that could not be embedded.
+        unit: the memory unit, or the waiting turn.
+        vector: unit-norm float32, little endian; length 4 * dimension. Empty for a turn that could not be
+            embedded.
     """
 
     unit: MemoryUnit
@@ -153,10 +157,10 @@ class UnitWrite:
 
 @dataclass(frozen=True, slots=True)
 class EntityWrite:
-    """A new entity, or further names and a role for a known one (by id).
+    """A new entity, or additional names and a role for an existing one (by id).
 
     Attributes:
-        names: normalised names it answers to; the first is the one it was created under.
+        names: its normalised names; the first is the one it was created under.
     """
 
     id: str
@@ -177,12 +181,12 @@ class MentionWrite:
 
 @dataclass(frozen=True, slots=True)
 class CategoryWrite:
-    """A new category of records, or further spellings of a known one (by kind and any of its spellings).
+    """A new category of records, or additional spellings of an existing one (by kind and any of its spellings).
 
     Attributes:
-        kind: of its records.
-        name: what it is called if it is new.
-        spellings: what else it may be given as; those that are another category's stay that one's.
+        kind: kind of its records.
+        name: its name if it is new.
+        spellings: additional spellings; those of another category stay there.
     """
 
     kind: RecordKind
@@ -192,15 +196,16 @@ class CategoryWrite:
 
 @dataclass(frozen=True, slots=True)
 class ObservedWrite:
-    """What was made of an entity's facts, in place of what was made before (paper eq. 6).
+    """The new observations of an entity, replacing all earlier ones (paper eq. 6).
 
     Attributes:
         entity_id: the entity.
-        facts: the observations made, by the ids of their units, and of each the ids of the facts it stands on, at least one.
-            Units that were not there before stand in the write set's `units`, each with a mention of the entity. What was
-            made of the entity before and is not here is removed.
-        left_out: ids of the facts that were looked at and stand under none of them.
-        at_revision: the bank's revision whose facts these are.
+        facts: for each observation (by unit id) the ids of the facts it is based on, at least one. New units
+            are in the
+            write set's `units`, each with a mention of the entity. Earlier observations that are not here are
+              removed.
+        left_out: ids of the facts that were considered but support none of them.
+        at_revision: the bank's revision of these facts.
     """
 
     entity_id: str
@@ -211,14 +216,15 @@ class ObservedWrite:
 
 @dataclass(frozen=True, slots=True)
 class ProfileWrite:
-    """A profile to be the bank's.
+    """A new profile of the bank.
 
     Attributes:
-        profile: the whole of it.
-        effective_at: from when on it holds (aware UTC). The ledger puts it no later than its own time, and no earlier than
-            the change before it.
-        reason: what makes the change, for people; no memory text.
-        expected: number of the newest change it was decided on, 0 if there was none; another one raises RevisionConflict.
+        profile: the whole profile.
+        effective_at: when it takes effect (aware UTC). The ledger limits it to its own time, and to no
+            earlier than the
+            previous change.
+        reason: the reason for the change, for people; not the text of a memory.
+        expected: number of the newest change it is based on, 0 if none; any other raises RevisionConflict.
     """
 
     profile: BankProfile
@@ -229,22 +235,23 @@ class ProfileWrite:
 
 @dataclass(frozen=True, slots=True)
 class WriteSet:
-    """All that one retain (or reflect) wants to change in one bank.
+    """All changes of one retain (or reflect) to one bank.
 
     Attributes:
-        expected_revision: the bank revision it was decided on; another one raises RevisionConflict.
-        messages: retained in this wording; what was kept of an earlier one goes: its turn, and the units of turns of it
-            that waited.
-        turns: texts of messages, each in place of an earlier one.
-        extracted: ids of units of turns that waited and wait no more.
-        categories: of records; those that a unit's records name and the bank lacks are made without being listed here.
-        observed: what was made of an entity's facts.
-        opinions: formed, reworded, and evidence of them.
-        refreshed: the answer of a mental model, or that nothing in its scope changed; by itself it does not raise the revision.
-        profile: who the agent is from now on; likewise.
+        expected_revision: the bank revision it is based on; any other raises RevisionConflict.
+        messages: messages retained in this wording; the turn of an earlier wording and its waiting units are
+            removed.
+        turns: texts of messages, each replacing an earlier one.
+        extracted: ids of units of turns that were waiting and are now extracted.
+        categories: of records; missing categories that a unit's records name are created without being listed
+            here.
+        observed: an entity's new observations.
+        opinions: formed and reworded ones, and their evidence.
+        refreshed: the result of checking or refreshing a mental model; does not raise the revision by itself.
+        profile: a new profile; likewise.
         thread: how far a conversation was read, and which of its messages a fork dropped; likewise.
-        tasks: work to be done later.
-        completed_tasks: leases of the tasks whose outcome this is; one that is its task's no more raises TaskClosed.
+        tasks: tasks to enqueue.
+        completed_tasks: leases of the tasks whose result this is; an invalid lease raises TaskClosed.
     """
 
     bank: str
