@@ -93,7 +93,7 @@ def test_wrong_arguments_fail_when_the_node_is_made(light: Hindsight) -> None:
     """A typo shows at start-up, not in the middle of a conversation."""
     with pytest.raises(InvalidRequest, match="memory: str"):
         create_recall_node("alice")  # type: ignore[arg-type]
-    with pytest.raises(InvalidRequest, match="a bank already"):
+    with pytest.raises(InvalidRequest, match="already a bank"):
         create_retain_node(light.bank("alice"), bank="bob")
     with pytest.raises(InvalidRequest, match="roles"):
         create_retain_node(light, roles=("user", "human"))

@@ -95,7 +95,7 @@ def test_the_run_says_whose_memory_it_is(
 @pytest.mark.parametrize("way", WAYS)
 def test_a_run_that_names_nobody_fails_before_the_model_is_asked(light: Hindsight, way: str) -> None:
     model = ScriptedModel(lambda _: "Noted.")
-    with pytest.raises(InvalidRequest, match="does not say whose memory"):
+    with pytest.raises(InvalidRequest, match="does not select a bank"):
         run(agent_of(light, model), way, human(ASKED))
     assert model.calls == 0
     assert light.banks() == []

@@ -66,8 +66,8 @@ def test_an_agent_has_the_tools_it_was_given(light: Hindsight, options: Any, exp
     ("options", "problem"),
     [
         ({"tools": ["erase"]}, "erase"),
-        ({"tools": ["forget"], "tags": ("public",)}, "'forget' cannot keep to tags="),
-        ({"tools": ["reflect"], "metadata": {"team": "red"}}, "'reflect' cannot keep to metadata="),
+        ({"tools": ["forget"], "tags": ("public",)}, "'forget' cannot enforce tags="),
+        ({"tools": ["reflect"], "metadata": {"team": "red"}}, "'reflect' cannot enforce metadata="),
     ],
 )
 def test_a_tool_that_is_none_or_would_see_more_than_recall_is_refused(

@@ -139,7 +139,7 @@ def test_a_question_may_stand_under_a_key_of_its_own(bank: MemoryBank, run: Run)
         == "Bob's tent is green."
     )
     assert run(compiled, {"question": " "})["memories"] == []
-    with pytest.raises(InvalidRequest, match="not a question"):
+    with pytest.raises(InvalidRequest, match="must name a string"):
         run(compiled, {"question": 3})
 
 

@@ -236,7 +236,7 @@ def test_an_id_of_another_bank_is_unknown(light: Hindsight, run: Run) -> None:
 def test_the_operators_mistakes_and_failures_are_raised(light: Hindsight, run: Run) -> None:
     """They are no data of the model's: a run without a user, a wrong option, a closed engine."""
     call = {"messages": [calling("recall_memories", query="kayak")]}
-    with pytest.raises(InvalidRequest, match="does not say whose memory"):
+    with pytest.raises(InvalidRequest, match="does not select a bank"):
         run(node_of(create_memory_tools(light)), call)
     with pytest.raises(InvalidRequest, match="k:"):
         run(node_of(create_memory_tools(light, recall_options={"k": -1})), call, ALICE)

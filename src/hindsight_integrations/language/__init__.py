@@ -1,1 +1,1 @@
-"""What we know of language, used by retain and recall alike: names, stems, cues, question kinds, times."""
+"""Language data and rules shared by retain and recall: names, stems, question kinds, times, units and records."""

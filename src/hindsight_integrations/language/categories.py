@@ -1,4 +1,4 @@
-"""Categories of records: which spellings name one, which a bank has, and which of them a model is shown."""
+"""Record categories: normalising their names, looking up a bank's categories, and choosing which to show a model."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019.&+][^\W_]+)*[+#]*")
 _PREPOSITIONS = frozenset(
     {"with", "without", "for", "at", "by", "on", "in", "to", "from", "not", "no", "except", "via"}
 )
-_MOST_SPECIFIC = 4  # words; what is longer explains and does not name
+_MOST_SPECIFIC = 4  # words; a longer text is an explanation, not a name
 
 _HOW_RECORDED = frozenset(
     {"a", "an", "count", "daily", "log", "my", "number", "of", "tally", "the", "tracker", "tracking"}
 )
-"""Words that say how something is recorded. Not "total", "average" or "weekly": a week's total is no day's value."""
+"""Words for how something is recorded. Not "total", "average" or "weekly": a week's total is not a day's value."""
 _OF_KIND: Mapping[RecordKind, frozenset[str]] = {
     RecordKind.EXPENSE: KIND_WORDS[RecordKind.EXPENSE]
     - {"payment"},  # a car payment is not the price of a car
     RecordKind.INCOME: frozenset({"income", "earning"}),
     RecordKind.QUANTITY: frozenset({"measurement", "taken"}),
     RecordKind.GOAL: KIND_WORDS[RecordKind.GOAL]
-    | {"weekly", "monthly", "yearly", "annual", "spending", "expense"},  # what it is per, its unit says
+    | {"weekly", "monthly", "yearly", "annual", "spending", "expense"},  # the period is in the unit
     RecordKind.TASK: frozenset({"task", "todo"}),
     RecordKind.EVENT: frozenset({"appointment"}),
     RecordKind.PREFERENCE: KIND_WORDS[RecordKind.PREFERENCE],
@@ -48,18 +48,18 @@ _OF_KIND: Mapping[RecordKind, frozenset[str]] = {
 
 
 def category_spelling(stated: str) -> str:
-    """A spelling as it is compared for equality: compatibility-normalised, in small letters, single-spaced."""
+    """Normalise a spelling for comparison: NFKC, lower case, single spaces."""
     folded = unicodedata.normalize("NFKC", stated).lower().replace("_", " ")
     return " ".join(folded.split()).strip(" .,;:\"'")
 
 
 @lru_cache(maxsize=16_384)
 def category_name(stated: str, kind: RecordKind) -> str:
-    """What a new category stated so is called: the specific part, without words that only say how it is recorded.
+    """Derive a category's name: the specific part, without words that only describe the recording.
 
     Args:
-        stated: as it was given.
-        kind: of the record; "purchase" says nothing beside an expense.
+        stated: the category as written.
+        kind: the record's kind; "purchase" is redundant for an expense.
     """
     name = category_spelling(stated)
     for form in (_BRACKETS, _COLON_OR_DASH):
@@ -73,11 +73,11 @@ def category_name(stated: str, kind: RecordKind) -> str:
 
 @lru_cache(maxsize=16_384)
 def category_key(stated: str, kind: RecordKind) -> str:
-    """What all spellings of one category share; empty for what has no letters or digits.
+    """Return the key shared by all spellings of a category; empty if there are no letters or digits.
 
     Args:
-        stated: as it was given, or the name of a category.
-        kind: of the record.
+        stated: the category as written, or its name.
+        kind: the record's kind.
     """
     return " ".join(
         singular_key(word) for word in _WORD.findall(category_name(stated, kind).replace("-", " "))
@@ -85,7 +85,7 @@ def category_key(stated: str, kind: RecordKind) -> str:
 
 
 def _part(name: str, general: str, specific: str, kind: RecordKind) -> str:
-    """The part of a qualified form that names the category; the whole where neither is sure to."""
+    """Choose the part of a qualified form that names the category; the whole form in doubt."""
     words = _WORD.findall(specific)
     if all(_is_generic(w, kind) or physical_symbol(w) or currency_of(w, money=True) for w in words):
         return general
@@ -98,10 +98,10 @@ def _is_generic(word: str, kind: RecordKind) -> bool:
 
 
 class KnownCategories:
-    """A bank's categories, found by what is stated.
+    """Lookup of a bank's categories by spelling.
 
     Args:
-        categories: of the bank, the most used of a kind first.
+        categories: the bank's categories, the most used of each kind first.
     """
 
     def __init__(self, categories: Iterable[RecordCategory]) -> None:
@@ -112,13 +112,13 @@ class KnownCategories:
                 self._add(category.kind, spelling, category.name)
 
     def named(self, stated: str, kind: RecordKind) -> tuple[str, ...]:
-        """Names of the categories a spelling means: the one that has it, else all that have one like it, most used first.
+        """Return the category with this spelling, else all categories with an equivalent one, most used first.
 
-        Whoever parts two spellings by hand that are alike has them apart from then on.
+        Exact spellings take precedence, so equivalent spellings that a user has split stay apart.
 
         Args:
-            stated: as it was given.
-            kind: of record.
+            stated: the category as written.
+            kind: the record's kind.
         """
         for spelling in (stated, category_name(stated, kind)):
             if found := self._spelt.get((kind, spelling_key(spelling))):
@@ -126,7 +126,7 @@ class KnownCategories:
         return tuple(self._alike.get((kind, category_key(stated, kind)), ()))
 
     def resolved(self, stated: str, kind: RecordKind) -> str:
-        """Name of the category a spelling means; one that means none is known from now on, by its own name."""
+        """Return the name of a spelling's category; an unknown spelling becomes a new category."""
         found = self.named(stated, kind)
         name = found[0] if found else category_name(stated, kind)
         self._add(kind, stated, name)
@@ -146,17 +146,17 @@ def categories_to_show(
     limit: int,
     count: Callable[[Sequence[str]], Sequence[int]] | None = None,
 ) -> dict[RecordKind, tuple[str, ...]]:
-    """Names of categories for a model to choose from, by kind, within a budget of tokens.
+    """Choose category names to show a model, by kind, within a token budget.
 
-    Those the passage names come first, then each kind's most used in turn, so that 1,900 films crowd out no expense. What
-    does not fit is left out: a model that states it anyway is understood all the same (`KnownCategories`).
+    Categories named in the passage come first, then the most used of each kind in turn, so that 1,900 films do not crowd
+    out the expenses. Omitted categories are still recognised if the model names them (`KnownCategories`).
 
     Args:
-        categories: of the bank.
-        passage: what the model is to read.
-        limit: tokens the names may cost together.
-        count: gives the tokens of texts (`TokenCounter.count`); None takes a token for every three characters. One more is
-            taken for what parts a name from the next.
+        categories: the bank's categories.
+        passage: the text that the model will read.
+        limit: token limit of all names together.
+        count: counts the tokens of texts (`TokenCounter.count`); None assumes three characters per token. One token per
+            name is added for the separator.
     """
     names = [category.name for category in categories]
     costs = [-(-len(name) // 3) for name in names] if count is None else count(names)

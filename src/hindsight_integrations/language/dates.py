@@ -1,6 +1,6 @@
-"""Dates and times in the languages that are known: the time a text speaks of, and timestamps as chat exports write them.
+"""Dates and times: the time a question or statement refers to, and parsing of timestamps in chat exports.
 
-Timestamps are "1:56 pm on 8 May, 2023", "08.05.23, 13:56", "2023/05/30 (Tue) 21:48" and the like.
+Timestamps look like "1:56 pm on 8 May, 2023", "08.05.23, 13:56", "2023/05/30 (Tue) 21:48" and the like.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from hindsight_integrations.model.time import DateOrder, Granule, Interval, Loca
 def question_time(
     question: str, reference: datetime, dates: LocalDates, languages: Sequence[Language]
 ) -> TimeWindow | None:
-    """The time window a question asks about; None if it names none.
+    """Return the time window that a question asks about, or None.
 
     Args:
-        question: its words.
-        reference: when it is put (aware).
-        dates: the zone of days, the order of dates in figures, and on which day weeks begin.
-        languages: it may be in, the likeliest first.
+        question: the question's text.
+        reference: when it was asked (aware).
+        dates: time zone, order of numeric dates, and first day of the week.
+        languages: its possible languages, the likeliest first.
     """
     return _first_found(find_window, question, reference, dates, languages)
 
@@ -40,13 +40,13 @@ def question_time(
 def event_time(
     statement: str, reference: datetime, dates: LocalDates, languages: Sequence[Language]
 ) -> Interval | None:
-    """When what a statement tells of happened or will happen; None if it does not say.
+    """Return when the event in a statement happened or will happen, or None if it does not say.
 
     Args:
-        statement: its words.
+        statement: the statement's text.
         reference: when it was made (aware).
-        dates: the zone of days, the order of dates in figures, and on which day weeks begin.
-        languages: it may be in, the likeliest first.
+        dates: time zone, order of numeric dates, and first day of the week.
+        languages: its possible languages, the likeliest first.
     """
     window = _first_found(find_event_time, statement, reference, dates, languages)
     return window.interval if window else None
@@ -59,7 +59,7 @@ def _first_found(
     dates: LocalDates,
     languages: Sequence[Language],
 ) -> TimeWindow | None:
-    """What the first grammar finds that finds anything, else a date that `dateparser` reads in the other languages."""
+    """Return the first grammar's match, else a date that `dateparser` finds in the languages without a grammar."""
     for rules in (language.times for language in languages if language.times):
         if window := find(text, reference, dates.zone, rules=rules, week_starts=dates.week_starts):
             return window
@@ -67,9 +67,11 @@ def _first_found(
     return find_written_date(text, dates.zone, codes=codes, date_order=dates.order) if codes else None
 
 
-_LONGEST = 80  # characters; what is longer is a text that holds a date, no timestamp
-_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\ufeff]")  # exports set directions in front of figures
-_ZONE_IN_WORDS = re.compile(r"\s*\([^()\d]*\)\s*$")  # "(Central European Standard Time)", as JavaScript ends
+_LONGEST = 80  # characters; a longer text may contain a date but is not a timestamp
+_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\ufeff]")  # direction marks that exports put before digits
+_ZONE_IN_WORDS = re.compile(
+    r"\s*\([^()\d]*\)\s*$"
+)  # "(Central European Standard Time)", appended by JavaScript
 _WEEKDAY_IN_BRACKETS = re.compile(r"\([^\W\d_]+\.?\)")
 _CLOCK = re.compile(
     r"(?:(?<=[\d)\]])T|\bat |\bum |\ba las? |\bkl\.? |\bà )?(?<![\d:.,/-])"
@@ -100,23 +102,21 @@ _WEEKDAYS = frozenset({"MON", "TUE", "TUES", "WED", "THU", "THUR", "THURS", "FRI
 _EDGES = " \t\r\n,;-[]()\u2013\u2014"
 _JOINTS = re.compile(r"^(?:on|am|el|le)\s+|\s+(?:at|um|a las?|à|on)$", re.IGNORECASE)
 _YEAR = re.compile(r"(?<![0-9])(?:1[89]|20|21)[0-9]{2}(?![0-9])")
-_CODES = tuple(LANGUAGES)  # of the languages whose names of months are read
+_CODES = tuple(LANGUAGES)  # languages whose month names are recognised
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 
 
 def parse_timestamp(text: str, *, date_order: DateOrder | None = None) -> datetime | None:
-    """The moment a timestamp names.
-
-    ISO 8601 goes first, then figures, then names of months, which `dateparser` reads.
+    """Parse a timestamp: ISO 8601, then numeric dates, then month names via `dateparser`.
 
     Args:
-        text: the timestamp and nothing else; brackets, a weekday and marks of direction around it do not matter.
-        date_order: of the dates in figures. None reads those that only one order makes a date of: "12/31/23" and
-            "31/12/2023", but neither "05/06/2023" nor "31/12/23", which begins with a year in some countries.
+        text: the timestamp only; surrounding brackets, a weekday and direction marks are ignored.
+        date_order: the order of numeric dates. None accepts only dates that are valid in a single order: "12/31/23" and
+            "31/12/2023", but neither "05/06/2023" nor "31/12/23", which some countries read as starting with the year.
 
     Returns:
-        The moment, naive if no zone is given, at midnight if no time of day is; None if it cannot be read for certain, as where
-        its zone is an abbreviation of several zones (CST, IST).
+        The datetime, naive without a zone, midnight without a time of day; None if it cannot be read unambiguously, for
+        example because its zone is an ambiguous abbreviation (CST, IST).
     """
     plain = text.strip()
     if len(plain) > _LONGEST:
@@ -147,7 +147,7 @@ def parse_timestamp(text: str, *, date_order: DateOrder | None = None) -> dateti
 
 
 def is_ambiguous(text: str) -> bool:
-    """Whether a timestamp can be read once the order of day, month and year is known."""
+    """Return whether a timestamp is readable only if the order of day, month and year is known."""
     if parse_timestamp(text, date_order=None):
         return False
     return any(parse_timestamp(text, date_order=order) for order in DateOrder)
@@ -166,17 +166,17 @@ def _day(text: str, order: DateOrder | None) -> date | None:
 
 
 def _time(clock: re.Match[str] | None) -> time:
-    """The time of day of a match.
+    """Return the time of day of a match.
 
     Raises:
-        ValueError: there is no such time.
+        ValueError: the time is invalid.
     """
     if clock is None:
         return time()
     hour, half = int(clock["hour"]), (clock["half"] or "").lower()
     if half:
         if not 1 <= hour <= 12:
-            raise ValueError(f"no hour {hour} {half}m")
+            raise ValueError(f"invalid hour {hour} {half}m")
         hour = hour % 12 + (12 if half == "p" else 0)
     fraction = (clock["fraction"] or "").ljust(6, "0")
     return time(
@@ -185,18 +185,18 @@ def _time(clock: re.Match[str] | None) -> time:
 
 
 def _zone_named(name: re.Match[str]) -> tzinfo:
-    """The zone of a name: a place, or an abbreviation of RFC 2822 or Central Europe.
+    """Return the time zone of an IANA name, or of an abbreviation of RFC 2822 or Central Europe.
 
     Raises:
-        ValueError: it has another name, which may stand for several zones.
+        ValueError: the name is unknown or ambiguous.
     """
     if name["place"]:
         try:
             return ZoneInfo(name["place"])
         except ZoneInfoNotFoundError as error:
-            raise ValueError(f"no zone {name['place']}") from error
+            raise ValueError(f"unknown time zone {name['place']}") from error
     if name["short"] not in _OFFSETS:
-        raise ValueError(f"no certain zone {name['short']}")
+        raise ValueError(f"ambiguous time zone {name['short']}")
     return timezone(timedelta(hours=_OFFSETS[name["short"]]))
 
 

@@ -1,4 +1,4 @@
-"""Language: all that is known of one language, as one value; and which language a text is in."""
+"""Language: the words and rules of one language as one value, and detection of a text's language."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from hindsight_integrations.language.times.grammar import TimeRules
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule
 
-NEVER = re.compile(r"(?!)")  # matches nothing: what a language without such phrases has
+NEVER = re.compile(r"(?!)")  # matches nothing; the default of a language without such phrases
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AskingWords:
-    """What tells a sentence that asks from one that states.
+    """Patterns and words that distinguish questions and requests from statements.
 
     Attributes:
-        interjection: a sentence that is a greeting, thanks or "nice!" and no more.
-        answer: a yes, a no: an answer where a person says it, small talk where an agent does.
-        opener: how a question begins, after "and" or "so".
-        unmarked: a question as it is typed without its mark ("when is the dentist"), all of it.
-        request: how a sentence begins that asks without a question mark ("Tell me what ...", "I wonder where ...").
-        tells: what makes a question tell something as well: a clause of its own, or "did I tell you".
-        nothing_known: an agent's words for having no memory of something.
-        lead_in: how an agent introduces what it remembers.
-        forgetting: how a message begins that asks the memory to forget something.
-        all_about: what a request to forget says in front of whom or what it means ("everything you know about").
-        recalling: words that ask for whatever is remembered ("What do you know about me?"), beside those that say nothing.
-        whatever: words that ask for whatever is of a time ("What happened last week?"), likewise.
+        interjection: a whole sentence that is only a greeting, thanks or "nice!".
+        answer: a yes or no; an answer from a person, small talk from an agent.
+        opener: start of a question, after "and" or "so".
+        unmarked: a whole question without a question mark ("when is the dentist").
+        request: start of a request without a question mark ("Tell me what ...", "I wonder where ...").
+        tells: marks a question that also states something: a clause of its own, or "did I tell you".
+        nothing_known: an agent saying that it has no memory of something.
+        lead_in: an agent's introduction of a memory.
+        forgetting: start of a request to forget something.
+        all_about: what precedes the subject of a request to forget ("everything you know about").
+        recalling: words that ask for everything remembered ("What do you know about me?"), besides stop words.
+        whatever: words that ask for everything in a period ("What happened last week?"), besides stop words.
     """
 
     interjection: re.Pattern[str] = NEVER
@@ -47,29 +47,26 @@ class AskingWords:
     whatever: frozenset[str] = frozenset()
 
 
-NEVER = re.compile(r"(?!)")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordWords:
-    """Words in which a language speaks of records. Patterns are searched for in small letters.
+    """Words and patterns of questions about records. Patterns are searched in lower-case text.
 
     Attributes:
         figures: asks for a number ("how much", "on average", "the dearest").
-        otherwise: asks for something else ("where", "who", "which coffee"), unless a word of `figures` stands beside it.
-        advice: asks what should be, or why: never for what was recorded.
-        lists: asks for all of something ("list", "which", "what's on").
-        yes_or_no: begins a question that is answered with yes or no.
-        which: words that, right in front of a thing, ask which one ("what coffee").
-        goals: asks how a value stands to its goal.
-        kinds: names a kind of record ("spent", "tasks").
-        tail: what a compound may end in behind a thing ("Kaffeebudget"); matches nothing in languages without compounds.
-        idle: words that name nothing, beside the stop words.
-        things: what records may be of, in any form, by what it is called everywhere (English).
-        periods: words for a day, a week, a month in the unit of a goal.
-        at_most: says in the memory of a goal that it is a limit.
-        at_least: says that it is to be reached.
-        done: says in the text of a task that it is done or gone.
+        otherwise: asks for something else ("where", "who", "which coffee"), unless `figures` matches too.
+        advice: asks for advice or a reason, never for recorded values.
+        lists: asks for a list ("list", "which", "what's on").
+        yes_or_no: start of a yes-or-no question.
+        which: words directly before a thing that ask which one ("what coffee").
+        goals: asks how a value compares to its goal.
+        kinds: pattern per kind of record ("spent", "tasks").
+        tail: end of a compound after a thing ("Kaffeebudget"); matches nothing in languages without compounds.
+        idle: words without content, besides the stop words.
+        things: maps every form of a recordable thing to its English name.
+        periods: words for a day, week or month in the unit of a goal.
+        at_most: marks a goal as an upper limit.
+        at_least: marks a goal as a minimum.
+        done: marks a task as done or cancelled.
     """
 
     figures: re.Pattern[str] = NEVER
@@ -90,34 +87,34 @@ class RecordWords:
 
 
 def unchanged(word: str) -> str:
-    """The stem of a word in a language without a stemmer: the word."""
+    """Return the word itself; the stemmer of languages without one."""
     return word
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NounWords:
-    """What tells names from nouns in a language that writes both with a capital. All words are case-folded.
+    """Rules that distinguish names from nouns in a language that capitalises both. All words are case-folded.
 
     Attributes:
-        given_names: names of people.
+        given_names: given names.
         other_names: places, companies and products.
-        nouns: that stand where a name could, without an article.
-        noun_ending: of words made from others, which name nobody.
-        inflection: endings of cases and plurals.
-        plural: the ending of plurals, which need no article.
-        before: prepositions in front of a name.
-        naming: words in front of a name ("called").
-        meeting: verbs in front of a person.
-        singular: a verb of the third person behind a name; a noun would have an article.
-        roles: nouns in front of a name that are no part of it ("my brother Emre").
-        heads: nouns in front of a name that are part of it ("Hotel Adler").
-        measures: nouns in front of another noun ("a cup of coffee" in two words).
-        adjective: the ending of an adjective, which may begin a sentence in front of a noun.
-        place: the ending of places that have an article.
-        tail: what may follow the name of a place ("Frankfurt am Main").
-        of: small words, with the spaces around them, between a given and a family name.
-        letters: the letters of the language's own words.
-        borrowed: its words with other letters.
+        nouns: nouns that appear without an article where a name could.
+        noun_ending: suffix of derived nouns, which are never names.
+        inflection: case and plural endings.
+        plural: plural ending; plurals need no article.
+        before: prepositions before a name.
+        naming: words before a name ("called").
+        meeting: verbs before a person.
+        singular: a third-person verb after a name; a noun would have an article.
+        roles: nouns before a name that are not part of it ("my brother Emre").
+        heads: nouns before a name that are part of it ("Hotel Adler").
+        measures: nouns before another noun ("a cup of coffee" in two words).
+        adjective: ending of an adjective, which may start a sentence before a noun.
+        place: ending of places that take an article.
+        tail: what may follow a place name ("Frankfurt am Main").
+        of: lower-case words between given and family name, with surrounding spaces.
+        letters: letters of native words.
+        borrowed: words of the language with other letters.
     """
 
     given_names: frozenset[str] = frozenset()
@@ -143,19 +140,19 @@ class NounWords:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NameWords:
-    """What tells names from other capitalised words.
+    """Rules that distinguish names from other capitalised words.
 
     Attributes:
-        no_names: words, case-folded, that are capitalised without being names.
-        titles: words, case-folded, in front of a name that are no part of it.
-        abbreviations: titles written with a full stop, which ends no sentence.
-        connectors: patterns of small words, with the spaces around them, inside a name.
-        articles: words, case-folded, that belong to a name where they are capitalised inside a sentence ("en La Habana").
-        verb: a capitalised verb, which may begin a sentence in front of a name.
-        shouted: words in capitals that are no acronyms.
+        no_names: case-folded words that are capitalised without being names.
+        titles: case-folded words before a name that are not part of it.
+        abbreviations: titles written with a full stop, which does not end a sentence.
+        connectors: patterns of lower-case words inside a name, with surrounding spaces.
+        articles: case-folded words that belong to a name if capitalised within a sentence ("en La Habana").
+        verb: a capitalised verb, which may start a sentence before a name.
+        shouted: upper-case words that are not acronyms.
         organisation: a word in the name of an organisation.
-        possessive: the ending of a name whose owner it names.
-        nouns: given where nouns are capitalised too, so that a capital alone says nothing.
+        possessive: possessive ending of a name.
+        nouns: set for languages that capitalise all nouns.
     """
 
     no_names: frozenset[str] = frozenset()
@@ -172,14 +169,14 @@ class NameWords:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionWords:
-    """What kind of question a text is.
+    """Patterns of question kinds.
 
     Attributes:
         cause: words that ask for a cause.
         chain: a chain of two or more possessives ("Alice's manager's team").
         possessive: one link of such a chain.
-        fact: a question for what is or was the case ("What size are my shoes?"), not for advice ("What should I wear?").
-        statement: a text that begins as a statement does, and asks for nothing.
+        fact: a question for a fact ("What size are my shoes?"), not for advice ("What should I wear?").
+        statement: a text that starts like a statement and asks nothing.
     """
 
     cause: re.Pattern[str] = NEVER
@@ -197,19 +194,19 @@ class Person(StrEnum):
 
 
 def _as_it_is(text: str) -> str:
-    """The text in a language without such rules."""
+    """Return the text unchanged; the default of languages without rewriting rules."""
     return text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonWords:
-    """In which grammatical person a text speaks, and how it is put into the first.
+    """Rules that detect the grammatical person of a text and rewrite it in the first.
 
     Attributes:
-        words: pronouns, possessives and, where they tell it alone, verbs of each person.
-        no_person: what looks like such a word and is none ("World War I").
-        from_second: a text that speaks to somebody, as that somebody says it of themself.
-        unique: statements in the first person of what a person has one of, by its name; group 1 is the value.
+        words: pronouns, possessives and unambiguous verb forms of each person.
+        no_person: lookalikes of such words ("World War I").
+        from_second: rewrites a text from the second to the first person.
+        unique: first-person statements of a person's single-valued attributes, by name; group 1 is the value.
     """
 
     words: Mapping[Person, re.Pattern[str]] = field(default_factory=dict)
@@ -220,20 +217,20 @@ class PersonWords:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Language:
-    """One language; a part that is left out finds nothing.
+    """One language; omitted parts match nothing.
 
     Attributes:
-        code: ISO 639-1.
-        times: its words and phrases of time; None if it has no grammar of its own.
-        names: what tells names from other words.
-        questions: kinds of questions.
-        asking: what tells a sentence that asks from one that states.
-        negation: what makes a sentence say that something is not, or no longer, so.
-        person: in which grammatical person a text speaks.
-        records: how people ask about records.
-        stop_words: words, case-folded, that tell no two memories apart.
-        stem: a case-folded word without its inflection.
-        decimal_comma: whether "3,40" is a fraction and "8.000" are thousands.
+        code: ISO 639-1 code.
+        times: time expressions; None if the language has no time grammar.
+        names: rules for names.
+        questions: patterns of question kinds.
+        asking: rules for questions and requests.
+        negation: pattern of negations, including "no longer".
+        person: rules for the grammatical person.
+        records: rules for questions about records.
+        stop_words: case-folded words without content.
+        stem: stemmer for case-folded words.
+        decimal_comma: whether "3,40" is a fraction and "8.000" is eight thousand.
     """
 
     code: str
@@ -249,16 +246,18 @@ class Language:
     decimal_comma: bool = False
 
 
-LEAST_SHARE = 0.1  # of a text's words that are stop words of its language; of prose a third to a half are
-LEAST_WORDS = 7  # of a text without stop words that is taken for another language; names alone are shorter
+LEAST_SHARE = 0.1  # minimum share of stop words in a text of a language; prose has a third to a half
+LEAST_WORDS = (
+    7  # words a text without stop words needs to count as another language; lists of names are shorter
+)
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def language_of(text: str, languages: Sequence[Language]) -> Language:
-    """The language with the most words of a text among its stop words; of equal ones the first.
+    """Return the language whose stop words are most frequent in a text; the first in a tie.
 
     Args:
-        text: in any language.
+        text: a text in any language.
         languages: at least one, the likeliest first.
     """
     if len(languages) == 1:
@@ -268,11 +267,11 @@ def language_of(text: str, languages: Sequence[Language]) -> Language:
 
 
 def written_in(text: str, languages: Sequence[Language]) -> Language | None:
-    """The language a text is surely in: enough of its words are among that one's stop words; None if of none.
+    """Return the language of a text if enough of its words are stop words of that language, else None.
 
     Args:
-        text: in any language.
-        languages: that are known, the likeliest first.
+        text: a text in any language.
+        languages: the candidates, the likeliest first.
     """
     words = _WORD.findall(text.casefold())
     found = [(sum(word in language.stop_words for word in words), language) for language in languages]
@@ -281,12 +280,12 @@ def written_in(text: str, languages: Sequence[Language]) -> Language | None:
 
 
 def in_another_language(text: str, sample: str, languages: Sequence[Language]) -> bool:
-    """Whether a text is surely in another language than a sample: by its script, or by its stop words.
+    """Return whether a text is certainly in another language than a sample, judging by script and stop words.
 
     Args:
-        text: a sentence or two.
-        sample: what it should be in the language of.
-        languages: that are known.
+        text: one or two sentences.
+        sample: a text in the expected language.
+        languages: the known languages.
     """
     if _is_latin(text) != _is_latin(sample):
         return True
@@ -307,6 +306,6 @@ def in_another_language(text: str, sample: str, languages: Sequence[Language]) -
 
 
 def _is_latin(text: str) -> bool:
-    """Whether most letters of a text are Latin; of a text without letters, yes."""
+    """Return whether most letters of a text are Latin; True without letters."""
     letters = [letter for letter in text if letter.isalpha()]
     return 2 * sum(letter < "\u0250" for letter in letters) >= len(letters)

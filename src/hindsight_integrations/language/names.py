@@ -1,4 +1,4 @@
-"""Names: how they are normalised, when two may be one (paper eq. 2), and where they stand in a text; titles in quotes."""
+"""Names: similarity of two names (paper eq. 2), finding names in texts, and quoted titles."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _HIDDEN = re.compile(r"\x00(\d+)\x00")
 
 
 def titles(text: str) -> list[str]:
-    """The titles of a text, without their quotes."""
+    """Return the quoted titles of a text, without quotes."""
     return [match.group(2) for match in TITLE.finditer(text)]
 
 
 def hidden(text: str) -> tuple[str, list[str]]:
-    """A text with a mark for each title, and the titles with their quotes."""
+    """Replace quoted titles by marks; return the text and the titles with their quotes."""
     found: list[str] = []
 
     def hide(match: re.Match[str]) -> str:
@@ -34,15 +34,15 @@ def hidden(text: str) -> tuple[str, list[str]]:
 
 
 def shown(text: str, quoted: list[str]) -> str:
-    """A text, or a piece of it, with its titles again."""
+    """Restore the titles in a text or part of it."""
     return _HIDDEN.sub(lambda match: f" {quoted[int(match.group(1))]} ", text)
 
 
 USER_NAMES = frozenset({"user", "the user", "human", "me", "i", "myself"})
 AGENT_NAMES = frozenset({"assistant", "the assistant", "ai", "ai assistant", "agent", "the agent", "bot"})
 
-LONGEST_NAME = 4  # words of an entity name looked for in a text
-ONE_EDIT_LETTERS = 5  # shortest name in which one edit is forgiven; set by hand
+LONGEST_NAME = 4  # maximum words of an entity name searched in a text
+ONE_EDIT_LETTERS = 5  # minimum length of names that may differ by one edit; set by hand
 
 _WORD = re.compile(r"[\w.&'\u2019-]+")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
@@ -51,20 +51,20 @@ _VAGUE = frozenset({EntityType.OTHER, EntityType.CONCEPT, EntityType.PRODUCT})
 
 
 def compatible(first: EntityType, second: EntityType) -> bool:
-    """Whether two mentions may be one entity by type: equal, or both of the types models mix up, or one unknown.
+    """Return whether two mentions may be one entity by type: equal, one unknown, or both of the types models confuse.
 
-    Apple the company and apple the fruit stay apart: ORGANIZATION goes with neither PRODUCT nor CONCEPT.
+    Apple the company and apple the fruit stay apart: ORGANIZATION is compatible with neither PRODUCT nor CONCEPT.
     """
     return first == second or EntityType.OTHER in (first, second) or {first, second} <= _VAGUE
 
 
 def same_numbers(first: str, second: str) -> bool:
-    """Whether both names carry the same numbers: Room 101 is not Room 102, UA123 not UA124."""
+    """Return whether both names contain the same numbers: Room 101 is not Room 102, UA123 not UA124."""
     return sorted(_DIGITS.findall(first)) == sorted(_DIGITS.findall(second))
 
 
 def one_edit_apart(first: str, second: str) -> bool:
-    """One letter changed, added, dropped in five or more, with the same first letter."""
+    """Return whether two names of at least five letters differ by at most one edit and share the first letter."""
     short, long = sorted((first, second), key=len)
     if len(short) < ONE_EDIT_LETTERS or short[:1] != long[:1]:
         return False
@@ -72,10 +72,10 @@ def one_edit_apart(first: str, second: str) -> bool:
 
 
 def contains_name(first: str, second: str) -> bool:
-    """Whether one person's name is the other's shorter form: Alice / Alice Chen / Alice C.
+    """Return whether one name is a shorter form of the other: Alice / Alice Chen / Alice C.
 
-    Token by token from the given name on; an initial stands for a token it begins. A possessive inside ("Melanie's
-    kids") names somebody else.
+    Tokens are compared from the given name on; an initial matches a token that starts with it. Names with a possessive
+    ("Melanie's kids") never match: they name somebody else.
     """
     short, long = sorted((first.split(), second.split()), key=len)
     if not short or any(_POSSESSIVE.search(token) for token in (*short, *long)):
@@ -91,16 +91,16 @@ def _token_fits(first: str, second: str) -> bool:
 
 
 def name_similarity(first: str, second: str) -> float:
-    """sim_str of paper eq. 2: normalised Levenshtein similarity in [0, 1]; 1 for a shorter form of the same name."""
+    """Compute sim_str of paper eq. 2: normalised Levenshtein similarity in [0, 1]; 1 for a shorter form of the same name."""
     return 1.0 if contains_name(first, second) else Levenshtein.normalized_similarity(first, second)
 
 
 def possible_names(text: str, languages: Sequence[Language]) -> list[str]:
-    """Word sequences of a text that might name an entity, each once; of an owner ("Annas") the name as well.
+    """Return the word sequences of a text that could name an entity, also without a possessive ending ("Annas").
 
     Args:
-        text: searched.
-        languages: it may be in.
+        text: the text to search.
+        languages: its possible languages.
     """
     words = [word.strip(".'\u2019-") for word in _WORD.findall(text)]
     spans = [
@@ -116,7 +116,7 @@ _OWNER = re.compile(r"['\u2019]s?$")
 
 
 def designations(text: str, language: Language) -> list[tuple[str, ...]]:
-    """Titles in quotes and runs of words with capitals or digits that begin with a capital, case-folded, in order."""
+    """Return quoted titles, then runs of capitalised words and numbers, as case-folded tokens."""
     found = [tuple(match.group(2).casefold().split()) for match in TITLE.finditer(text)]
     bare = TITLE.sub(" , ", text)
     run: list[str] = []
@@ -138,7 +138,7 @@ def designations(text: str, language: Language) -> list[tuple[str, ...]]:
     return [*found, tuple(run)] if run else found
 
 
-Span = tuple[int, int, str]  # where it starts, its length negated so that longer ones sort first, the name
+Span = tuple[int, int, str]  # (start, negative length, so that longer names sort first, name)
 
 CAPITAL = (
     f"[{''.join(letter for letter in map(chr, range(0x530)) if letter.isupper())}]"  # Latin, Greek, Cyrillic
@@ -151,13 +151,13 @@ _SENTENCE_START = re.compile(
 
 
 def spans(text: str, seen: Collection[str], small: Collection[str], names: NameWords) -> Iterator[Span]:
-    """The capitalised names of a text.
+    """Find the capitalised names in a text.
 
     Args:
-        text: searched.
-        seen: case-folded words that name something elsewhere.
-        small: words that are written small elsewhere.
-        names: of the text's language.
+        text: the text to search.
+        seen: case-folded words known to be names from other texts.
+        small: words that appear in lower case elsewhere.
+        names: the name rules of the text's language.
     """
     for match in _joined(names).finditer(text):
         begins = begins_sentence(text, match, names)
@@ -177,7 +177,7 @@ def spans(text: str, seen: Collection[str], small: Collection[str], names: NameW
 
 
 def inside_words(text: str, names: NameWords) -> Iterator[str]:
-    """Capitalised words that stand inside sentences, case-folded."""
+    """Yield capitalised words inside sentences, case-folded."""
     for match in _joined(names).finditer(text):
         words = match[0].split(" ")
         for word in words[1:] if begins_sentence(text, match, names) else words:
@@ -188,7 +188,7 @@ def inside_words(text: str, names: NameWords) -> Iterator[str]:
 
 @cache
 def _joined(names: NameWords) -> re.Pattern[str]:
-    """Capitalised words in a row, and what may join them."""
+    """Compile the pattern of consecutive capitalised words with connectors."""
     joints = "|".join((" ", *names.connectors))
     return re.compile(rf"(?<![\w@#/]){WORD}(?:(?:{joints}){WORD})*(?![\w@])")
 
@@ -201,14 +201,14 @@ def _after_title(names: NameWords) -> re.Pattern[str] | None:
 
 
 def begins_sentence(text: str, match: re.Match[str], names: NameWords) -> bool:
-    """Whether what matched stands at the beginning of a sentence, so that its capital says nothing."""
+    """Return whether a match is at the start of a sentence, where a capital is no evidence of a name."""
     before = text[max(0, match.start() - 8) : match.start()]
     title = _after_title(names)
     return _SENTENCE_START.search(before) is not None and not (title and title.search(before))
 
 
 def _trimmed(words: Sequence[str], names: NameWords) -> Sequence[str]:
-    """The words without non-names, titles and connectors at either end."""
+    """Strip titles and other non-names from both ends."""
     while words and _is_no_name(words[0], names):
         words = words[1:]
     while words and _is_no_name(words[-1], names):
@@ -232,32 +232,32 @@ _AFTER = re.compile(r" ([^\W\d_]+)")
 _AND = re.compile(r"(?: und | oder | & |, )$")
 
 
-# Names in languages that capitalise every noun: a capital says nothing, so each name needs evidence. Evidence
-# is what stands in front ("bei", "Frau", "Bruder", "heißt"), what follows (a verb in the singular, where a
-# noun would have an article), a second capitalised word, letters the language does not have, and lists of
-# common names. What is in doubt is left out: a noun taken for a name would link half of a bank.
+# Names in languages that capitalise every noun. A capital is no evidence there, so each name needs other evidence: the
+# word before it ("bei", "Frau", "Bruder", "heißt"), a singular verb after it (a noun would have an article), a second
+# capitalised word, foreign letters, or a list of common names. Doubtful words are skipped: a noun mistaken for a name
+# would link half of a bank.
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where words in capitals stand: the word before, case-folded, the word after, and whether they begin a sentence."""
+    """Context of capitalised words: the word before (case-folded), the word after, and whether they start a sentence."""
 
     before: str
     after: str
     begins: bool
-    joined: bool  # to a name before it, by "und" or a comma
+    joined: bool  # whether "und" or a comma connects them to a preceding name
 
 
 def noun_spans(text: str, seen: Collection[str], names: NameWords, nouns: NounWords) -> Iterator[Span]:
-    """The names among the nouns of a text.
+    """Find the names in a text of a language that capitalises nouns.
 
     Args:
-        text: searched.
-        seen: case-folded words that name something elsewhere.
-        names: of the text's language.
-        nouns: of the text's language.
+        text: the text to search.
+        seen: case-folded words known to be names from other texts.
+        names: the name rules of the text's language.
+        nouns: the noun rules of the text's language.
     """
     for match in _MIXED.finditer(text):
         yield match.start(), -len(match[0]), match[0]
-    end, last = -1, ""  # where the last name ended, and its last word
+    end, last = -1, ""  # end and last word of the previous name
     for match in _RUN.finditer(text):
         for at, phrase in _pieces(match, names, nouns, seen):
             if last in nouns.given_names and text[end:at] in nouns.of:
@@ -277,7 +277,7 @@ def noun_spans(text: str, seen: Collection[str], names: NameWords, nouns: NounWo
 
 
 def names_seen(text: str, names: NameWords, nouns: NounWords) -> Iterator[str]:
-    """Case-folded words that are names in a text: names of one word, and the words of people's names."""
+    """Yield case-folded words that are certainly names: one-word names and the words of people's names."""
     for _, _, name in noun_spans(text, (), names, nouns):
         words = name.casefold().split()
         if len(words) == 1 or words[0] in nouns.given_names:
@@ -287,7 +287,7 @@ def names_seen(text: str, names: NameWords, nouns: NounWords) -> Iterator[str]:
 def _pieces(
     match: re.Match[str], names: NameWords, nouns: NounWords, seen: Collection[str]
 ) -> Iterator[tuple[int, str]]:
-    """A run of capitalised words without leading words of the sentence, cut behind owners ("Annas Schwester")."""
+    """Split a run of capitalised words after an owner ("Annas Schwester"), without leading non-names."""
     words = match[0].split(" ")
     at = match.start()
     while (
@@ -308,7 +308,7 @@ def _pieces(
 
 
 def _owner(word: str, nouns: NounWords, seen: Collection[str]) -> str:
-    """Whose something is ("Annas"), without the ending; empty if the word is no owner."""
+    """Return the owner in a possessive ("Anna" for "Annas"), or an empty string."""
     owner = word[:-1] if word.endswith("s") else ""
     known = owner.casefold() in nouns.given_names or owner.casefold() in seen
     return owner if known and word.casefold() not in nouns.given_names else ""
@@ -326,7 +326,7 @@ def _place(text: str, at: int, phrase: str, *, begins: bool, ended: int) -> _Pla
 def _name_in(
     phrase: str, place: _Place, seen: Collection[str], names: NameWords, nouns: NounWords
 ) -> str | None:
-    """The name that a row of capitalised words is or ends in, or None."""
+    """Return the name within a row of capitalised words, or None."""
     words = phrase.split(" ")
     if _plain(words[0]) in nouns.heads and len(words) > 1:
         return phrase
@@ -348,7 +348,7 @@ def _name_in(
 def _several(
     words: list[str], place: _Place, described: bool, seen: Collection[str], nouns: NounWords
 ) -> str | None:
-    """Of several capitalised words in a row the name, or None."""
+    """Return the name within several capitalised words, or None."""
     first, last = _plain(words[0]), _plain(words[-1])
     if _listed(words[0], seen, nouns) and _is_noun(last, nouns):  # "hat Anna Kuchen gebacken"
         return words[0]
@@ -361,7 +361,7 @@ def _several(
 
 
 def _single(word: str, place: _Place, seen: Collection[str], nouns: NounWords) -> bool:
-    """Whether one capitalised word is a name."""
+    """Return whether one capitalised word is a name."""
     plain = _plain(word)
     if _listed(word, seen, nouns):
         return True
@@ -377,7 +377,7 @@ def _single(word: str, place: _Place, seen: Collection[str], nouns: NounWords) -
 
 
 def _listed(word: str, seen: Collection[str], nouns: NounWords) -> bool:
-    """Whether a word is a known name by itself, or can be no word of the language."""
+    """Return whether a word is a known name, or cannot be a word of the language."""
     plain = word.casefold()
     known = plain in seen or plain in nouns.given_names or plain in nouns.other_names
     if known:
@@ -387,7 +387,7 @@ def _listed(word: str, seen: Collection[str], nouns: NounWords) -> bool:
 
 
 def _is_noun(plain: str, nouns: NounWords) -> bool:
-    """Whether a word is a noun of the language for all we know; of a compound with hyphens its last part counts."""
+    """Return whether a word is a known or derived noun; of a hyphenated compound the last part decides."""
     last = plain.rsplit("-", 1)[-1]
     forms = {
         last,
@@ -430,7 +430,7 @@ class NameSpotter:
         self._seen = inside | {part.casefold() for name in known for part in name.split()}
 
     def names_in(self, text: str) -> list[ExtractedEntity]:
-        """The names of a text in order of appearance, each once however its case varies."""
+        """Return the names in a text in order of appearance, without case-insensitive duplicates."""
         language = self._language(text)
         capitals = self._capitals(text, language.names)
         acronyms = _acronyms(text, language.names.shouted)
@@ -459,7 +459,7 @@ class NameSpotter:
 
 
 def _certain(text: str, names: NameWords) -> Iterator[str]:
-    """Case-folded words of a text that name something wherever they stand."""
+    """Yield case-folded words of a text that are certainly names."""
     return names_seen(text, names, names.nouns) if names.nouns else inside_words(text, names)
 
 
@@ -476,7 +476,7 @@ def _matches(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
 
 
 def _acronyms(text: str, shouted: frozenset[str]) -> Iterator[Span]:
-    """Words of two to six capitals; several in a row, or most of a text in capitals, are shouting."""
+    """Find words of two to six capitals, except several in a row or in a mostly upper-case text (shouting)."""
     letters = [letter for letter in text if letter.isalpha()]
     if sum(letter.isupper() for letter in letters) * 2 > len(letters) and len(letters) > 6:
         return

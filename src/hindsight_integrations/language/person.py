@@ -1,6 +1,6 @@
-"""In which grammatical person a text speaks, and the same text in the first person (paper section 5.6). Pure.
+"""Grammatical person: detecting the first and second person, and rewriting a text in the first (paper section 5.6).
 
-What somebody says in quotes is theirs; "US" is no "us", and a pronoun inside a name ("the film Despicable Me") is none.
+Quoted speech, "US" and pronouns inside names ("the film Despicable Me") are ignored.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from hindsight_integrations.language.language import Language, Person
 from hindsight_integrations.language.names import CAPITAL, begins_sentence
 
-LONGEST_TEXT = 10_000  # characters; of a longer one nothing is read, so that none takes long
+LONGEST_TEXT = 10_000  # characters; longer texts are not analysed, to bound the run time
 
 _QUOTED = re.compile(
     r"\"[^\"]{1,2000}\"|[\u201c\u201e][^\u201c\u201d\u201e]{1,2000}[\u201c\u201d]|\u00ab[^\u00ab\u00bb]{1,2000}\u00bb"
@@ -25,14 +25,14 @@ _MARK = re.compile("\x00(\\d+)\x00")
 
 
 def persons(text: str, language: Language) -> frozenset[Person]:
-    """The grammatical persons in which the words of a text speak.
+    """Return the grammatical persons used in a text.
 
     Args:
-        text: one sentence or several.
-        language: of the text.
+        text: one or more sentences.
+        language: the text's language.
 
     Returns:
-        FIRST and SECOND where it has words of theirs; nothing for a text of more than 10,000 characters.
+        FIRST, SECOND or both; empty for a text of more than 10,000 characters.
     """
     if len(text) > LONGEST_TEXT:
         return frozenset()
@@ -41,11 +41,11 @@ def persons(text: str, language: Language) -> frozenset[Person]:
 
 
 def first_person(text: str, language: Language) -> str:
-    """The text as the one it speaks to says it: "You were born in Texas" is "I was born in Texas".
+    """Rewrite a text from the second to the first person: "You were born in Texas" becomes "I was born in Texas".
 
     Args:
-        text: one sentence or several; one of more than 10,000 characters stays as it is.
-        language: of the text.
+        text: one or more sentences; a text of more than 10,000 characters is returned unchanged.
+        language: the text's language.
     """
     if len(text) > LONGEST_TEXT:
         return text
@@ -55,12 +55,12 @@ def first_person(text: str, language: Language) -> str:
 
 
 def unquoted(text: str) -> str:
-    """The text with an ellipsis for each stretch in quotes: what somebody else says."""
+    """Replace each quotation in a text by an ellipsis."""
     return _QUOTED.sub("\u2026", text[:LONGEST_TEXT])
 
 
 def _masked(text: str, language: Language) -> tuple[str, list[str]]:
-    """The text with a mark for each stretch whose words say nothing of its person, and those stretches."""
+    """Replace the parts that do not determine the person by marks; return the text and the replaced parts."""
     kept: list[str] = []
     pronouns = tuple(language.person.words.values())
 
@@ -77,7 +77,7 @@ def _masked(text: str, language: Language) -> tuple[str, list[str]]:
     plain = _ADDRESS.sub(keep_pronoun, plain)
     if not _shouted(plain):
         plain = _ACRONYM.sub(keep_pronoun, plain)
-    if language.names.nouns is None:  # where nouns have capitals too, a capital says nothing
+    if language.names.nouns is None:  # not in languages that capitalise all nouns
 
         def keep_name(match: re.Match[str]) -> str:
             return keep_pronoun(match) if _in_name(match, language) else match[0]
@@ -87,13 +87,13 @@ def _masked(text: str, language: Language) -> tuple[str, list[str]]:
 
 
 def _shouted(text: str) -> bool:
-    """Whether most of a text is in capitals, so that they mark no acronyms."""
+    """Return whether most of a text is in capitals, so that capitals do not mark acronyms."""
     letters = [letter for letter in text if letter.isalpha()]
     return len(letters) > 6 and sum(letter.isupper() for letter in letters) * 2 > len(letters)
 
 
 def _in_name(match: re.Match[str], language: Language) -> bool:
-    """Whether a capitalised word belongs to a name, by what stands beside it."""
+    """Return whether a capitalised word belongs to a name, judging by its neighbours."""
     text = match.string
     following = _BEFORE_NAME.match(text, match.end())
     names = [word for word in (following.groups() if following else ()) if word]

@@ -1,4 +1,4 @@
-"""What a message asks for: a cause, a fact, all that is remembered, along a chain of possessives, or nothing. Pure."""
+"""Question kinds: asking for a cause, a fact, everything remembered, or along a chain of possessives."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from hindsight_integrations.language.language import Language, language_of
 from hindsight_integrations.language.packs import LANGUAGES
 from hindsight_integrations.language.stems import content_stems
 
-LONGEST_ASKING_ALL = 100  # characters; what is longer names a subject
+LONGEST_ASKING_ALL = 100  # characters; a longer question names a subject
 
 
 def asks_for_a_cause(text: str, languages: Sequence[Language]) -> bool:
-    """Whether a question asks why in one of the languages."""
+    """Return whether a question asks why, in one of the languages."""
     return any(language.questions.cause.search(text) for language in languages)
 
 
 def asks_for_all(text: str) -> bool:
-    """Whether a question asks, in a language we know, for whatever is remembered ("What do you know about me?")."""
+    """Return whether a question asks for everything remembered ("What do you know about me?")."""
     return len(text) <= LONGEST_ASKING_ALL and any(
         (said := content_stems(text, language)) and said <= _recalling(language)
         for language in LANGUAGES.values()
@@ -27,22 +27,22 @@ def asks_for_all(text: str) -> bool:
 
 @cache
 def _recalling(language: Language) -> frozenset[str]:
-    """Stems of the words that ask for whatever is remembered."""
+    """Return the stems of words that ask for everything remembered."""
     return frozenset(language.stem(word) for word in language.asking.recalling)
 
 
 def asks_for_a_fact(text: str) -> bool:
-    """Whether a text asks, in a language we know, for what is or was the case; a request, and a question for advice, do not."""
+    """Return whether a text asks for a fact, as opposed to a request or a question for advice."""
     return _language(text).questions.fact.search(text) is not None
 
 
 def only_states(text: str) -> bool:
-    """Whether a text states something, in a language we know, and asks for nothing; in doubt it asks."""
+    """Return whether a text only makes a statement; False in doubt."""
     return _language(text).questions.statement.search(text) is not None
 
 
 def chain_steps(text: str, languages: Sequence[Language]) -> int:
-    """How many possessives the longest chain in a question has, at least two: "Alice's manager's team" has 2; else 0."""
+    """Return the number of possessives in a question's longest chain ("Alice's manager's team" has 2); 0 below two."""
     return max(
         (
             len(language.questions.possessive.findall(chain.group()))

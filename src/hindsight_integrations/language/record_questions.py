@@ -1,8 +1,8 @@
-"""What a question over records is about: which kinds and categories of the bank it touches, without a grammar of questions.
+"""Questions about records: which of the bank's kinds and categories a question asks about.
 
-A category is touched by its name, a synonym (`RecordWords.things`), a spelling close to one of these, or by the memories that
-answer the question best. Whether figures of it are wanted is read from single words; in doubt about a category that is named they
-are given, since a line of figures costs little and states what it is of.
+A category matches by its name, a synonym (`RecordWords.things`), a similar spelling, or by the memories that answer the
+question best. Single words decide whether figures are wanted; in doubt a named category gets them, since one line of
+labelled figures costs little.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from hindsight_integrations.model.aggregates import RecordEntry
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import Granule
 
-LONGEST = 300  # characters of a question over records; what is longer tells a story
+LONGEST = 300  # maximum characters of a question about records
 LEAST_STATED = (
-    5  # words of a statement; fewer are a question without its verb: "my current weight" (no source)
+    5  # minimum words of a statement; fewer are a question without a verb: "my current weight" (no source)
 )
 LONGEST_NAME = 4  # words of a category
-MOST_SUBJECTS = 3  # that a question is given figures of: "coffee, lunch and rent"
-UNKNOWN_WORDS = 1  # that a question for a list of a whole kind may have beside what is understood
+MOST_SUBJECTS = 3  # maximum subjects per question: "coffee, lunch and rent"
+UNKNOWN_WORDS = 1  # maximum unknown words in a question that lists a whole kind
 LEAST_PART = (
-    4  # letters of a word that tells a category of several words alone: "honey" of honey sales (no source)
+    4  # minimum letters of a word that identifies a multi-word category: "honey" of honey sales (no source)
 )
-LEAST_FORM = 3  # letters in front of the rest of a compound: "Rad" of Radkilometer (no source)
-CLOSE = 86  # per cent of its letters that a misspelt word has in common with the right one: "autbus" for "autobus" (no source)
-CLOSE_LETTERS = 5  # how long it must be (no source)
-MAJORITY = 0.6  # of the best memories with a word of the question, from which on it is about their category
+LEAST_FORM = 3  # minimum letters of the first part of a compound: "Rad" of Radkilometer (no source)
+CLOSE = 86  # minimum similarity in percent of a misspelling: "autbus" for "autobus" (no source)
+CLOSE_LETTERS = 5  # minimum letters of a misspelling (no source)
+MAJORITY = 0.6  # share of the best memories with a word of the question that must be of one category
 
 VALUED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
-"""Kinds whose records are numbers to compute with."""
+"""Kinds with numeric values."""
 _NAMED_ALONE = (RecordKind.TASK, RecordKind.EVENT, RecordKind.DOCUMENT_ITEM)
-"""Kinds that a category alone names: "which chores are left", "the items on the agenda"."""
+"""Kinds that a question may name by category only: "which chores are left", "the items on the agenda"."""
 T = TypeVar("T")
 
 Best: TypeAlias = tuple[str, Collection[tuple[RecordKind, str]]]
-"""A memory that answers a question: its text, and kinds and categories of its records."""
+"""A memory that answers the question: its text, and the kinds and categories of its records."""
 
 _WORD = re.compile(r"[^\W_]+(?:['.&+-][^\W_]+)*|[$\u20ac\u00a3]")
 
@@ -59,7 +59,7 @@ PARTS_OF = {
     ),
     "meals": frozenset({"breakfast", "brunch", "dinner", "lunch"}),
 }  # fmt: skip
-"""What belongs to a more general thing."""
+"""Things included in a more general thing."""
 NEVER_SUMMED = frozenset(
     {
         "weight",
@@ -75,18 +75,18 @@ NEVER_SUMMED = frozenset(
         "score",
     }
 )
-"""What is measured at a moment: two of them add up to nothing."""
+"""Momentary measurements, whose sum is meaningless."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What records are of.
+    """The records that a question asks about.
 
     Attributes:
-        kind: of the records.
-        categories: by the bank's names; empty for any.
-        unit: in which figures are wanted, canonical; None for the one that most of them have.
-        period: the days, weeks or months that are asked about ("on which day"); None for none.
+        kind: the records' kind.
+        categories: the bank's category names; empty means any.
+        unit: canonical unit of the figures; None means the most frequent unit.
+        period: granule to group by ("on which day"); None for no grouping.
     """
 
     kind: RecordKind
@@ -96,11 +96,11 @@ class Subject:
 
 
 class KnownThings:
-    """What a bank has records of, found by the words of a question.
+    """Lookup of a bank's record categories by the words of a question.
 
     Args:
-        categories: of the bank, with their units.
-        languages: in which questions and categories may be.
+        categories: the bank's categories, with their units.
+        languages: possible languages of questions and categories.
     """
 
     def __init__(self, categories: Sequence[RecordCategory], languages: Sequence[Language]) -> None:
@@ -127,18 +127,18 @@ class KnownThings:
         self._stated = {*self._things, *(form for each in languages for form in each.records.things)}
 
     def of_kind(self, kind: RecordKind) -> list[RecordCategory]:
-        """The bank's categories of a kind."""
+        """Return the bank's categories of a kind."""
         return self._kinds.get(kind, [])
 
     def thing(self, words: str) -> str | None:
-        """What words mean in any of the languages, by its English name; None for words in no table."""
+        """Return the English name of the thing that words denote in any language, or None."""
         spelled = category_spelling(words)
         return next(
             (each.records.things[spelled] for each in self._languages if spelled in each.records.things), None
         )
 
     def named(self, words: str) -> list[Subject]:
-        """What words mean, of each kind that has such records: a category by any of its names, or all that belong to it."""
+        """Return a subject for each kind with a matching category or with parts of the named thing."""
         return [Subject(kind, names) for kind in self._kinds if (names := self._named(words, kind))]
 
     def _named(self, words: str, kind: RecordKind) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ class KnownThings:
         return tuple(names)
 
     def close_to(self, word: str) -> str | None:
-        """The name or synonym of a category that a word is a compound of, or misspelt; None if it is neither."""
+        """Return the category name or synonym that a word is a compound or misspelling of, or None."""
         for end in range(len(word) - 1, LEAST_FORM - 1, -1):
             tails = (each.records.tail.fullmatch(word, end) for each in self._languages)
             if word[:end] in self._stated and any(tails):
@@ -167,20 +167,20 @@ class KnownThings:
         return found[0] if found else None
 
     def _things_of(self, category: RecordCategory) -> set[str]:
-        """What a category is of: the thing that one of its spellings names, else those that its words name."""
+        """Return the thing that one of the category's spellings denotes, else those that its words denote."""
         whole = next(filter(None, map(self.thing, (category.name, *category.spellings))), None)
         return {whole} if whole else set(filter(None, map(self.thing, category.name.split())))
 
     def _stems(self, words: str, kind: RecordKind) -> list[tuple[str, ...]]:
-        """Words without their endings, in each language but English.
+        """Return (language, *stems) for each language but English.
 
-        English has its singulars and plurals (`category_key`); a stemmer makes one of university and universe.
+        English uses singular and plural forms (`category_key`), because its stemmer conflates university and universe.
         """
         key = category_key(words, kind).split()
         return [(language.code, *map(language.stem, key)) for language in self._inflected] if key else []
 
     def _own_parts(self, category: RecordCategory, categories: Sequence[RecordCategory]) -> list[str]:
-        """Words of a name of several words that are no other category's, and no thing by themselves: "choir" of choir practice."""
+        """Return the words of a multi-word name that identify the category alone: "choir" of choir practice."""
         words = category.name.lower().split()
         if len(words) < 2:
             return []
@@ -190,7 +190,7 @@ class KnownThings:
         return [w for w in words if len(w) >= LEAST_PART and w not in others and self.thing(w) is None]
 
     def unit(self, words: str) -> str | None:
-        """The unit that words name: money, a measure, or what the bank counts in; None for other words."""
+        """Return the unit that words denote (money, physical, or a count used in the bank), or None."""
         meant = self.thing(words) or words
         money = currency_of(meant) or currency_of(words.upper() if len(words) == 3 else words, money=True)
         known = money or (physical_symbol(meant) if len(meant) > 1 else None)
@@ -200,23 +200,23 @@ class KnownThings:
         return counted if any(counted in c.units for c in self.of_kind(RecordKind.QUANTITY)) else None
 
     def measured_in(self, unit: str) -> Subject | None:
-        """The quantity that alone is measured in a unit, or in one that converts to it."""
+        """Return the only quantity measured in a unit or a convertible one; None if there are none or several."""
         names = [c.name for c in self.of_kind(RecordKind.QUANTITY) if any(converts(unit, u) for u in c.units)]
         return Subject(RecordKind.QUANTITY, (names[0],)) if len(names) == 1 else None
 
     def given_in(self, subject: Subject, unit: str) -> bool:
-        """Whether values of a subject are in a unit, or in one that converts to it."""
+        """Return whether a subject has values in a unit or a convertible one."""
         of_kind = [c for c in self.of_kind(subject.kind) if c.name in subject.categories]
         return any(converts(unit, other) for category in of_kind for other in category.units)
 
     def adds_up(self, subject: Subject) -> bool:
-        """Whether values of a subject may be added: not weights, and not what is per something."""
+        """Return whether a subject's values may be summed: not weights, and not rates."""
         of_kind = [c for c in self.of_kind(subject.kind) if c.name in subject.categories]
         return not any(self._things[c.name] & NEVER_SUMMED or any("/" in u for u in c.units) for c in of_kind)
 
 
 def converts(unit: str, other: str) -> bool:
-    """Whether values in one canonical unit can be given in another."""
+    """Return whether one canonical unit converts to another."""
     if unit == other:
         return True
     one, two = size(unit), size(other)
@@ -224,7 +224,7 @@ def converts(unit: str, other: str) -> bool:
 
 
 def _index(rows: Iterable[tuple[RecordKind, T, str]]) -> dict[tuple[RecordKind, T], list[str]]:
-    """Names by kind and what they are found by, in order, each once."""
+    """Group names by (kind, key), in order, without duplicates."""
     found: dict[tuple[RecordKind, T], dict[str, None]] = {}
     for kind, key, name in rows:
         found.setdefault((kind, key), {})[name] = None
@@ -233,7 +233,7 @@ def _index(rows: Iterable[tuple[RecordKind, T, str]]) -> dict[tuple[RecordKind, 
 
 @lru_cache(maxsize=64)
 def known_things(categories: tuple[RecordCategory, ...], languages: tuple[Language, ...]) -> KnownThings:
-    """What a bank has records of; kept, since every question of a bank asks it."""
+    """Return the cached lookup of a bank's categories."""
     return KnownThings(categories, languages)
 
 
@@ -245,14 +245,14 @@ def touched(
     time: str = "",
     best: Callable[[], Sequence[Best]] = tuple,
 ) -> tuple[Subject, ...]:
-    """What a question wants figures or a list of, at most three subjects; empty where it wants none.
+    """Return at most three subjects whose figures or list a question asks for; empty if none.
 
     Args:
-        question: its text.
-        known: what the bank has records of.
-        languages: the question may be in.
-        time: the words of it that name a time; empty for none.
-        best: gives the memories that answer it best; asked where no word names a category.
+        question: the question's text.
+        known: the bank's categories.
+        languages: possible languages of the question.
+        time: its time expression; empty if there is none.
+        best: returns the memories that answer it best; called only if no word names a category.
     """
     asked = _Question(question, time, known, languages)
     if not asked.words or len(question) > LONGEST or asked.says("advice") or asked.states:
@@ -267,13 +267,13 @@ def touched(
 
 
 class _Question:
-    """A question word by word.
+    """Analysis of one question's words.
 
     Args:
-        question: its text.
-        time: the words of it that name a time.
-        known: what the bank has records of.
-        languages: it may be in.
+        question: the question's text.
+        time: its time expression.
+        known: the bank's categories.
+        languages: possible languages of the question.
     """
 
     def __init__(self, question: str, time: str, known: KnownThings, languages: Sequence[Language]) -> None:
@@ -282,16 +282,16 @@ class _Question:
         self.words = _WORD.findall(self.text.replace(time.lower(), " ", 1) if time else self.text)
         told = any(each.questions.statement.search(question) for each in languages)
         self.states = told and len(self.words) >= LEAST_STATED and not self.says("figures")
-        self._named: set[int] = set()  # places of words that name a category
-        self._found: list[Subject] = []  # what they name
+        self._named: set[int] = set()  # indices of words that name a category
+        self._found: list[Subject] = []  # the subjects they name
 
     def says(self, what: str) -> bool:
-        """Whether a pattern of `RecordWords` is found in it, in any language."""
+        """Return whether a pattern of `RecordWords` matches in any language."""
         return any(getattr(each.records, what).search(self.text) for each in self._languages)
 
     @cached_property
     def said_kinds(self) -> set[RecordKind]:
-        """The kinds it speaks of."""
+        """The record kinds that the question names."""
         return {
             kind
             for each in self._languages
@@ -300,8 +300,8 @@ class _Question:
         }
 
     def categories(self) -> Iterator[Subject]:
-        """The categories it names, as far as it wants something of them."""
-        said = self.said_kinds - {RecordKind.GOAL}  # "my coffee budget" asks of coffees
+        """Yield the named categories whose figures or list the question wants."""
+        said = self.said_kinds - {RecordKind.GOAL}  # "my coffee budget" asks about coffee expenses
         place = 0
         while place < len(self.words):
             found, length = self._at(place)
@@ -319,11 +319,11 @@ class _Question:
             yield from self._listed()
 
     def _listed(self) -> Iterator[Subject]:
-        """Categories of tasks, events and the like that it names."""
+        """Yield the named categories of tasks, events and other kinds without figures."""
         return (each for each in self._found if each.kind in (self.said_kinds or _NAMED_ALONE))
 
     def _at(self, place: int) -> tuple[list[Subject], int]:
-        """What the longest name that begins there means, and of how many words it is."""
+        """Return the subjects of the longest name that starts at an index, and its length in words."""
         for length in range(min(LONGEST_NAME, len(self.words) - place), 0, -1):
             words = self.words[place : place + length]
             if length == 1 and self._says_nothing(words[0]):
@@ -335,7 +335,7 @@ class _Question:
         return (self._named_by(close) if close else []), 1
 
     def _named_by(self, words: str) -> list[Subject]:
-        """What words mean; a goal only where goals are asked for, since "my coffee budget" asks of coffees."""
+        """Return the subjects that words denote; goals only if the question names goals."""
         goals = RecordKind.GOAL in self.said_kinds
         return [each for each in self._known.named(words) if goals or each.kind is not RecordKind.GOAL]
 
@@ -350,7 +350,7 @@ class _Question:
         return self._timed or not whether
 
     def most_of(self, best: Sequence[Best]) -> Iterator[Subject]:
-        """The category of most of the memories that have a word of it which nobody understands: "how much went into the tank"."""
+        """Yield the category of most memories that share an unknown word with the question: "how much went into the tank"."""
         stems = {each.stem(word) for word in self.unknown() for each in self._languages}
         alike = [
             set(sorts)
@@ -364,12 +364,12 @@ class _Question:
 
     @property
     def period(self) -> Granule | None:
-        """The day, week or month it speaks of, beside its time."""
+        """The day, week or month that the question names besides its time."""
         periods = {word: period for each in self._languages for word, period in each.records.periods.items()}
         return next((periods[word] for word in self.words if word in periods), None)
 
     def unit_of(self, subject: Subject) -> str | None:
-        """The unit it names in which values of a quantity can be given."""
+        """Return the unit that the question names, if the quantity's values convert to it."""
         if subject.kind is not RecordKind.QUANTITY:
             return None
         units = [
@@ -378,14 +378,14 @@ class _Question:
         return next((unit for unit in units if self._known.given_in(subject, unit)), None)
 
     def measured(self) -> Iterator[Subject]:
-        """What it counts by its unit alone: "how many kilometres"."""
+        """Yield the quantities that the question names by unit only: "how many kilometres"."""
         for word in self.words:
             unit = None if self._says_nothing(word) else self._known.unit(word)
             if unit and not currency_of(unit) and (found := self._known.measured_in(unit)):
                 yield found
 
     def kinds(self) -> Iterator[Subject]:
-        """All of a kind, where it names no category and little that nobody understands."""
+        """Yield the named kind as a whole, if the question has few unknown words."""
         kinds = self.said_kinds
         if len(kinds) > 1 and RecordKind.GOAL in kinds:
             kinds = {RecordKind.GOAL}
@@ -399,7 +399,7 @@ class _Question:
             yield Subject(kind)
 
     def unknown(self) -> list[str]:
-        """Words that name something, and nothing the bank has records of."""
+        """Return the content words that match neither a category nor a record word."""
         rest = " ".join(word for place, word in enumerate(self.words) if place not in self._named)
         for language in self._languages:
             words = language.records
@@ -416,11 +416,11 @@ class _Question:
 
 
 def open_tasks(entries: Sequence[RecordEntry], languages: Sequence[Language]) -> list[RecordEntry]:
-    """Tasks without those that say themselves that they are done or gone, or of which a later one says so.
+    """Return the tasks that are not marked as done or cancelled, by themselves or by a later record.
 
     Args:
         entries: records of tasks.
-        languages: they may be in.
+        languages: their possible languages.
     """
     found: list[RecordEntry] = []
     for entry in sorted(entries, key=lambda each: each.memory.mentioned_at):
@@ -434,6 +434,6 @@ def open_tasks(entries: Sequence[RecordEntry], languages: Sequence[Language]) ->
 
 
 def _without_done(text: str, language: Language) -> str | None:
-    """What a task is called that says itself that it is done; None where it does not say so."""
+    """Return a done task's text without the mark; None if it is not marked as done."""
     bare, done = language.records.done.subn("", text)
     return bare.strip() if done else None

@@ -1,6 +1,6 @@
-"""Records in the bank's words: what a model or a caller wrote, as one of the kinds, units and numbers.
+"""Normalisation of records written by a model or caller: kind, category, amount and unit.
 
-Amounts are read as models write them: "$3.41", "3,41 EUR", "1,200 steps", "8k" - a number and its unit, or text.
+Amounts look like "$3.41", "3,41 EUR", "1,200 steps" or "8k"; anything else stays text.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _THOUSAND, _MILLION = Decimal(1000), Decimal(1_000_000)
 
 
 def canonical_amount(value: Decimal | str, unit: str, *, money: bool = False) -> tuple[Decimal | str, str]:
-    """A value as a number, and its unit in one spelling; text that is no single amount stays text.
+    """Parse a value into a number and a canonical unit; text that is not a single amount is returned unchanged.
 
-    Text stays: two amounts ("3 USD or 2.80 EUR"), ranges, fractions and what is about ("8-10", "120/80", "~5"), a unit
-    other than the one given, and a "k" of something that is neither money nor counted ("5k" may be a race).
+    Not parsed: two amounts ("3 USD or 2.80 EUR"), ranges, fractions and approximations ("8-10", "120/80", "~5"), a unit
+    that conflicts with `unit`, and a "k" of anything but money or counts ("5k" may be a race).
 
     Args:
-        value: a number, or text.
-        unit: as written, may be empty.
-        money: it is known to be money.
+        value: a number or text.
+        unit: the unit as written, possibly empty.
+        money: whether the value is known to be money.
     """
     given = canonical_unit(unit, money=money)
     if isinstance(value, Decimal) or len(value) > LONGEST:
@@ -51,7 +51,7 @@ def canonical_amount(value: Decimal | str, unit: str, *, money: bool = False) ->
         return value, given
     before, scale, after = (found["before"] or "").strip(), found["scale"] or "", found["after"].strip()
     if scale == "m" and not after and not before and not currency_of(given.partition("/")[0]):
-        scale, after = "", "m"  # metres, where it is no money
+        scale, after = "", "m"  # metres, unless it is money
     number, known = read_number(found["number"]), _agreed(_own_unit(before, after, given, money=money), given)
     scaled = None if number is None or known is None else _scaled(number, scale, known)
     if scaled is None or known is None:
@@ -60,11 +60,11 @@ def canonical_amount(value: Decimal | str, unit: str, *, money: bool = False) ->
 
 
 def read_number(text: str) -> Decimal | None:
-    """An unsigned number as written in text; None where it is none.
+    """Parse an unsigned number; None if it is not one.
 
-    A comma before three digits parts thousands ("1,200" is 1200, as English writes it) unless the number begins with 0; before
-    any other number of digits it is a decimal comma ("3,41"). A point is a decimal point ("1.200" is 1.2, as JSON writes it)
-    unless a comma or a second point follows ("1.200,50", "1.200.300").
+    A comma before three digits is a thousands separator ("1,200" is 1200) unless the number starts with 0; before any
+    other number of digits it is a decimal comma ("3,41"). A point is a decimal point ("1.200" is 1.2) unless a comma or a
+    second point follows ("1.200,50", "1.200.300").
     """
     digits = re.sub(r"[ \u00a0\u202f'\u2019]", "", text)
     if _GROUPS.fullmatch(digits) or _INDIAN_GROUPS.fullmatch(digits):
@@ -76,7 +76,7 @@ def read_number(text: str) -> Decimal | None:
 
 
 def _own_unit(before: str, after: str, given: str, *, money: bool) -> str | None:
-    """The unit an amount is written with, empty if none; None where what stands there is no unit."""
+    """Return the unit written with an amount, empty if there is none; None if the text is not a unit."""
     over = given.partition("/")[0]
     ahead = (
         over
@@ -95,7 +95,7 @@ def _own_unit(before: str, after: str, given: str, *, money: bool) -> str | None
 
 
 def _agreed(own: str | None, given: str) -> str | None:
-    """The unit both say, the one that also says what it is per where only one does; None where they differ."""
+    """Return the common unit, preferring the one with a denominator; None if they conflict."""
     if own is None or not own or not given:
         return None if own is None else own or given
     longer, shorter = (own, given) if len(own) > len(given) else (given, own)
@@ -117,17 +117,17 @@ def _scaled(number: Decimal, scale: str, unit: str) -> Decimal | None:
 
 MONEY = frozenset({RecordKind.EXPENSE, RecordKind.INCOME})
 _AMOUNTS = MONEY | {RecordKind.QUANTITY, RecordKind.GOAL}
-"""Kinds whose text is read as an amount; of others it is words ("7 Samurai")."""
+"""Kinds whose text is parsed as an amount; other kinds keep text ("7 Samurai")."""
 
 
 def canonical_record(kind: str, category: str, value: Decimal | str, unit: str) -> Record:
-    """The record that somebody's words for it mean; its category is resolved against the bank's when it is stored.
+    """Build a record from its parts as written; its category is resolved against the bank's when it is stored.
 
     Args:
-        kind: in any spelling; one that nobody knows is OTHER, with the kind as category where none is given.
-        category: the finer sort as it was given, may be empty.
+        kind: the kind in any spelling; an unknown one becomes OTHER, and its name the category if that is empty.
+        category: the category as written, possibly empty.
         value: a number, or text that may be an amount ("$3.41").
-        unit: as it was given, may be empty.
+        unit: the unit as written, possibly empty.
     """
     known, finer = canonical_kind(kind, category)
     finer = finer or " ".join(purpose(unit).split())
@@ -140,5 +140,5 @@ def canonical_record(kind: str, category: str, value: Decimal | str, unit: str) 
 
 
 def unit_of(record: Record) -> str:
-    """The unit of a record's value in the one spelling, also of records stored before there was one."""
+    """Return the canonical unit of a record's value."""
     return canonical_unit(record.unit, money=record.kind in MONEY)

@@ -1,4 +1,4 @@
-"""What a statement pins down: numbers, days, names; which two statements differ in, and which its grounds do not say."""
+"""Specifics of a statement (numbers, days, names): comparing two statements, and finding unsupported numbers."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from hindsight_integrations.language.times.calendar import Unit
 from hindsight_integrations.language.times.grammar import Words
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:-[^\W\d_]+)*")
-_INSIDE = re.compile(r"(?<=[^\W_] |[,;:)] )[^\W\d_]['\u2019\w]+")  # a word that begins no sentence
+_INSIDE = re.compile(r"(?<=[^\W_] |[,;:)] )[^\W\d_]['\u2019\w]+")  # a word inside a sentence
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 _LASTING = {Unit.MINUTE: 1, Unit.HOUR: 60, Unit.DAY: 1, Unit.WEEK: 7}
-"""Minutes of what lasts minutes or hours, days of what lasts days or weeks: two weeks are fourteen days."""
+"""Durations in minutes (minutes, hours) or days (days, weeks): two weeks equal fourteen days."""
 
 
 @dataclass(frozen=True, slots=True)
 class Specifics:
-    """What a statement pins down.
+    """The specific details of a statement.
 
     Attributes:
-        numbers: from two up, in figures or words; durations in minutes or days.
-        days: weekdays and months, by name and number.
-        names: words with a capital inside a sentence; none in a language that gives nouns capitals.
+        numbers: numbers from two, in digits or words; durations in minutes or days.
+        days: weekdays and months as (kind, number).
+        names: capitalised words inside a sentence; empty in languages that capitalise nouns.
         words: all words of the statement.
     """
 
@@ -36,7 +36,7 @@ class Specifics:
 
 
 def specifics(text: str, language: Language) -> Specifics:
-    """What a statement pins down; of a language whose words of time are not known, figures and names alone."""
+    """Extract the specifics of a statement; only digits and names in a language without a time grammar."""
     words = language.times.words if language.times else Words()
     plain = " ".join(text.split()).translate(words.folding)
     written = _TOKEN.findall(plain)
@@ -58,7 +58,7 @@ def specifics(text: str, language: Language) -> Specifics:
 
 
 def told_apart(one: Specifics, other: Specifics) -> bool:
-    """Whether two statements pin down different things: each has a number, a day or a name that the other lacks."""
+    """Return whether two statements differ in specifics: each has a number, day or name that the other lacks."""
     return (
         bool(one.numbers - other.numbers and other.numbers - one.numbers)
         or bool(one.days and other.days and one.days.isdisjoint(other.days))
@@ -67,12 +67,12 @@ def told_apart(one: Specifics, other: Specifics) -> bool:
 
 
 def pinned_alike(one: Specifics, other: Specifics) -> bool:
-    """Whether two statements share a number or a day."""
+    """Return whether two statements share a number or a day."""
     return not (one.numbers.isdisjoint(other.numbers) and one.days.isdisjoint(other.days))
 
 
 def _numbers(tokens: list[str], words: Words, *, decimal_comma: bool) -> Iterator[float | str]:
-    """Numbers, and durations in one measure; a time of day or a score as it is written."""
+    """Yield numbers, durations in minutes or days, and times of day and scores as written."""
     for place, token in enumerate(tokens):
         following = tokens[place + 1] if place + 1 < len(tokens) else ""
         value = _value(token, words, decimal_comma=decimal_comma)
@@ -85,13 +85,13 @@ def _numbers(tokens: list[str], words: Words, *, decimal_comma: bool) -> Iterato
 
 
 def _lasting(name: str, words: Words) -> int:
-    """How many minutes or days a unit of time lasts; 1 for what is none, or none of these."""
+    """Return the length of a time unit in minutes or days; 1 for other words."""
     unit = words.units.get(name)
     return _LASTING.get(unit, 1) * words.multiples.get(name, 1) if unit else 1
 
 
 def _value(token: str, words: Words, *, decimal_comma: bool) -> float | None:
-    """The value of a number from two up; one is an article in many languages."""
+    """Return the value of a number from two; one is an article in many languages."""
     if not token[0].isdigit():
         value = float(words.numbers.get(token, 0))
         return value if value > 1 else None
@@ -104,24 +104,24 @@ def _value(token: str, words: Words, *, decimal_comma: bool) -> float | None:
 
 
 COUNTED = (
-    3  # things told one by one that a word may count ("her two dogs") without being among the grounds' words
+    3  # numbers in words up to this are allowed: they may count things listed in the sources ("her two dogs")
 )
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _WORD = re.compile(r"[^\W_]+")
 
 
 def figures(text: str, language: Language) -> frozenset[str]:
-    """The numbers of a text: those in figures, and those in words from two up, since one is an article in many languages."""
+    """Return the numbers of a text, in digits or in words; words from two, since one is an article in many languages."""
     return _written(text, language) | _worded(text, language)
 
 
 def unknown_numbers(text: str, grounds: Sequence[str], language: Language) -> list[str]:
-    """Numbers of a text that are in none of its grounds and count none of the things told there.
+    """Return the numbers of a text that its sources do not support.
 
     Args:
-        text: a sentence or two.
-        grounds: the texts it stands on, dates included.
-        language: of all.
+        text: one or two sentences.
+        grounds: the source texts, with their dates; small numbers may also count them.
+        language: the language of all texts.
     """
     known = frozenset[str]().union(*(figures(ground, language) for ground in grounds))
     written = _written(text, language) - known - _up_to(len(grounds))

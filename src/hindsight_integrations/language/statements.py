@@ -1,4 +1,4 @@
-"""What of a message states something, as opposed to its questions, requests and small talk."""
+"""Extraction of a message's statements, dropping questions, requests and small talk."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from hindsight_integrations.language.packs import LANGUAGES
 
 _ENDS = re.compile(
     r"(?<=[.!?…])(?<!\s\d\.)(?<!\s\d\d\.)[\"'\u201d\u2019)\]]*\s+(?!\()|\n+"
-)  # but not behind an ordinal or the number of a choice; what stands in brackets behind a sentence belongs to it
+)  # not after an ordinal or a list number; a parenthesis after a sentence belongs to it
 _MARKS = re.compile(r"^[\s\-*•>¿¡\"'\u201c\u201e]+")
 
 
 def spoken_sentences(text: str) -> list[str]:
-    """The sentences and lines of a message."""
+    """Split a message into sentences and lines."""
     return [part for piece in _ENDS.split(text) if (part := piece.strip())]
 
 
 def stating_sentences(text: str, language: Language, *, agent: bool) -> list[str]:
-    """The sentences of a message that say something that may be remembered.
+    """Extract the declarative sentences of a message.
 
-    A question that carries a statement ("Did I tell you that I moved?", "What can I cook, I'm vegan?") is kept. Of an agent
-    greetings and admissions that it knows nothing are left out too.
+    Questions that contain a statement ("Did I tell you that I moved?", "What can I cook, I'm vegan?") are kept. An agent's
+    greetings and admissions that it knows nothing are dropped too.
 
     Args:
-        text: of the message.
-        language: it is in.
-        agent: whether it is the agent's.
+        text: the message's text.
+        language: its language.
+        agent: whether the agent wrote it.
     """
     asking = language.asking
     return [
@@ -38,7 +38,7 @@ def stating_sentences(text: str, language: Language, *, agent: bool) -> list[str
 
 
 def only_asks(text: str, language: Language) -> bool:
-    """Whether a message of a user only asks: at least one question, and beside it interjections at most."""
+    """Return whether a user's message consists of questions and at most interjections."""
     parts = spoken_sentences(text)
     asked = [_asks(part, language.asking) for part in parts]
     return any(asked) and all(
@@ -48,7 +48,7 @@ def only_asks(text: str, language: Language) -> bool:
 
 
 def without_lead_in(sentence: str, language: Language) -> str:
-    """A sentence without the words by which a memory is introduced ("I remember that", "You told me:")."""
+    """Remove the introduction of a memory from a sentence ("I remember that", "You told me:")."""
     return language.asking.lead_in.sub("", sentence).strip()
 
 
@@ -62,7 +62,7 @@ def _asks(sentence: str, words: AskingWords) -> bool:
 
 
 def _idle(sentence: str, words: AskingWords) -> bool:
-    """Whether a sentence of an agent's gives nothing to remember."""
+    """Return whether an agent's sentence contains nothing to remember."""
     said = _MARKS.sub("", sentence)
     return (
         words.interjection.fullmatch(said) is not None
@@ -73,23 +73,23 @@ def _idle(sentence: str, words: AskingWords) -> bool:
     )
 
 
-_LONGEST = 80  # characters; what is longer says something
+_LONGEST = 80  # characters; longer messages are not small talk
 _ASSENTS = {"ok", "okay", "k", "sounds good", "alright", "genau", "passt", "vale"}
 _SIGNS = "\U0001f44d\U0001f44e\U0001f44c\u2705\u2714\u274c\u2716"  # thumbs up and down, OK hand, check marks, crosses
 _STATES = re.compile(
     r"\b(?:am|is|are|was|were|has|have|had|will|[a-z]{3,}ed|met|went|bin|ist|sind|war|hat|habe|wird|heißt|soy|es|son|está|estoy|tengo)\b"
     r"|'(?:m|re|s|ve|ll)\b",
     re.IGNORECASE,
-)  # a verb, by which a clause says something of its own
+)  # a verb, which marks a clause as a statement
 _BREAKS = re.compile(r"[,;:\u2013\u2014]\s*")
 
 
 def is_small_talk(text: str, *, answers: bool = False) -> bool:
-    """Whether a message has no words, or each of its parts is a greeting, thanks or an interjection in a language we know.
+    """Return whether a message has no words or consists of greetings, thanks and interjections in a known language.
 
     Args:
-        text: of the message.
-        answers: whether a bare "yes" or "no" counts too. It asks for no memory, but what it answers may be worth keeping.
+        text: the message's text.
+        answers: whether a bare "yes" or "no" counts too: it needs no recall, but its answer may be worth retaining.
     """
     if len(text) > _LONGEST:
         return False
@@ -98,16 +98,16 @@ def is_small_talk(text: str, *, answers: bool = False) -> bool:
 
 
 def is_assent(text: str) -> bool:
-    """Whether a message agrees or disagrees in a word or a sign: "ok", "no", a thumbs-up."""
+    """Return whether a message only agrees or disagrees: "ok", a thumbs-up."""
     words = text.strip().rstrip(".!,").strip()
     return words.casefold() in _ASSENTS or (not _says(words) and any(sign in words for sign in _SIGNS))
 
 
 def without_requests_to_forget(text: str) -> str:
-    """A message without the sentences and clauses that ask the memory to forget something, in a language we know.
+    """Remove requests to forget something from a message, in a known language.
 
-    What is said beside them is kept: "Forget my old number, my new one is 5512." A clause behind a comma is part of the request
-    unless it has a verb ("Forget my job, my boss and my salary").
+    Statements next to them are kept: "Forget my old number, my new one is 5512." A clause after a comma belongs to the
+    request unless it has a verb ("Forget my job, my boss and my salary").
     """
     kept, asked = [], False
     for sentence in spoken_sentences(text):
@@ -129,7 +129,7 @@ def _is_idle(part: str, language: Language, answers: bool) -> bool:
 
 
 def _without_marks(part: str) -> str:
-    """The part without emojis and marks around its words, but for what ends a sentence."""
+    """Strip emojis and punctuation around the words."""
     first = next(place for place, letter in enumerate(part) if letter.isalnum())
     last = max(place for place, letter in enumerate(part) if letter.isalnum())
     return part[first : last + 1]

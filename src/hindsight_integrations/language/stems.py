@@ -1,4 +1,4 @@
-"""What a text says, as stems of its words (Snowball, snowballstem.org) and as its numbers."""
+"""Word stems (Snowball, snowballstem.org) and numbers of a text."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from importlib import import_module
 
 from hindsight_integrations.language.language import Language
 
-_REMEMBERED = 50_000  # words a language; a stem costs 20 to 40 us, a remembered one 0.1
+_REMEMBERED = 50_000  # cached words per language; stemming takes 20 to 40 us, a cache hit 0.1
 
 
 def snowball(algorithm: str) -> Callable[[str], str]:
-    """The stemmer of a language, safe to call from several threads.
+    """Create a thread-safe, cached stemmer.
 
     Args:
-        algorithm: its name among the modules of snowballstemmer, such as "english".
+        algorithm: a snowballstemmer algorithm, such as "english".
     """
-    own = threading.local()  # a stemmer keeps the word it works on in itself, so each thread has one
+    own = threading.local()  # a stemmer holds its current word, so each thread needs its own
 
     @lru_cache(maxsize=_REMEMBERED)
     def stem(word: str) -> str:
         if not hasattr(own, "stemmer"):
-            # Not snowballstemmer.stemmer(): where PyStemmer is installed, as LlamaIndex's BM25 retriever has it, that is
-            # another version of the algorithms, and a bank's words would depend on what else is installed.
+            # Not snowballstemmer.stemmer(): it uses PyStemmer if installed (LlamaIndex's BM25 retriever needs it), a
+            # different version of the algorithms, so stems would depend on other packages.
             module = import_module(f"snowballstemmer.{algorithm}_stemmer")
             own.stemmer = getattr(module, f"{algorithm.title()}Stemmer")()
         return str(own.stemmer.stemWord(word))
@@ -41,7 +41,7 @@ _SWAPPED = str.maketrans(".,", ",.")
 
 
 def content_stems(text: str, language: Language) -> frozenset[str]:
-    """Stems of the words of a text that say something."""
+    """Return the stems of a text's words without stop words."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     words = (
         word
@@ -52,7 +52,7 @@ def content_stems(text: str, language: Language) -> frozenset[str]:
 
 
 def numbers(text: str, language: Language) -> frozenset[str]:
-    """Numbers of a text but for years, which nearly every date has; "8,000" is 8000, where commas part thousands."""
+    """Return the numbers of a text except years, which appear in most dates; thousands separators are removed."""
     if language.decimal_comma:
         written = [number.translate(_SWAPPED) for number in _COMMA_NUMBER.findall(text)]
     else:

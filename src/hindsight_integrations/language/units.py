@@ -1,8 +1,8 @@
-"""Units of records: one spelling for each currency and physical unit, and how values of one unit are those of another.
+"""Units of records: canonical spellings of currencies and physical units, and conversion between units.
 
-Names of currencies and of units are the CLDR's, as babel ships it; definitions are pint's, and in full the CLDR's; symbols are
-those of the SI brochure and its table of units accepted with the SI. Which units are read at all is said here, so that
-"points" are no typographic points, "hands" no lengths and "calories", which are mostly thousands of them, are not converted.
+Names of currencies and units come from the CLDR (via babel), short forms and definitions from pint, symbols from the SI
+brochure and its table of units accepted for use with the SI. Only the units listed here are recognised, so that "points"
+are not typographic points, "hands" are not lengths, and "calories", which usually mean kilocalories, are not converted.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _UNITS = {  # CLDR's unit -> symbol
 
 @cache
 def unit_names() -> Mapping[str, str]:
-    """Symbol by case-folded name in full, singular and plural."""
+    """Return symbols by case-folded full name, singular and plural."""
     from babel.units import format_unit
 
     found: dict[str, str] = {}
@@ -80,7 +80,7 @@ def unit_names() -> Mapping[str, str]:
 
 @cache
 def currency_names() -> Mapping[str, str]:
-    """ISO 4217 code by case-folded name, singular and plural; a name of two currencies is none."""
+    """Return ISO 4217 codes by case-folded name, singular and plural; ambiguous names are omitted."""
     named: dict[str, set[str]] = {}
     for name, code in _names():
         named.setdefault(name.casefold(), set()).add(code)
@@ -100,7 +100,7 @@ def _names() -> Iterator[tuple[str, str]]:
 
 @cache
 def currency_codes() -> frozenset[str]:
-    """Every ISO 4217 code, of past currencies too; not those of metals, funds and tests."""
+    """Return all ISO 4217 codes, including past currencies, without metals, funds and test codes."""
     from babel.numbers import list_currencies
 
     funds = {code for code in list_currencies() if code.startswith("X")} - {"XAF", "XCD", "XOF", "XPF"}
@@ -109,7 +109,7 @@ def currency_codes() -> frozenset[str]:
 
 @cache
 def currency_symbols() -> Mapping[str, str]:
-    """ISO 4217 code by the symbol English writes for it: "$" is the US dollar, "CA$" the Canadian one."""
+    """Return ISO 4217 codes by English symbol: "$" is the US dollar, "CA$" the Canadian dollar."""
     from babel import Locale
 
     symbols = Locale.parse("en").currency_symbols
@@ -117,14 +117,14 @@ def currency_symbols() -> Mapping[str, str]:
 
 
 def currency_of_country(country: str) -> str | None:
-    """ISO 4217 code of the money of an ISO 3166 country; None where that is unknown."""
+    """Return the ISO 4217 code of an ISO 3166 country's currency, or None."""
     from babel.numbers import get_territory_currencies
 
     found = get_territory_currencies(country) if country.isascii() else []
     return str(found[0]) if found else None
 
 
-_BARE = {  # names without their country, of the currency most often meant; a peso or a franc is nobody's in particular
+_BARE = {  # names without a country, by the most common currency; peso and franc are too ambiguous
     "dollar": "USD",
     "dólar": "USD",
     "buck": "USD",
@@ -140,19 +140,19 @@ _BARE_MONEY = {
     "libra": "GBP",
     "pfund": "GBP",
 }
-"""Weights too, unless it is known that money is meant."""
+"""Names that also denote weights; used only for known money."""
 _OF_COUNTRY = re.compile(r"([A-Z]{2})\$")
 
 
 def currency_of(name: str, *, money: bool = False) -> str | None:
-    """The ISO 4217 code of a currency; None for anything else.
+    """Return the ISO 4217 code of a currency, or None.
 
-    "$" is the US dollar, as English writes it. A code counts in capitals; in small letters only where it is one of the
-    widely written ones ("usd"), since others are words ("all", "cup", "pen", "try").
+    "$" is the US dollar. Codes must be in capitals; in lower case only common ones count ("usd"), since others are words
+    ("all", "cup", "pen", "try").
 
     Args:
         name: symbol, code or name in English, German or Spanish.
-        money: it is known to be money: any code in small letters and "pound" count too.
+        money: whether it is known to be money; any lower-case code and "pound" then count too.
     """
     if name in currency_codes():
         return name
@@ -171,11 +171,11 @@ def currency_of(name: str, *, money: bool = False) -> str | None:
 
 
 def may_be_written(code: str, sign: str) -> bool:
-    """Whether a bare sign may mean this currency too: a Canadian writes "$" for Canadian dollars.
+    """Return whether a bare sign may denote this currency: Canadians write "$" for Canadian dollars.
 
     Args:
-        code: ISO 4217.
-        sign: as written.
+        code: ISO 4217 code.
+        sign: the sign as written.
     """
     own = next((symbol for symbol, known in currency_symbols().items() if known == code), "")
     return sign in currency_symbols() and own.endswith(sign)
@@ -183,7 +183,7 @@ def may_be_written(code: str, sign: str) -> bool:
 
 _PREFIXES = {"": "", "nano": "n", "micro": "µ", "milli": "m", "centi": "c", "deci": "d", "kilo": "k"}
 _PREFIXES |= {"mega": "M", "giga": "G", "tera": "T", "peta": "P"}
-_ROOTS = {  # pint's unit -> (symbol, symbols of the prefixes it is read with)
+_ROOTS = {  # pint's unit -> (symbol, symbols of the allowed prefixes)
     "second": ("s", "nµm"),
     "minute": ("min", ""),
     "hour": ("h", ""),
@@ -217,10 +217,10 @@ _ROOTS = {  # pint's unit -> (symbol, symbols of the prefixes it is read with)
     "kilometer_per_hour": ("km/h", ""),
 }
 _WITHOUT_SIZE = frozenset({"degree_Celsius", "degree_Fahrenheit", "percent"})
-"""Equal to themselves alone: a temperature has no zero to add from."""
-_NEVER_BARE = frozenset({"calorie"})  # of food it means a kilocalorie
-_NO_SYMBOLS = frozenset({"a"})  # a word, though SI's sign of the year
-_CALENDAR = {"month": 1, "year": 12}  # a month is no number of days
+"""Units that are never converted: the zero of a temperature scale is arbitrary."""
+_NEVER_BARE = frozenset({"calorie"})  # for food it means a kilocalorie
+_NO_SYMBOLS = frozenset({"a"})  # SI's symbol of the year, but also a word
+_CALENDAR = {"month": 1, "year": 12}  # in months, because a month is not a fixed number of days
 _POWER = re.compile(r"(m|dm|cm|mm|km)(?:\^?([23])|([²³]))")
 _SUPERSCRIPTS = {"2": "²", "3": "³", "²": "²", "³": "³"}
 _EXPONENTS = {"²": 2, "³": 3}
@@ -237,11 +237,11 @@ def _registry() -> UnitRegistry[Fraction]:
 
 @lru_cache(maxsize=4096)
 def physical_symbol(name: str) -> str | None:
-    """The symbol of a unit: SI's, "min", "h", "l", "mi", "lb" and the like, "day", "week", "month", "year"; else None.
+    """Return the symbol of a physical unit (SI, "min", "h", "l", "mi", "lb", "day", "week", "month", "year", ...), or None.
 
     Args:
-        name: a name in full in English, German or Spanish, an English short form, or a symbol. Case counts only where two
-            units differ by it alone.
+        name: a full name in English, German or Spanish, an English short form, or a symbol. Case matters only if two
+            units differ by case alone.
     """
     if power := _POWER.fullmatch(name):
         return power[1] + _SUPERSCRIPTS[power[2] or power[3]]
@@ -268,10 +268,10 @@ def _parsed(name: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def size(symbol: str) -> tuple[str, Fraction] | None:
-    """What is measured, and how much of it one of a unit is, exactly; None where units like it cannot be converted.
+    """Return a unit's dimension and its exact size in base units; None if it cannot be converted.
 
     Args:
-        symbol: as `physical_symbol` gives it.
+        symbol: a symbol returned by `physical_symbol`.
     """
     if symbol in _CALENDAR:
         return "months", Fraction(_CALENDAR[symbol])
@@ -289,7 +289,7 @@ def size(symbol: str) -> tuple[str, Fraction] | None:
 
 @cache
 def _pint_names() -> dict[str, str]:
-    """Pint's name by our symbol, of units that can be converted."""
+    """Return pint's names of the convertible units by symbol."""
     found = {}
     for root, (symbol, allowed) in _ROOTS.items():
         if root in _WITHOUT_SIZE or root in _CALENDAR or "/" in symbol:
@@ -320,20 +320,20 @@ _ADVERB = re.compile(
     rf"^(?P<first>{'|'.join(_ADVERBS)})\s+|\s+(?P<last>{'|'.join(_ADVERBS)})$", re.IGNORECASE
 )
 _COUNTABLE = re.compile(r"[a-z]*[aeiou][a-z]*")
-LONGEST = 100  # characters of a unit or an amount that is read; what is longer is prose
-_LONGEST_COUNTED = 3  # words of something counted whose last is put in the plural
+LONGEST = 100  # maximum characters of a unit or an amount
+_LONGEST_COUNTED = 3  # maximum words of a counted thing that is put in the plural
 
 
 @lru_cache(maxsize=4096)
 def canonical_unit(unit: str, *, money: bool = False) -> str:
-    """One spelling for one unit: "USD", "km", "min", "steps", "USD/week", "steps/day"; empty stays empty.
+    """Return the canonical spelling of a unit: "USD", "km", "min", "steps", "USD/week", "steps/day"; empty stays empty.
 
-    Money is its ISO 4217 code, a physical unit its symbol; anything else is something counted, in small letters and the
-    plural. What a rate is for ("USD/week on coffee"), and whether it is a maximum, is left out. Idempotent.
+    Money becomes its ISO 4217 code, a physical unit its symbol, and anything else a count in lower-case plural. A rate's
+    purpose ("USD/week on coffee") and words such as "maximum" are dropped. Idempotent.
 
     Args:
-        unit: as written.
-        money: it is known to be money, so that "pound" is no weight.
+        unit: the unit as written.
+        money: whether it is known to be money, so that "pound" is not a weight.
     """
     if len(unit) > LONGEST:
         return unit
@@ -348,21 +348,21 @@ def canonical_unit(unit: str, *, money: bool = False) -> str:
 
 
 def purpose(unit: str) -> str:
-    """What a unit says it is for: "coffee" of "USD/week on coffee"; empty where it says nothing."""
+    """Return a unit's purpose: "coffee" in "USD/week on coffee"; empty if there is none."""
     found = _PURPOSE.search(_blanks(_ASIDE.sub(" ", unit))) if len(unit) <= LONGEST else None
     return found["purpose"] if found else ""
 
 
 def is_counted(unit: str) -> bool:
-    """Whether a canonical unit is neither money nor physical: something counted, such as steps."""
+    """Return whether a canonical unit is a count, such as steps: neither money nor physical."""
     return bool(unit) and currency_of(unit) is None and physical_symbol(unit) is None
 
 
 def same_measure(unit: str) -> str:
-    """What values must share to be added: a currency, a dimension, or the unit itself where nothing converts to it.
+    """Return the key that values must share to be summed: a currency, a dimension, or the unit itself.
 
     Args:
-        unit: canonical.
+        unit: a canonical unit.
     """
     over, slash, under = unit.partition("/")
     measured = None if currency_of(over) else size(over)
@@ -370,21 +370,21 @@ def same_measure(unit: str) -> str:
 
 
 def factor(unit: str, wanted: str) -> Fraction:
-    """How many of one canonical unit another one is, exactly.
+    """Return the exact factor from one canonical unit to another.
 
     Raises:
-        ValueError: they do not share their measure (`same_measure`).
+        ValueError: the units have different measures (`same_measure`).
     """
     if unit == wanted:
         return Fraction(1)
     one, other = size(unit.partition("/")[0]), size(wanted.partition("/")[0])
     if one is None or other is None or one[0] != other[0]:
-        raise ValueError(f"{unit!r} is not a number of {wanted!r}")
+        raise ValueError(f"{unit!r} does not convert to {wanted!r}")
     return one[1] / other[1]
 
 
 def _bare(unit: str) -> str:
-    """Without asides and what it is for; what then stands at an end may be one again."""
+    """Strip asides and the purpose, repeatedly."""
     text = _blanks(_PURPOSE.sub("", _blanks(_ASIDE.sub(" ", unit))))
     return text if text == unit else _bare(text)
 
@@ -395,7 +395,7 @@ def _split(text: str) -> tuple[str, str, str]:
 
 
 def _one(text: str) -> str:
-    """A denominator: one of it, so nothing counted is put in the plural."""
+    """Canonicalise a denominator, in the singular."""
     text = _blanks(text)
     over, per, under = _split(text)
     if per:
@@ -419,7 +419,7 @@ def _single(text: str, *, money: bool) -> str:
 
 
 def _lowered(text: str) -> str:
-    """In small letters, but for signs (XP, mmHg) and for a capitalised word that is no English plural: "Schritte"."""
+    """Convert to lower case, except symbols (XP, mmHg) and capitalised words that are not English plurals ("Schritte")."""
     last = text.rsplit(" ", maxsplit=1)[-1]
     sign = (
         len(text) == 1
@@ -436,7 +436,7 @@ def _blanks(text: str) -> str:
 
 
 def converted(value: Decimal, unit: str, wanted: str) -> Decimal:
-    """A value in another canonical unit: exact where it has a finite number of digits, else to the 28 of Decimal's context."""
+    """Convert a value to another canonical unit; exact if its digits are finite, else with 28 digits."""
     if unit == wanted:
         return value
     ratio = factor(unit, wanted)

@@ -1,19 +1,18 @@
-"""The languages that are known: a file of words and rules each, and one of code where words are not enough.
+"""Language packs: one TOML file of words and rules per language, plus a Python module if it needs code.
 
-Another language is another file here, `<ISO 639-1>.toml`. Its keys are the fields of `Language` and of what that is made of.
+To add a language, add `<ISO 639-1>.toml` here. Its keys are the fields of `Language` and of its nested dataclasses.
 
-- A pattern is a regular expression. Line breaks and the blanks around them are layout. `{name}` stands for a part: a pattern
-  from the `parts` of the section or of one around it, from `PARTS`, or any word of a table of times (`{any_months}`). A part
-  `{not_after = "a the"}` refuses what stands behind these words. Rules of times have the fragments of their grammar as well.
-- Words are a text that blanks part, or a list where one of them has a blank.
-- A table gives words, which commas part, their value; a list of words numbers them from 1.
-- Words and tables of times are spelled out: "(last|past) year(s)?" are four. Each is written as its texts are folded, and with
-  `typed` letters replaced too.
-- A rule of times is the name of its meaning, its pattern, and "weak" if it is a time only behind a preposition or inside
-  a longer phrase. Meanings are functions of `times/meanings.py`, and of the language's own code.
+- A pattern is a regular expression. Line breaks and the spaces around them are ignored. `{name}` inserts a part: a pattern
+  from the `parts` of the section or an enclosing one, from `PARTS`, or any word of a time table (`{any_months}`). A part
+  `{not_after = "a the"}` rejects matches after these words. Time rules can also use the fragments of their grammar.
+- Words are a space-separated string, or a list if a word contains a space.
+- A table maps comma-separated words to a value; a list of words numbers them from 1.
+- Words and tables of times are expanded: "(last|past) year(s)?" gives four. Each is folded like the texts, and added
+  with `typed` letters replaced too.
+- A time rule is the name of its meaning, its pattern, and "weak" if it is a time only after a preposition or inside a
+  longer phrase. Meanings are functions of `times/meanings.py` or of the language's module.
 
-Code of a language is the module of the same name: `from_second` puts a text into the first person, `PARTS` are patterns it
-computes.
+A language's module has the same name: `from_second` rewrites a text in the first person, `PARTS` are computed patterns.
 """
 
 from __future__ import annotations
@@ -51,9 +50,9 @@ from hindsight_integrations.language.times.written import is_foreign_language
 
 PARTS = {
     "near_year": YEAR,
-    "far_year": "(?P<year>1[0-9]{3}|20[0-9]{2})",  # behind "in", which needs a year less near
+    "far_year": "(?P<year>1[0-9]{3}|20[0-9]{2})",  # after "in", where the year may be far away
     "decade": "(?P<decade>(?:1[5-9]|20)[0-9]0)",
-    "end": r"(?=\s*(?:$|[?.!,;:)]))",  # of a clause
+    "end": r"(?=\s*(?:$|[?.!,;:)]))",  # end of a clause
     "iso_day": r"{year}(?P<mark>[-/.])(?P<m>[01]?[0-9])(?P=mark)(?P<d>[0-9]{1,2})"
     r"(?:(?:T| )[0-2]?[0-9]:[0-5][0-9](?::[0-9.]+)?Z?)?",
     "iso_month": r"{year}[-/](?P<m>[0-9]{2})",
@@ -63,7 +62,7 @@ PARTS = {
     "winter_years": "{year} ?[/-] ?(?:20)?[0-9]{2}",
     "short_winter_years": "'?(?P<y>[0-9]{2})/'?[0-9]{2}",
 }
-"""Parts of patterns that every language has."""
+"""Parts of patterns available to every language."""
 
 _HERE = Path(__file__).parent
 _FRAGMENTS = {f"{name}{second}" for name in (*fragments(Words()), "time") for second in ("", "2")}
@@ -72,11 +71,11 @@ _CHOICE = re.compile(r"\(([^()]*)\)(\??)")
 
 
 class InvalidLanguage(ValueError):
-    """A file of a language that cannot be used.
+    """A language file is invalid.
 
     Attributes:
-        file: its name.
-        key: of what is wrong in it.
+        file: the file's name.
+        key: the invalid key.
         reason: what is wrong.
     """
 
@@ -86,7 +85,7 @@ class InvalidLanguage(ValueError):
 
 
 class _Languages(MutableMapping[str, Language]):
-    """Languages by their code, English first; each is read when it is first asked for."""
+    """Languages by code, English first; each file is read on first access."""
 
     def __init__(self) -> None:
         self._own: dict[str, Language] = {}
@@ -108,22 +107,22 @@ class _Languages(MutableMapping[str, Language]):
 
 
 def languages_of(codes: Iterable[str]) -> tuple[Language, ...]:
-    """The languages that codes name; of one without a file here only written dates are read.
+    """Return the languages of some codes; without a language file, only written dates are recognised.
 
     Args:
-        codes: ISO 639-1, of those with a file and those that `dateparser` knows.
+        codes: ISO 639-1 codes of languages with a file or supported by `dateparser`.
 
     Raises:
-        InvalidRequest: one is unknown; the error names those that are known.
+        InvalidRequest: a language is unknown; the error lists the known ones.
     """
     return tuple(_language(code) for code in codes)
 
 
 def is_known_language(code: str) -> bool:
-    """Whether a language has a file here, or at least its dates can be read.
+    """Return whether a language has a file or is supported by `dateparser`.
 
     Args:
-        code: ISO 639-1, two small letters.
+        code: ISO 639-1 code in lower case.
     """
     return code in LANGUAGES or is_foreign_language(code)
 
@@ -133,24 +132,24 @@ def _language(code: str) -> Language:
         return LANGUAGES[code]
     if not is_known_language(code):
         known = ", ".join(sorted(LANGUAGES))
-        remedy = f"Use one of: {known}; or another code of ISO 639-1, of which dates are read."
+        remedy = f"Use one of: {known}; or another ISO 639-1 code, for which only dates are recognised."
         raise InvalidRequest("languages", f"{code!r} is not a known language", remedy)
     return Language(code=code)
 
 
 @cache
 def _codes() -> tuple[str, ...]:
-    """Of the files here; English first, which a text is read in that is in none of them."""
+    """Return the codes of the language files; English first, as the fallback."""
     return tuple(sorted((file.stem for file in _HERE.glob("*.toml")), key=lambda code: (code != "en", code)))
 
 
 @cache
 def _packed(code: str) -> Language:
-    """The language of a file here.
+    """Read the language file of a code.
 
     Raises:
         KeyError: there is no such file.
-        InvalidLanguage: the file is wrong.
+        InvalidLanguage: the file is invalid.
     """
     if code not in _codes():
         raise KeyError(code)
@@ -160,14 +159,14 @@ def _packed(code: str) -> Language:
 
 
 def read_language(file: Path, code: ModuleType) -> Language:
-    """The language of a file.
+    """Read a language file.
 
     Args:
-        file: its name is the language's code.
-        code: what words alone cannot say: `from_second`, `PARTS`, meanings of times.
+        file: the file, named after the language's code.
+        code: the language's module, with optional `from_second`, `PARTS` and meanings of times.
 
     Raises:
-        InvalidLanguage: naming the file, the key and what is wrong with it.
+        InvalidLanguage: names the file, the key and what is wrong.
     """
     try:
         raw = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -177,14 +176,14 @@ def read_language(file: Path, code: ModuleType) -> Language:
 
 
 class _Reader:
-    """Reads the values of a file as the types of the fields they are for."""
+    """Converts the values of a language file to the types of their fields."""
 
     def __init__(self, file: Path, code: ModuleType) -> None:
         self._file, self._code = file, code
-        self._letters: list[Mapping[int, Any]] = []  # how letters of a word are replaced, once a spelling
+        self._letters: list[Mapping[int, Any]] = []  # letter replacements; each gives one spelling of a word
 
     def language(self, raw: dict[str, Any]) -> Language:
-        """What the whole file says."""
+        """Build the language from the whole file."""
         parts = {
             **PARTS,
             **getattr(self._code, "PARTS", {}),
@@ -209,7 +208,7 @@ class _Reader:
         parts: Mapping[str, Any],
         given: dict[str, Any],
     ) -> Any:  # noqa: ANN401 # of the type that it is given
-        """A dataclass of a section's values, beside the fields that are given."""
+        """Build a dataclass from a section's values and the given fields."""
         parts = {**parts, **raw.pop("parts", {})}
         hints = _hints(kind)
         for name, value in raw.items():
@@ -220,7 +219,7 @@ class _Reader:
         return kind(**given)
 
     def _read(self, hint: Any, value: Any, key: str, parts: Mapping[str, Any]) -> Any:  # noqa: ANN401 # any field's
-        """A value as the type of its field."""
+        """Convert a value to the type of its field."""
         if hint in (str, bool, int) and type(value) is not hint:
             raise self._fault(key, f"{value!r} must be of the type {hint.__name__}")
         try:
@@ -262,7 +261,7 @@ class _Reader:
         return self._filled(_joined(text), key, parts)
 
     def _filled(self, text: str, key: str, parts: Mapping[str, Any], *, inside: tuple[str, ...] = ()) -> str:
-        """A text with its parts; placeholders of fragments, which a grammar of times knows, stay."""
+        """Insert the parts into a pattern; placeholders of time-grammar fragments stay."""
 
         def part(match: re.Match[str]) -> str:
             name = match[1]
@@ -270,7 +269,7 @@ class _Reader:
                 return match[0]
             if name not in parts or name in inside:
                 raise self._fault(
-                    key, f"{match[0]} is {'a part of itself' if name in inside else 'not a part'}"
+                    key, f"{match[0]} is {'a part of itself' if name in inside else 'not a known part'}"
                 )
             found = parts[name]
             if isinstance(found, dict):
@@ -280,7 +279,7 @@ class _Reader:
         return _PLACEHOLDER.sub(part, text)
 
     def _spelled(self, words: Iterable[str]) -> Iterator[str]:
-        """Each of the words that a text spells out, in each of its spellings."""
+        """Yield the expanded words in each of their spellings."""
         for written in words:
             for word in _spelled_out(written) if "(" in written else (written,):
                 if self._letters:
@@ -289,7 +288,7 @@ class _Reader:
                     yield word
 
     def _times(self, raw: dict[str, Any], parts: Mapping[str, Any]) -> TimeRules:
-        """The words and rules of time."""
+        """Build the time rules."""
         parts = {**parts, **raw.pop("parts", {})}
         folding = str.maketrans(*raw.pop("folding", ("", "")))
         self._letters = [folding, *([str.maketrans(raw.pop("typed"))] if "typed" in raw else [])]
@@ -323,7 +322,7 @@ class _Reader:
             raise self._fault("times", str(error)) from error
 
     def _numbers(self, raw: dict[str, Any]) -> dict[str, int]:
-        """The table of numbers, and those that are made of tens and ones: "{tens}-{ones}"."""
+        """Build the table of numbers, with compounds of tens and ones: "{tens}-{ones}"."""
         ones, tens = (
             {n: v for ns, v in raw.pop(key, {}).items() for n in ns.split(", ")} for key in ("ones", "tens")
         )
@@ -347,7 +346,7 @@ class _Reader:
     def _meaning(
         self, rule: Sequence[str], key: str, parts: Mapping[str, Any]
     ) -> tuple[str, Callable[..., Any]]:
-        """The pattern of a rule, and what it means."""
+        """Return a rule's pattern and meaning."""
         if not isinstance(rule, list) or rule[2:] not in ([], ["weak"]):
             raise self._fault(
                 key, f"{rule} is not a rule; write [meaning, pattern] or [meaning, pattern, 'weak']"
@@ -363,23 +362,23 @@ class _Reader:
 
 @cache
 def _hints(kind: Callable[..., Any]) -> dict[str, Any]:
-    """The types of a dataclass's fields."""
+    """Return the types of a dataclass's fields, cached."""
     return get_type_hints(kind)
 
 
 def _listed(words: str | Iterable[str]) -> Iterable[str]:
-    """Words of a text that blanks part, or of a list."""
+    """Return the words of a space-separated string or a list."""
     return words.split() if isinstance(words, str) else words
 
 
 def _joined(text: str) -> str:
-    """A pattern without its line breaks and the blanks around them."""
+    """Remove a pattern's line breaks and the spaces around them."""
     lines = text.split("\n")
     return text if len(lines) == 1 else "".join(line.strip() for line in lines)
 
 
 def _spelled_out(written: str) -> Iterator[str]:
-    """The words of a text with choices: "(last|past) year(s)?" are four."""
+    """Expand choices: "(last|past) year(s)?" gives four."""
     choice = _CHOICE.search(written)
     if choice is None:
         yield written
@@ -390,15 +389,15 @@ def _spelled_out(written: str) -> Iterator[str]:
 
 
 def _not_after(words: str) -> str:
-    """A pattern that refuses a phrase behind any of these words, which blanks part."""
+    """Build a pattern that rejects matches after any of these space-separated words."""
     return "".join(rf"(?<!\b{word}\x20)" for word in words.split())
 
 
 def _by_form(things: Mapping[str, str]) -> dict[str, str]:
-    """Each form of a word with the thing it means; forms are parted by commas, and the thing's own name is one.
+    """Map each comma-separated form, and the thing's own name, to the thing.
 
     Raises:
-        ValueError: a form means two things.
+        ValueError: a form denotes two things.
     """
     found: dict[str, str] = {}
     for thing, forms in things.items():

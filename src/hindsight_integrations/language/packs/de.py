@@ -1,4 +1,4 @@
-"""German put into the first person."""
+"""German: rewriting a text in the first person."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 _ANY = re.IGNORECASE
 
-# verbs of the second person whose first is not the stem with an e
+# second-person verbs whose first person is not the stem plus "e"
 _VERBS = {
     "bist": "bin", "warst": "war", "wärst": "wäre", "wärest": "wäre", "hast": "habe", "hattest": "hatte", "hättest": "hätte",
     "wirst": "werde", "wurdest": "wurde", "würdest": "würde", "kannst": "kann", "konntest": "konnte", "könntest": "könnte",
@@ -26,7 +26,7 @@ _VERBS = {
     "verließt": "verließ", "ließt": "ließ", "saßt": "saß", "vergaßt": "vergaß", "begannst": "begann", "gewannst": "gewann", "sprachst": "sprach", "halfst": "half", "trugst": "trug",
     "verlorst": "verlor", "standst": "stand", "bekamst": "bekam", "erhieltst": "erhielt", "aßt": "aß", "sangst": "sang",
 }  # fmt: skip
-# words in -st that are no verbs of the second person
+# words in -st that are not second-person verbs
 _OTHER_WORDS = """
     erst zuerst sonst fast fest meist einst selbst längst höchst ernst bewusst ist äußerst jüngst umsonst
     zumeist möglichst best wüst barst robust angst just unbewusst gewusst gemusst gepasst verfasst gefasst
@@ -47,7 +47,7 @@ _PRONOUNS = {"du": "ich", "dich": "mich", "dir": "mir"}
 _SPOKEN_TO = re.compile(r"(?<!\w)(?:du|dich|dir|dein(?:e[mnrs]?)?)(?!\w)", _ANY)
 _TO_DU = re.compile(r"(?<!\w)du(?!\w)", _ANY)
 _VERB_OF_DU = re.compile(r"(?<!\w)[^\W\d_]*(?:st|[sßzx]t)(?!\w)", _ANY)
-# "begrüßt" may be a participle, too, but for beside its du
+# "begrüßt" may also be a participle, unless next to its "du"
 _BESIDE_DU = re.compile(r"(?<=\bdu )[^\W\d_]*ßt(?!\w)|(?<!\w)[^\W\d_]*ßt(?= du\b)", _ANY)
 _FORMAL = re.compile(r"(?<!\w)(?P<pronoun>Sie|Ihnen|Ihr)(?P<ending>e[mnrs]?)?(?!\w)")
 _ADVERB = r"(?:auch|immer|noch|nun|jetzt|nicht|nie|oft|meist|derzeit|manchmal|wirklich|gern|gerne|früher|heute|seit \w+|außerdem)"
@@ -64,13 +64,13 @@ def _cased(word: str, like: str) -> str:
 
 
 def _own(pronoun: str) -> str:
-    """A pronoun or possessive of the second person in the first."""
+    """Rewrite a second-person pronoun or possessive in the first person."""
     low = pronoun.lower()
     return _cased(_PRONOUNS.get(low, low.replace("dein", "mein", 1)), pronoun)
 
 
 def _of_ich(verb: str) -> str:
-    """A verb of the second person in the first; other words as they are."""
+    """Rewrite a second-person verb in the first person; other words are unchanged."""
     low = verb.lower()
     if low in _VERBS:
         return _cased(_VERBS[low], verb)
@@ -81,19 +81,19 @@ def _of_ich(verb: str) -> str:
 
 
 def _of_du(match: re.Match[str]) -> str:
-    """A verb in -ßt beside its du, in the first person."""
+    """Rewrite a verb in -ßt next to its "du" in the first person."""
     verb = match[0]
     return _of_ich(verb) if verb.lower() in _VERBS else f"{verb[:-1]}e"
 
 
 def from_second(text: str) -> str:
-    """German that is said to a du or a Sie, as they say it."""
+    """Rewrite German from the second person (du or Sie) to the first."""
     text = "".join(_sentence_from_second(piece) for piece in re.split(r"(?<=[.!?])(\s+)", text))
     return _from_formal(text)
 
 
 def _sentence_from_second(sentence: str) -> str:
-    """A sentence said to a du; its verbs are the words in -st, which but few other words end in."""
+    """Rewrite a sentence with "du"; its verbs are the words in -st, an ending that few other words have."""
     if not _SPOKEN_TO.search(sentence):
         return sentence
     if _TO_DU.search(sentence):
@@ -108,7 +108,7 @@ def _sentence_from_second(sentence: str) -> str:
 
 
 def _from_formal(text: str) -> str:
-    """A text said to a Sie. Nothing of it is taken for a Sie where its verbs say that it means a woman."""
+    """Rewrite a text with "Sie", unless its verbs show that "Sie" means a woman."""
     if not _FORMAL.search(text) or re.search(r"(?:^|[.!?] )Sie (?:ist|hat|war|wurde|wird|kann|\w+t)\b", text):
         return text
     text = _FOR.sub(r"\1 mich", text)

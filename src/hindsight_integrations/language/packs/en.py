@@ -1,4 +1,4 @@
-"""English put into the first person."""
+"""English: rewriting a text in the first person."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _NOT = {"am": " not", "was": "n't"}
 
 
 def _cased(word: str, like: str) -> str:
-    """A word with the capital of another one; I keeps its own."""
+    """Capitalise a word like another one; "I" stays capitalised."""
     return word[0].upper() + word[1:] if like[:1].isupper() else word
 
 
 def _to_i(match: re.Match[str]) -> str:
-    """You with its auxiliary as I with mine: "you also are" is "I also am"."""
+    """Rewrite "you" and its auxiliary: "you also are" becomes "I also am"."""
     verb = match["verb"].casefold().replace("\u2019", "'")
     own = {"are": "am", "were": "was", "aren't": "am not", "weren't": "wasn't"}.get(verb, match["verb"])
     own = own.upper() if len(verb) > 1 and match["verb"].isupper() else own
@@ -76,7 +76,7 @@ _SUBJECT_OR_VERB = re.compile(
 
 
 def _agreeing(text: str) -> str:
-    """Verbs that a conjunction joins to an I agree with it: "I was born there and are" is "... and am"."""
+    """Make verbs joined by a conjunction agree with "I": "I was born there and are" becomes "... and am"."""
     mine = False
 
     def agree(match: re.Match[str]) -> str:
@@ -91,7 +91,7 @@ def _agreeing(text: str) -> str:
 
 
 def from_second(text: str) -> str:
-    """English that is said to a you, as that you says it."""
+    """Rewrite English from the second to the first person."""
     if not _SECOND.search(text):
         return text
     for pattern, replacement in _STEPS:

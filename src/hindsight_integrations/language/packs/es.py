@@ -1,4 +1,4 @@
-"""Spanish verbs that people say of themselves, and a text put into the first person."""
+"""Spanish: verbs that people use about themselves, and rewriting a text in the first person."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 _ANY = re.IGNORECASE
 
-# verbs that people say of themselves, by the ending of their infinitive; forms of others are not told from nouns
+# verbs that people use about themselves, by infinitive ending; forms of other verbs are not distinguished from nouns
 _AR = """
     fumar caminar cultivar montar participar apoyar redactar editar cenar pescar cazar reparar vigilar guiar
     trabajar hablar enseñar estudiar amar odiar valorar tocar cantar bailar cocinar viajar llamar ayudar
@@ -23,7 +23,7 @@ _ER = """
 _IR = """
     vivir escribir compartir recibir decidir dirigir existir asistir cumplir subir
 """
-# first, second and third person of the present; first of the preterite, empty where it is regular
+# first, second and third person present; first person preterite, empty if regular
 _IRREGULAR = """
     soy eres es|estoy estás está|tengo tienes tiene|hago haces hace|voy vas va|puedo puedes puede|quiero quieres quiere
     digo dices dice|sé sabes sabe|vengo vienes viene|he has ha|prefiero prefieres prefiere|pienso piensas piensa
@@ -39,7 +39,7 @@ _IRREGULAR = """
 
 
 def _forms() -> list[tuple[str, str, str]]:
-    """First, second and third person of every tense that a description is written in."""
+    """Return first, second and third person of every tense used in descriptions."""
     found = [tuple(entry.split()) for entry in _IRREGULAR.split("|") if entry.strip()]
     rows = [(row[0], row[1], row[2]) for row in found]
     for verb in _AR.split():
@@ -92,7 +92,7 @@ def _cased(word: str, like: str) -> str:
     return word[0].upper() + word[1:] if like[:1].isupper() else word
 
 
-@cache  # it is large, and needed for backgrounds alone
+@cache  # large, and needed for backgrounds only
 def _verb_of_tu() -> re.Pattern[str]:
     return re.compile(
         rf"(?<!\w)(?:{_SECOND_VERBS})(?!\w)"
@@ -102,7 +102,7 @@ def _verb_of_tu() -> re.Pattern[str]:
 
 
 def from_second(text: str) -> str:
-    """Spanish that is said to a tú or an usted, as they say it."""
+    """Rewrite Spanish from the second person (tú or usted) to the first."""
     text = _verb_of_tu().sub(lambda match: _cased(_OF_SECOND[match[0].casefold()], match[0]), text)
     text = _TO_TU.sub(lambda match: _cased(_PRONOUNS[match[0].casefold()], match[0]), text)
     if not _USTED.search(text):
@@ -115,7 +115,7 @@ def _verb_of_yo(verb: str) -> str:
 
 
 def _from_usted(sentence: str) -> str:
-    """A sentence of a text said to an usted: its verb, those joined to it, and whose something is."""
+    """Rewrite a sentence with "usted": its verb, verbs joined to it, and possessives."""
     if not _USTED.search(sentence):
         return re.sub(r"^Su(s?)(?= \w)", r"Mi\1", sentence)
 

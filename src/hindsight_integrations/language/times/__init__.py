@@ -1,1 +1,1 @@
-"""Times in plain words, as windows: when something happened (retain), and which time a question asks for (recall)."""
+"""Time expressions: when an event happened (retain), and which time window a question asks for (recall)."""

@@ -1,7 +1,7 @@
-"""Calendar arithmetic on naive local times, half-open spans, and the windows they are in UTC. No words.
+"""Calendar arithmetic on naive local times and half-open spans, and conversion to UTC windows.
 
-Every function on spans raises ValueError or OverflowError for a date outside the years 1 to 9999; the grammar reads that as
-"no such time".
+Functions on spans raise ValueError or OverflowError for dates outside the years 1 to 9999, which the grammar treats as
+an impossible time.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from enum import StrEnum
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.time import Granule, Interval, Weekday, as_utc
 
-EARLIEST = datetime.combine(date.min, time.min)  # the open past ends in year 1
-LATEST = datetime.combine(date.max, time.max)  # the open future ends with year 9999
+EARLIEST = datetime.combine(date.min, time.min)  # start of an open past
+LATEST = datetime.combine(date.max, time.max)  # end of an open future
 MONDAY, THURSDAY, SATURDAY, SUNDAY = 0, 3, 5, 6
 
 
 class Unit(StrEnum):
-    """What people count time in."""
+    """Units of time."""
 
     MINUTE = "minute"
     HOUR = "hour"
@@ -61,13 +61,13 @@ _MONTHS = {Unit.MONTH: 1, Unit.QUARTER: 3, Unit.HALF: 6, Unit.YEAR: 12, Unit.DEC
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of local time [start, end).
+    """A span of local time [start, end).
 
     Attributes:
         start: first instant, naive.
         end: first instant after it, naive.
-        unit: the unit its words gave.
-        floating: the words gave no year, so a neighbouring expression may supply one.
+        unit: the unit named by the expression.
+        floating: whether the expression names no year, so that a neighbouring one may supply it.
     """
 
     start: datetime
@@ -77,12 +77,12 @@ class Span:
 
 
 def midnight(moment: date) -> datetime:
-    """The first instant of the day of `moment`."""
+    """Return the start of the day of `moment`."""
     return datetime.combine(moment.date() if isinstance(moment, datetime) else moment, time.min)
 
 
 def shift(moment: datetime, unit: Unit, count: int) -> datetime:
-    """`moment` moved by `count` units; 31 May minus three months is 28 or 29 February."""
+    """Move `moment` by `count` units; 31 May minus three months is 28 or 29 February."""
     if unit in _FIXED:
         return moment + _FIXED[unit] * count
     months = moment.year * 12 + moment.month - 1 + _MONTHS[unit] * count
@@ -109,7 +109,7 @@ def _floor(moment: datetime, unit: Unit, week_starts: Weekday) -> datetime:
 
 
 def containing(unit: Unit, moment: datetime, week_starts: Weekday = Weekday.MONDAY) -> Span:
-    """The calendar unit around `moment`; for a weekend, that of its Monday-to-Sunday week."""
+    """Return the calendar unit that contains `moment`; for a weekend, that of its Monday-to-Sunday week."""
     start = _floor(moment, unit, week_starts)
     if unit is Unit.WEEKEND:
         saturday = start + timedelta(days=SATURDAY)
@@ -118,53 +118,53 @@ def containing(unit: Unit, moment: datetime, week_starts: Weekday = Weekday.MOND
 
 
 def day_span(year: int, month: int, day: int) -> Span:
-    """One day."""
+    """Return the span of one day."""
     return containing(Unit.DAY, midnight(date(year, month, day)))
 
 
 def month_span(year: int, month: int, months: int = 1, unit: Unit = Unit.MONTH) -> Span:
-    """`months` whole months from the first of `month`."""
+    """Return `months` whole months from the first of `month`."""
     start = day_span(year, month, 1).start
     return Span(start, shift(start, Unit.MONTH, months), unit)
 
 
 def years_span(year: int, years: int = 1, unit: Unit = Unit.YEAR) -> Span:
-    """`years` whole years from 1 January of `year`."""
+    """Return `years` whole years from 1 January of `year`."""
     return month_span(year, 1, 12 * years, unit)
 
 
 def days_span(first: datetime, last: datetime, unit: Unit = Unit.DAY) -> Span:
-    """From the day of `first` to the day of `last`, both included."""
+    """Return the span from the day of `first` to the day of `last`, both included."""
     return Span(midnight(first), midnight(last) + timedelta(days=1), unit)
 
 
 def weekday_before(moment: datetime, weekday: int) -> Span:
-    """The latest such weekday before the day of `moment` (Monday is 0)."""
+    """Return the latest given weekday before the day of `moment` (Monday is 0)."""
     back = (moment.weekday() - weekday - 1) % 7 + 1
     return containing(Unit.DAY, moment - timedelta(days=back))
 
 
 def weekday_after(moment: datetime, weekday: int) -> Span:
-    """The next such weekday after the day of `moment`."""
+    """Return the next given weekday after the day of `moment`."""
     ahead = (weekday - moment.weekday() - 1) % 7 + 1
     return containing(Unit.DAY, moment + timedelta(days=ahead))
 
 
 def weekday_in(week: Span, weekday: int) -> Span:
-    """That weekday of a week, on whichever day it begins."""
+    """Return a weekday of a week, whichever day the week starts on."""
     return containing(Unit.DAY, week.start + timedelta(days=(weekday - week.start.weekday()) % 7))
 
 
 def weekend_near(moment: datetime) -> Span:
-    """The weekend nearest to a day: Monday and Tuesday belong to the one just past."""
+    """Return the weekend nearest to a day; Monday and Tuesday belong to the past one."""
     return containing(Unit.WEEKEND, moment - timedelta(days=2))
 
 
 def nth_weekday(span: Span, weekday: int, nth: int) -> Span:
-    """The nth (1 first, -1 last) such weekday inside `span`.
+    """Return the nth given weekday (1 first, -1 last) inside `span`.
 
     Raises:
-        ValueError: if the span has no such day.
+        ValueError: the span has no such day.
     """
     if nth < 0:
         found = weekday_before(span.end, weekday).start + timedelta(days=7 * (nth + 1))
@@ -176,7 +176,7 @@ def nth_weekday(span: Span, weekday: int, nth: int) -> Span:
 
 
 def easter(year: int) -> Span:
-    """Western Easter Sunday (anonymous Gregorian algorithm, Meeus, Astronomical Algorithms, chapter 8)."""
+    """Compute Western Easter Sunday (anonymous Gregorian algorithm, Meeus, Astronomical Algorithms, chapter 8)."""
     golden, century, rest = year % 19, year // 100, year % 100
     leap = century // 4
     correction = (century - (century + 8) // 25 + 1) // 3
@@ -188,9 +188,9 @@ def easter(year: int) -> Span:
 
 
 def portion(span: Span, first: int, last: int, of: int) -> Span:
-    """Parts `first` to `last` (from 0, `last` excluded) of `span` cut into `of` parts at whole months or days.
+    """Return parts `first` to `last` (from 0, `last` excluded) of `span` divided into `of` parts at whole months or days.
 
-    A third of a month is ten days, as "early", "mid" and "late" are usually meant.
+    A third of a month is ten days, which is what "early", "mid" and "late" usually mean.
     """
     months = (span.end.year - span.start.year) * 12 + span.end.month - span.start.month
     if months >= of and months > 1:
@@ -213,12 +213,12 @@ class TimeWindow:
     """A time window found in a text.
 
     Attributes:
-        interval: the instants it covers, half-open, UTC.
-        granule: the unit the words were given in ("last week": WEEK).
-        phrase: the words.
-        span: their character offsets in the text, end excluded.
-        from_now: they name nothing but units counted from now: "this week", "yesterday", "the last 7 days", but no month,
-            weekday, season, feast or part of a day, which texts name too.
+        interval: the covered interval, half-open, UTC.
+        granule: the unit of the expression ("last week": WEEK).
+        phrase: the expression.
+        span: its character offsets in the text, end excluded.
+        from_now: whether it only counts units from now ("this week", "yesterday", "the last 7 days"), without a month,
+            weekday, season, holiday or part of a day, which memory texts may name too.
     """
 
     interval: Interval
@@ -229,18 +229,18 @@ class TimeWindow:
 
 
 def as_interval(span: Span, zone: tzinfo) -> Interval | None:
-    """The instants of a local span; None if a clock change leaves nothing of it."""
+    """Convert a local span to a UTC interval; None if a clock change leaves it empty."""
     start, end = _instant(span.start, zone), _instant(span.end, zone)
     return Interval(start, end) if start < end else None
 
 
 def granule_of(span: Span) -> Granule:
-    """The granule of the unit that the words of a span gave."""
+    """Return the granule of a span's unit."""
     return GRANULE_OF[span.unit]
 
 
 def _instant(moment: datetime, zone: tzinfo) -> datetime:
-    """UTC of a local time; the first and last days of the calendar are cut off at years 1 and 9999."""
+    """Convert a local time to UTC, clipped to the years 1 and 9999."""
     try:
         return as_utc(moment, zone)
     except InvalidRequest:

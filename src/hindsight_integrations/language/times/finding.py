@@ -1,4 +1,4 @@
-"""The time a text speaks of: one window, or none."""
+"""Finding the time that a question asks about or a statement refers to, ignoring titles, names and habits."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ _PAIRS = (
 )
 
 
-# Times that are part of a title and so none: of a quotation, or of what is named behind a colon. Pure
-# .
+# Times inside titles are ignored: in a quotation, or in a heading after a colon.
 def _quotation(pair: str) -> str:
     first, last = pair[0], pair[1]
     inside = rf"[^{pair}\n]*(?:(?<=\w)'(?=\w)[^{pair}\n]*)*"
@@ -48,32 +47,32 @@ def _quotation(pair: str) -> str:
 
 
 _QUOTED = re.compile("|".join(map(_quotation, _PAIRS)))
-"""A quotation with its marks; an apostrophe inside a word ends none, and the one of a year ("'23") begins none."""
+"""A quotation with its marks; apostrophes inside words and before years ("'23") are not quotation marks."""
 _HEADED = re.compile(r":\s+(?P<title>[^\s?!][^\n?!]*?)(?=[?!\n]|\.\s|\.?\s*$)")
-"""What stands behind a colon, to the end of its sentence."""
+"""The text after a colon, up to the end of the sentence."""
 _TITLE_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 _SHORTEST = (
-    4  # letters of a word that a title writes with a capital: "of", "the", "del", "f\u00fcr" may be small
+    4  # minimum letters of a word that titles capitalise; "of", "the", "del", "f\u00fcr" may be lower case
 )
 _GOES_ON = re.compile(rf"(?:\s+(?=[^\W\d_]{{{_SHORTEST}}})[^\W\d_][\w'\u2019-]+){{3}}")
-"""Three longer words behind a time."""
+"""Three longer words after a time."""
 _NUMBERED = re.compile(r"\b[A-Z]\w*(?<=[0-9])|\b[A-Z][a-z]+ [0-9]{4}$")
-"""A time with a capital and a figure: "Q3", "Summer 2023"; behind "on Monday" three words in capitals are somebody's name."""
+"""A capitalised time with a number ("Q3", "Summer 2023"); three capitalised words after "on Monday" are a person's name."""
 _MARKS = " \t\r\n?!.,;:\u00bf\u00a1"
 
 
 def outside_titles(text: str, windows: Sequence[TimeWindow], words: Words) -> list[TimeWindow]:
-    """The windows of a question but for those that stand in a title.
+    """Return the windows of a question that are not inside a title.
 
-    A quotation is a title, unless it is the whole question, or a time in small letters and nothing else. So is what a
-    colon heads, if its longer words have capitals and it is more than a time and one word in front of it: "Write notes
-    for: Q3 Patient Campaign Review", but not "Expenses: food in Q3". Without a colon a time with a capital and a figure
-    is one inside a sentence, with three longer words in capitals behind it: "notes for Q3 Patient Education Campaign Review".
+    A quotation is a title unless it is the whole question or only a lower-case time. Text after a colon is a title if its
+    longer words are capitalised and it is more than a time with one word before it: "Write notes for: Q3 Patient Campaign
+    Review", but not "Expenses: food in Q3". Without a colon, a capitalised time with a number inside a sentence starts a
+    title if three longer capitalised words follow: "notes for Q3 Patient Education Campaign Review".
 
     Args:
         text: the question.
-        windows: what was found in it.
-        words: of the language in which it was found.
+        windows: the windows found in it.
+        words: the time words of the language.
     """
     titles = [*_quotations(text, windows, words), *_headed(text, windows, words)]
     return [
@@ -84,7 +83,7 @@ def outside_titles(text: str, windows: Sequence[TimeWindow], words: Words) -> li
 
 
 def is_in_quoted_title(text: str, window: TimeWindow) -> bool:
-    """Whether a window of a statement stands in a quotation that is written as a title: what was said may date an event."""
+    """Return whether a statement's window is inside a quotation with title capitals; other quotations may date an event."""
     return any(
         _within(window, found.span()) and _has_capitals(found[0])
         for found in _QUOTED.finditer(text)
@@ -131,7 +130,7 @@ def _within(window: TimeWindow, title: tuple[int, int]) -> bool:
 
 
 def _has_capitals(title: str) -> bool:
-    """Whether every longer word begins with a capital."""
+    """Return whether every longer word is capitalised."""
     return all(name[0][0].isupper() for name in _TITLE_WORD.finditer(title) if len(name[0]) >= _SHORTEST)
 
 
@@ -142,7 +141,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def is_decoy(reading: Reading, scope: Scope, sentence: str) -> bool:
-    """Whether the words around a phrase make it a habit, a name, a title or a thing."""
+    """Return whether its context makes a time phrase a habit, a name, a title or a thing."""
     decoys, text = scope.words.decoys, scope.text
     before = text[max(0, reading.start - _LOOK_BACK) : reading.start]
     phrase, after = text[reading.start : reading.end], text[reading.end : reading.end + _LOOK_AHEAD]
@@ -165,7 +164,7 @@ def is_decoy(reading: Reading, scope: Scope, sentence: str) -> bool:
 
 
 def _is_titled(phrase: str, before: str, decoys: Decoys) -> bool:
-    """As in "Who stars in 2001", "The Day After Tomorrow"."""
+    """Match titles: "Who stars in 2001", "The Day After Tomorrow"."""
     plain = regex(decoys.plain_end).search(phrase)  # "Who wrote Monday's report, the 2014 paper?"
     if _is_capital(phrase, decoys) and not plain and regex(decoys.title_before).search(before):
         return True
@@ -174,7 +173,7 @@ def _is_titled(phrase: str, before: str, decoys: Decoys) -> bool:
 
 
 def _is_work(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
-    """As in "The Tonight Show", "Is Last Christmas by Wham?", "my copy of 1984", "Did we see Wonder Woman 1984?"."""
+    """Match works: "The Tonight Show", "Is Last Christmas by Wham?", "my copy of 1984", "Did we see Wonder Woman 1984?"."""
     shown = regex(decoys.show_before, exact=True).search(before)
     if shown and _ONE_CAPITAL.fullmatch(phrase) and _goes_on(after, decoys):
         return True
@@ -186,7 +185,7 @@ def _is_work(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
 
 
 def _belongs_to_someone(phrase: str, before: str, words: Words) -> bool:
-    """As in "In her early 40s" is an age, "in my last year" is no year of the calendar."""
+    """Match ages ("in her early 40s") and personal years ("in my last year")."""
     if regex(words.decoys.decade).search(phrase) and regex(words.decoys.before_decade).search(before):
         return True
     which = regex(rf"(?:{any_of(words.which)})\b").match(phrase)
@@ -200,13 +199,13 @@ def _is_bare(phrase: str, words: Words) -> bool:
 
 
 def _is_habit(phrase: str, before: str, after: str, words: Words) -> bool:
-    """As in "My Sunday rides"."""
+    """Match weekly habits: "my Sunday rides"."""
     owned = word(phrase) in words.weekdays and regex(words.decoys.owner_before).search(before)
     return bool(owned and regex(words.decoys.plural_after).match(after))
 
 
 def _is_yearly(reading: Reading, phrase: str, sentence: str, scope: Scope) -> bool:
-    """As in "¿Adónde voy en verano?": the present tense tells what is done every summer."""
+    """Match yearly habits in the present tense: "¿Adónde voy en verano?"."""
     if reading.span is None or not reading.span.floating or scope.direction is Direction.FUTURE:
         return False
     words = scope.words
@@ -219,7 +218,7 @@ def _is_yearly(reading: Reading, phrase: str, sentence: str, scope: Scope) -> bo
 
 
 def _is_weekly(phrase: str, sentence: str, scope: Scope) -> bool:
-    """As in "open Monday to Friday": two weekdays in a sentence about what always holds."""
+    """Match regular weekday ranges: "open Monday to Friday"."""
     words = scope.words
     names = [name for name in _WORD.findall(phrase.lower()) if name in words.weekdays]
     if len(names) <= 1 or regex(words.asks_back).search(scope.spelled):
@@ -228,7 +227,7 @@ def _is_weekly(phrase: str, sentence: str, scope: Scope) -> bool:
 
 
 def _is_thing(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
-    """Whether a bare name of a time is a person's, an animal's, a work's, or a kind of thing."""
+    """Return whether a bare time word names a person, an animal, a work or a kind of thing."""
     around = ((decoys.before_bare, before), (decoys.things_before, before))
     if any(regex(pattern).search(text) for pattern, text in around):
         return True
@@ -247,12 +246,12 @@ def _is_capital(phrase: str, decoys: Decoys) -> bool:
 
 
 def _is_named(before: str, decoys: Decoys) -> bool:
-    """As in "Ruby Tuesday", "Crusoe and Friday": a name goes before, other than the first word of a sentence."""
+    """Match a preceding name that does not start a sentence: "Ruby Tuesday", "Crusoe and Friday"."""
     name = regex(decoys.name_before, exact=True).search(before)
     return name is not None and not _SENTENCE_START.search(before[: name.start()])
 
 
-# A full stop in front of a small letter or a figure, or behind a day ("3. Mai"), ends no sentence.
+# A full stop before a lower-case letter or digit, or after a day ("3. Mai"), does not end a sentence.
 _SENTENCE = re.compile(
     r"(?:[^.!?\n]|[.!?](?!\s)|\.(?=\s+[a-z\u00df-\u00f6\u00f8-\u00ff0-9])|(?<=\b[0-9])\.|(?<=\b[0-9]{2})\.)+[.!?\n]*\s*"
 )
@@ -260,11 +259,11 @@ _PADDING = " \t\r\n?!.,;:\"'()\u00bf\u00a1\u00ab\u00bb\u201e\u201c\u201d"
 
 _DATE = re.compile(
     r"[0-9]{4}|[0-9]\s?[-./:'][0-9]|[0-9][^\W\d]|[^\W\d][0-9]"
-)  # figures that are no small number
-# Of money: without a verb it may have been spent or be due.
+)  # numbers that are not small counts
+# Amounts of money: without a verb they may have been spent or be due.
 _AMOUNT = re.compile(r"[$\u20ac\u00a3]|[0-9][.,][0-9]{2}(?![0-9])")
 _TOKEN = re.compile(r"[^\W\d_]+")
-_TELLING = 4  # letters of a name that tells a time inside a longer word too ("Freitagabend")
+_TELLING = 4  # minimum letters of a time word inside a compound ("Freitagabend")
 
 
 def find_window(
@@ -275,21 +274,21 @@ def find_window(
     rules: TimeRules,
     week_starts: Weekday = Weekday.MONDAY,
 ) -> TimeWindow | None:
-    """The time window a question asks about.
+    """Find the time window that a question asks about.
 
-    Times without a year lie in the past - "in May" is the latest May begun, "on Friday" the last one - unless their
-    sentence asks of the future ("what will I do on Friday?"). Of several times the narrowest is taken, then one written
-    in figures, then the first.
+    Times without a year are in the past ("in May" is the latest May that has begun, "on Friday" the last Friday) unless
+    their sentence asks about the future ("what will I do on Friday?"). Of several times the narrowest wins, then one with
+    digits, then the first.
 
     Args:
         text: the question.
-        reference: when the question is put; naive times are read in `zone`.
+        reference: when the question was asked; naive times are in `zone`.
         zone: the time zone of days and hours.
-        rules: of the language whose words are read.
-        week_starts: on which day weeks begin; those of ISO 8601 ("2024-W23") begin on Monday.
+        rules: the time rules of the language.
+        week_starts: first day of the week; ISO 8601 weeks ("2024-W23") always start on Monday.
 
     Returns:
-        The window, or None if the first 3,000 characters name no (possible) time. Arbitrary text never raises.
+        The window, or None if the first 3,000 characters name no possible time. Arbitrary text never raises.
     """
     past = _scope(text, reference, zone, rules, week_starts)
     windows = []
@@ -311,18 +310,18 @@ def find_event_time(
     rules: TimeRules,
     week_starts: Weekday = Weekday.MONDAY,
 ) -> TimeWindow | None:
-    """When the event a statement tells of happened or will happen.
+    """Find when the event in a statement happened or will happen.
 
-    The first time named counts; open ends ("since 2020", "until Friday") date no event. A time without a year lies in the
-    past behind a verb of the past ("we went to Rome in December"), else ahead ("dentist on December 3"); where a verb of the
-    past leaves it open ("I bought a dress for the wedding on Friday"), it dates nothing.
+    The first time counts; open-ended times ("since 2020", "until Friday") date no event. A time without a year is in the
+    past with a past-tense verb ("we went to Rome in December"), else in the future ("dentist on December 3"). An ambiguous
+    time is ignored ("I bought a dress for the wedding on Friday").
 
     Args:
         text: the statement.
-        reference: when the statement was made; naive times are read in `zone`.
+        reference: when the statement was made; naive times are in `zone`.
         zone: the time zone of days and hours.
-        rules: of the language whose words are read.
-        week_starts: on which day weeks begin; those of ISO 8601 ("2024-W23") begin on Monday.
+        rules: the time rules of the language.
+        week_starts: first day of the week; ISO 8601 weeks ("2024-W23") always start on Monday.
 
     Returns:
         The window, or None. Arbitrary text never raises.
@@ -339,12 +338,12 @@ def find_event_time(
 
 
 def _told(reading: Reading, scope: Scope, sentence: re.Match[str]) -> Reading | None:
-    """A time of a statement on the side of now where its verb puts it; None where that is open.
+    """Resolve a statement's time to the past or the future by its verb; None if that is ambiguous.
 
     Args:
-        reading: of the time.
-        scope: in which it was read.
-        sentence: it stands in.
+        reading: the time's reading.
+        scope: the scope in which it was read.
+        sentence: the match of its sentence.
     """
     coming = replace(scope, direction=Direction.FUTURE)
     ahead = coming.read(reading.start)
@@ -373,7 +372,7 @@ def _told(reading: Reading, scope: Scope, sentence: re.Match[str]) -> Reading | 
 
 
 def _vagueness(window: TimeWindow) -> tuple[timedelta, bool]:
-    """How little a window tells: its length, and whether its words hold no figure."""
+    """Return the sort key of a window's vagueness: its length, and whether its phrase has no digits."""
     return window.interval.end - window.interval.start, not any(map(str.isdigit, window.phrase))
 
 
@@ -385,7 +384,7 @@ def _scope(text: str, reference: datetime, zone: tzinfo, rules: TimeRules, week_
 
 
 def _clauses(past: Scope, sentence: re.Match[str]) -> Iterator[tuple[Scope, int, int]]:
-    """A sentence in clauses with where their times lie: "We're going to meet on Sunday, where was that?"."""
+    """Split a sentence into clauses about the past and the future: "We're going to meet on Sunday, where was that?"."""
     words, (start, end) = past.words, sentence.span()
     coming, spelled = replace(past, direction=Direction.FUTURE), past.spelled[start:end]
     if _is_ahead(spelled, past):
@@ -400,7 +399,7 @@ def _clauses(past: Scope, sentence: re.Match[str]) -> Iterator[tuple[Scope, int,
 
 
 def _is_ahead(sentence: str, scope: Scope) -> bool:
-    """Whether all of a sentence speaks of the future."""
+    """Return whether a whole sentence is about the future."""
     words = scope.words
     if scope.telling:
         return regex(words.future).search(sentence) is not None
@@ -415,7 +414,7 @@ def _readings(scope: Scope, sentence: str, start: int, end: int) -> Iterator[Rea
 
 
 def _whole_text(text: str, scope: Scope, zone: tzinfo) -> TimeWindow | None:
-    """A bare "March" or "2023" is a time if the question is nothing else."""
+    """Read a bare "March" or "2023", which is a time only if it is the whole question."""
     start = len(text) - len(text.lstrip(_PADDING))
     reading = scope.read(start, Level.PART)
     whole = reading is not None and reading.end >= len(text.rstrip(_PADDING))
@@ -437,7 +436,7 @@ def _window(text: str, reading: Reading, scope: Scope, zone: tzinfo) -> TimeWind
 
 
 def _is_from_now(phrase: str, words: Words) -> bool:
-    """Whether a phrase names no time of the calendar: no date, month, weekday, weekend, season, feast, part of a day."""
+    """Return whether a phrase has no date, month, weekday, weekend, season, holiday or part of a day."""
     if _DATE.search(phrase):
         return False
     weekends = [name for name, unit in words.units.items() if unit is Unit.WEEKEND]

@@ -1,7 +1,7 @@
-"""The grammar of times: a language's words and rules, tried at each word of a text; the longest reading wins.
+"""Time grammar: a language's rules are tried at each word of a text, and the longest match wins.
 
-A rule is a small pattern and a meaning: a function from its match to a span. Rules have levels, so that a composite rule
-reads only simpler phrases and recursion ends: "since | early | last month" is RANGE, PART, ATOM.
+A rule is a small pattern and a meaning, a function from its match to a span. A composite rule reads only phrases of a
+lower level, so recursion ends: "since | early | last month" is RANGE, PART, ATOM.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NEVER = r"(?!)"  # a pattern that matches nothing
 
 
 class Which(IntEnum):
-    """Which of several: the last one, this one, the next one."""
+    """Last, this or next."""
 
     LAST = -1
     THIS = 0
@@ -33,40 +33,40 @@ class Which(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decoys:
-    """Where a phrase of time is none, as patterns matched ignoring case unless they say otherwise.
+    """Patterns of time words that are not times. Case is ignored unless marked "case-sensitive".
 
     Attributes:
-        before: in front of any phrase: a habit, a greeting, an age.
-        around: the words in front of a phrase and the phrase, a NUL between them: streets, models of a year.
-        after: behind any phrase: habits in the plural, titles that go on.
-        before_bare: in front of a bare name of a time: an article, a form of address.
-        before_which: in front of "last week" and the like: whose last week it is.
-        before_decade: in front of a decade: an age or a reading on a scale.
-        things_before: in front of a bare name: what is called so, as "the film".
-        title_before: in front of words in capitals: who sings, stars in, is called so.
-        title_after: behind words in capitals: who made the work.
-        numbered_titles: in front of figures, minding capitals: a work's name.
-        copies: in front of "of 1984": what one has of a work.
-        named_people: in front of a bare weekday, minding capitals: whom one met then.
-        after_bare: behind a bare name: what makes it a thing or a habit.
-        things_after: behind a bare name: what makes it the name of a work.
-        habits: anywhere in the sentence, for times without a year.
-        yearly_habits: anywhere in a sentence in the present, for months, seasons and feasts without a year.
-        range_habits: anywhere in a sentence in the present, for "Monday to Friday".
-        title_words: inside a phrase, in capitals and not beginning a sentence.
-        owner_before: whose weekday it is.
-        plural_after: what is done on it, as a habit.
-        games: anywhere in the sentence, for quarters and halves without a year.
-        article: in front of a bare name, no part of it.
-        name_before: pattern that ends in a name, its group `name`, minding capitals; in front of a bare name of a time
-            in capitals it makes that a name too ("Ruby Tuesday").
-        name_after: what goes on behind a bare name of a time in capitals and makes it a name, minding capitals.
-        capital: how a phrase in capitals begins, minding capitals.
-        plain_end: at the end of a phrase in capitals, makes it a time all the same ("Monday's").
-        show_before: an article in front of a name in capitals that goes on ("The Tonight Show"), minding capitals.
-        of_figures: the phrase "of 1984", of which `copies` tells whether it is a work.
-        decade: how a phrase that is a decade ends.
-        question: how a question begins, behind a colon that heads no title then.
+        before: before any phrase: a habit, a greeting, an age.
+        around: the preceding words, a NUL and the phrase: streets, model years.
+        after: after any phrase: plural habits, longer titles.
+        before_bare: before a bare time word: an article, a form of address.
+        before_which: before "last week" and the like: whose week it is.
+        before_decade: before a decade: an age or a value on a scale.
+        things_before: before a bare time word: the kind of thing with that name, such as "the film".
+        title_before: before a capitalised phrase: who sings, stars in, is called.
+        title_after: after a capitalised phrase: the work's author.
+        numbered_titles: before digits: a work's name; case-sensitive.
+        copies: before "of 1984": a copy of a work.
+        named_people: before a bare weekday: a person met on it; case-sensitive.
+        after_bare: after a bare time word: makes it a thing or a habit.
+        things_after: after a bare time word: makes it the name of a work.
+        habits: anywhere in the sentence; applies to times without a year.
+        yearly_habits: anywhere in a present-tense sentence; applies to months, seasons and holidays without a year.
+        range_habits: anywhere in a present-tense sentence; applies to "Monday to Friday".
+        title_words: inside a capitalised phrase that does not start a sentence.
+        owner_before: before a weekday: its owner.
+        plural_after: after an owned weekday: a habitual activity.
+        games: anywhere in the sentence; applies to quarters and halves without a year.
+        article: article before a bare time word.
+        name_before: ends in a name (group `name`) that makes the following capitalised time word part of it ("Ruby
+            Tuesday"); case-sensitive.
+        name_after: what follows a capitalised time word that is part of a name; case-sensitive.
+        capital: start of a capitalised phrase; case-sensitive.
+        plain_end: end of a capitalised phrase that is a time nevertheless ("Monday's").
+        show_before: article before a longer capitalised name ("The Tonight Show"); case-sensitive.
+        of_figures: the phrase "of 1984"; `copies` decides whether it is a work.
+        decade: end of a decade phrase.
+        question: start of a question after a colon, which then does not introduce a title.
     """
 
     before: str = NEVER
@@ -103,70 +103,71 @@ class Decoys:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """The words of one language, in small letters, one blank between parts.
+    """Time words of one language, in lower case with single spaces.
 
     Attributes:
-        months: names to 1-12.
-        clear_months: those that are no other word and no person; they need no preposition.
-        name_months: those that are also people.
-        verb_months: those that are also other words; in small letters they need a year or a preposition.
-        weekdays: names to 0-6, Monday first.
-        clear_weekdays: those that are no other word.
-        units: names to units.
-        plurals: the unit names that speak of several.
-        multiples: unit names that stand for more than one unit.
-        short_units: abbreviations glued to figures ("24h").
+        months: month names to 1-12.
+        clear_months: unambiguous month names, which need no preposition.
+        name_months: month names that are also names of people.
+        verb_months: month names that are also other words; in lower case they need a year or a preposition.
+        weekdays: weekday names to 0-6, Monday first.
+        clear_weekdays: unambiguous weekday names.
+        units: unit names to units.
+        plurals: plural unit names.
+        multiples: unit names to how many units they comprise.
+        short_units: abbreviations attached to digits ("24h").
         numbers: numerals to values.
-        vague: inexact amounts to their least and most.
-        ordinals: to 1 and up, -1 for the last.
-        day_numbers: ordinals of days written out, to 1-31.
-        day_suffix: pattern of what is glued to the figures of a day.
-        seasons: to their first month.
-        decades: to their first year.
-        portions: of a time, to their shares.
-        year_portions: the same where a year's shares differ.
-        day_parts: to their first hour and the hour after the last, which may be of the next day.
-        which: to which of several.
-        near: days by their distance from today, in days.
-        near_parts: words before a part of the day, to that day's distance in days.
-        before: the words of `side` that look back.
-        behind: those that look ahead.
-        earlier: the words of `side` from the start of a time to now; others run from now to its end.
-        pieces: half, third and quarter, to how many there are.
-        holidays: to their day in a year.
+        vague: vague amounts to (minimum, maximum).
+        ordinals: ordinals to 1 and up, -1 for the last.
+        day_numbers: spelled-out ordinals of days to 1-31.
+        day_suffix: pattern of the suffix of a day in digits.
+        seasons: season names to their first month.
+        decades: decade names to their first year.
+        portions: words for a portion of a time to their shares.
+        year_portions: the same for years, where the shares differ.
+        day_parts: parts of the day to (first hour, hour after the last), which may be on the next day.
+        which: words to last, this or next.
+        near: words for days near today to their distance in days.
+        near_parts: words before a part of the day to the day's distance in days.
+        before: words of `side` that look back.
+        behind: words of `side` that look ahead.
+        earlier: words of `side` for the time from a start to now; others run from now to an end.
+        pieces: half, third and quarter to 2, 3 and 4.
+        holidays: holiday names to a function of the year.
         amount: pattern of the vague amounts.
-        tail: pattern of what names the year behind a month, day, season or holiday.
+        tail: pattern of the year after a month, day, season or holiday.
         tail_years: such words to their distance from this year.
-        years_ago: pattern of a tail that counts years back, its first group the count.
-        coming: words of `which` that mean the running or coming weekend.
-        connector: pattern of what joins two ends of a range, up to the second.
-        now: pattern of what ends a range at present.
-        future: marks a statement as speaking of the future. This and the next three are matched before `folding`.
-        asks_ahead: marks a question as speaking of the future, minding capitals.
-        asks_back: marks a question as speaking of the past all the same.
-        announces: a clause that announces, whatever the rest of its sentence asks.
-        past: a verb of the past in a statement, matched before `folding`.
-        present: a verb of the present in one, likewise: a time without a year behind it lies ahead.
-        aim: what stands between a verb of the past and a time that it does not tell ("bought a dress for the wedding on Friday").
-        clause: where a clause of a statement ends.
-        verbal_last: in front of "last three days" without an article, makes "last" a verb.
-        phrasal: a verb with the preposition it ends in, which opens no range then.
-        things_of_year: behind a year, what has a model year or is counted.
-        month_introducers: prepositions in front of months that are people too.
-        person_after: behind a month's name, makes it a person's.
-        no_year: behind a month, figures that are no year and make it impossible ("june 0000").
-        holiday_things: behind a holiday, makes it a thing.
-        season_things: behind a season, makes it a thing.
-        quantity_after: behind a number, makes it a quantity and no year.
-        numbered_before: in front of a number at the end of a question, makes it another number than a year.
-        year_after: in front of a year at the end of a question, minding capitals: a word that lets it be one.
-        name_goes_on: behind a weekday or a season in capitals, minding capitals: makes it a part of a name.
-        part_names: single words for a part of a day near today, to that day's distance in days, the part's first hour
-            and the hour after its last.
-        centuries: names of centuries to their number, where they are no `day_numbers`.
-        thousands: what parts thousands in figures.
-        folding: letters read as others, one for one ("\u00e1" as "a"); the tables and patterns hold the latter alone.
-        decoys: where a phrase is none.
+        years_ago: pattern of a tail that counts years back; group 1 is the count.
+        coming: words of `which` that mean the current or coming weekend.
+        connector: pattern that connects the two ends of a range.
+        now: pattern of a range's end in the present.
+        future: marks a statement about the future. This and the next three are matched before `folding`.
+        asks_ahead: marks a question about the future; case-sensitive.
+        asks_back: marks a question about the past nevertheless.
+        announces: a clause with an announcement inside a question.
+        past: a past-tense verb in a statement, matched before `folding`.
+        present: a present-tense verb in a statement, matched before `folding`; a following time without a year is in the
+            future.
+        aim: what separates a past-tense verb from a time that it does not date ("bought a dress for the wedding on
+            Friday").
+        clause: end of a clause in a statement.
+        verbal_last: before "last three days" without an article: makes "last" a verb.
+        phrasal: a phrasal verb, whose preposition does not open a range.
+        things_of_year: after a year: a thing with a model year, or a counted thing.
+        month_introducers: prepositions before months that are also names of people.
+        person_after: after a month name: makes it a person's name.
+        no_year: after a month: digits that are not a year and make it impossible ("june 0000").
+        holiday_things: after a holiday: makes it a thing.
+        season_things: after a season: makes it a thing.
+        quantity_after: after a number: makes it a quantity instead of a year.
+        numbered_before: before a number at the end of a question: makes it another number than a year.
+        year_after: before a year at the end of a question: a word that allows a year; case-sensitive.
+        name_goes_on: after a capitalised weekday or season: makes it part of a name; case-sensitive.
+        part_names: single words for a part of a day near today to (distance in days, first hour, hour after the last).
+        centuries: century names to their number, unless in `day_numbers`.
+        thousands: thousands separator.
+        folding: letters replaced one for one before matching ("\u00e1" by "a"); tables and patterns use the replacement.
+        decoys: patterns of time words that are not times.
     """
 
     months: Mapping[str, int] = field(default_factory=dict)
@@ -232,17 +233,17 @@ class Words:
 
 
 YEAR = "(?:1[5-9]|20|21)[0-9]{2}"
-_DOT = r"(?:\.(?= ?['0-9]|,))?"  # of an abbreviation, not of a sentence
+_DOT = r"(?:\.(?= ?['0-9]|,))?"  # full stop of an abbreviation
 
 
 def any_of(words: Iterable[str]) -> str:
-    """A pattern of several words, the longest first."""
+    """Build a pattern that matches any of the words, longest first."""
     found = sorted(words, key=lambda name: (-len(name), name))
     return "|".join(map(re.escape, found)).replace(r"\ ", " ").replace(r"\-", "-") if found else NEVER
 
 
 def fragments(words: Words) -> dict[str, str]:
-    """The named fragments that a language's patterns are made of."""
+    """Return the named fragments available to a language's patterns."""
     number = rf"[0-9]{{1,3}}(?:[{words.thousands}][0-9]{{3}})+|[0-9]{{1,6}}|{any_of(words.numbers)}"
     day = rf"[0-9]{{1,2}}(?:{words.day_suffix})?|{any_of(words.day_numbers)}"
     return {
@@ -273,18 +274,18 @@ def fragments(words: Words) -> dict[str, str]:
 
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)(2?)\}")
-_AFTER = r"(?!\w|%|[.,:/-][0-9])"  # a number that goes on is another number
+_AFTER = r"(?!\w|%|[.,:/-][0-9])"  # a number must not continue
 TIME = "{time}"
 
 
 def compiled(pattern: str, parts: Mapping[str, str]) -> re.Pattern[str]:
-    """The regular expression of a rule's pattern.
+    """Compile a rule's pattern.
 
-    `{name}` is a captured fragment (`{name2}` a second one), a blank any white space, and `{time}` at the end says
-    that another time phrase must begin there; the rule reads it itself.
+    `{name}` is a captured fragment (`{name2}` a second one), a space matches any white space, and a final `{time}` means
+    that another time phrase must start there, which the rule reads itself.
 
     Raises:
-        KeyError: if a placeholder names no fragment.
+        KeyError: a placeholder is unknown.
     """
     after = "(?=[\\w'])" if pattern.endswith(TIME) else _AFTER
     filled = _PLACEHOLDER.sub(
@@ -296,12 +297,12 @@ def compiled(pattern: str, parts: Mapping[str, str]) -> re.Pattern[str]:
 
 @cache
 def regex(pattern: str, *, exact: bool = False) -> re.Pattern[str]:
-    """A pattern of a language's tables, compiled once; `exact` minds capitals."""
+    """Compile a pattern of a language's tables, cached; `exact` makes it case-sensitive."""
     return re.compile(pattern, 0 if exact else re.IGNORECASE)
 
 
 def word(text: str) -> str:
-    """A matched word as the tables spell it: small, one blank between parts, no full stop."""
+    """Normalise a matched word as in the tables: lower case, single spaces, no full stop."""
     return " ".join(text.lower().split()).rstrip(".")
 
 
@@ -311,7 +312,7 @@ _FOLDED = str.maketrans(
 
 
 def folded(text: str) -> str:
-    """The text with typographic quotes, dashes and look-alike letters made plain; offsets stay the same."""
+    """Replace typographic quotes, dashes and look-alike letters by plain ones; offsets stay the same."""
     return text.translate(_FOLDED)
 
 
@@ -319,7 +320,7 @@ Meaning = TypeVar("Meaning", bound=Callable[..., object])
 
 
 class Level(IntEnum):
-    """What a phrase may be part of."""
+    """Level of a phrase: composite rules read only lower levels."""
 
     ATOM = 0  # "last May", "two weeks ago"
     PART = 1  # "early last May", "two weeks before Christmas"
@@ -364,12 +365,12 @@ _SUBSETS = (
 
 
 class InvalidRule(ValueError):
-    """A rule or a table of a language that its grammar cannot use.
+    """A rule or table of a language is invalid.
 
     Attributes:
-        language: ISO 639-1.
-        pattern: of the rule; the table's name where a table is at fault.
-        fault: what is wrong with it.
+        language: ISO 639-1 code.
+        pattern: the rule's pattern, or the table's name.
+        fault: what is wrong.
     """
 
     def __init__(self, language: str, pattern: str, fault: str) -> None:
@@ -378,11 +379,11 @@ class InvalidRule(ValueError):
 
 
 def needs(*groups: str, level: Level | None = None) -> Callable[[Meaning], Meaning]:
-    """Declares the groups a meaning reads.
+    """Declare the groups that a meaning reads.
 
     Args:
-        groups: names of groups; "a|b" is either of two, "a?" one that is read if it is there.
-        level: of the phrases it is the meaning of; None for ATOM, or PART where it reads another time behind them.
+        groups: group names; "a|b" means either of two, "a?" an optional group.
+        level: level of its phrases; None means ATOM, or PART if the rule ends in `{time}`.
     """
 
     def declared(meaning: Meaning) -> Meaning:
@@ -395,21 +396,21 @@ def needs(*groups: str, level: Level | None = None) -> Callable[[Meaning], Meani
 
 
 def level_of(meaning: Callable[..., object], least: Level) -> Level:
-    """The level of phrases with a meaning, at least the one given."""
+    """Return the declared level of a meaning's phrases, else `least`."""
     return _LEVELS.get(meaning, least)
 
 
 def check_rule(language: str, pattern: str, meaning: Callable[..., object], words: Words) -> None:
-    """Refuses a rule that lacks a group its meaning reads, or spells out a word its table lacks.
+    """Validate a rule: it must have the groups that its meaning reads, and use only words of the tables.
 
     Args:
-        language: ISO 639-1, for the error.
-        pattern: as written, with `{fragment}` placeholders.
-        meaning: what the rule builds.
+        language: ISO 639-1 code, for the error.
+        pattern: the pattern with `{fragment}` placeholders.
+        meaning: the rule's meaning.
         words: the language's tables.
 
     Raises:
-        InvalidRule: the rule cannot be used.
+        InvalidRule: the rule is invalid.
     """
     called = getattr(meaning, "__qualname__", repr(meaning)).replace(".<locals>", "")
     if meaning not in _NEEDS:
@@ -429,7 +430,7 @@ def check_rule(language: str, pattern: str, meaning: Callable[..., object], word
 
 
 def _unknown_words(pattern: str, words: Words) -> Iterator[tuple[str, str]]:
-    """Words spelled out in a group, as in "(?P<unit>week|weekend)", that the group's table lacks."""
+    """Yield words spelled out in a group, as in "(?P<unit>week|weekend)", that are missing from the group's table."""
     for found in _SPELLED_OUT.finditer(pattern):
         table = getattr(words, _TABLES.get(found["group"], ""), None)
         if table is not None:
@@ -437,16 +438,16 @@ def _unknown_words(pattern: str, words: Words) -> Iterator[tuple[str, str]]:
 
 
 def check_words(language: str, words: Words) -> None:
-    """Refuses tables that speak of words which their table of values lacks.
+    """Validate the tables: words must be folded, and subsets must be part of their table.
 
     Raises:
-        InvalidRule: a word has no value.
+        InvalidRule: a word is not folded or has no value.
     """
     for table in (*_TABLES.values(), "numbers", "day_numbers", "tail_years"):
         for name in getattr(words, table):
             if word(name.translate(words.folding)) != name:
                 raise InvalidRule(
-                    language, table, f"{name!r} is not as texts are read: {word(name)!r}, folded"
+                    language, table, f"{name!r} must be written as texts are matched: {word(name)!r}, folded"
                 )
     for part, whole in _SUBSETS:
         missing = set(getattr(words, part)) - set(getattr(words, whole))
@@ -455,7 +456,7 @@ def check_words(language: str, words: Words) -> None:
 
 
 class Direction(StrEnum):
-    """Where a time without a year lies: questions ask of the past, announcements speak of the future."""
+    """Where a time without a year lies: questions are about the past, announcements about the future."""
 
     PAST = "past"
     FUTURE = "future"
@@ -463,13 +464,13 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A phrase and what it means.
+    """A phrase and its meaning.
 
     Attributes:
         start: offset of its first character.
         end: offset after its last.
-        span: the local time it stands for; None for an impossible time, whose words mean nothing else either.
-        open_ended: one end was clipped ("since 2020"), so it dates no event.
+        span: its local time; None for an impossible time, whose words are skipped.
+        open_ended: whether one end is open ("since 2020"), so that it dates no event.
     """
 
     start: int
@@ -484,14 +485,14 @@ Continue = Callable[[Reading, re.Match[str], "Scope"], "Span | Reading | None"]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One sort of phrase.
+    """A rule for one kind of phrase.
 
     Attributes:
-        pattern: what starts or makes up the phrase, with `{fragment}` placeholders (see `patterns`).
-        build: its meaning; None if it is not such a phrase after all; raises ValueError or OverflowError if it is
-            one but names no possible time.
-        level: what it may be part of.
-        weak: it is a time only behind a preposition or inside a composite ("May", "2023").
+        pattern: pattern of the phrase or its start, with `{fragment}` placeholders (see `compiled`).
+        build: the meaning; it returns None if the phrase does not apply, and raises ValueError or OverflowError for an
+            impossible time.
+        level: the phrase's level.
+        weak: whether it is a time only after a preposition or inside a composite ("May", "2023").
     """
 
     pattern: str
@@ -502,7 +503,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """What may follow a phrase and change its meaning: "yesterday" + "evening", "1 May" + "to 5 May"."""
+    """A rule for what may follow a phrase and change its meaning: "yesterday" + "evening", "1 May" + "to 5 May"."""
 
     pattern: str
     build: Continue
@@ -511,13 +512,13 @@ class Continuation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimeRules:
-    """All the grammar knows of the times of one language.
+    """Time words and rules of one language.
 
     Attributes:
-        code: ISO 639-1.
-        words: its tables.
-        rules: its phrases.
-        continuations: what may follow them.
+        code: ISO 639-1 code.
+        words: the word tables.
+        rules: the phrases.
+        continuations: what may follow the phrases.
     """
 
     code: str
@@ -526,10 +527,10 @@ class TimeRules:
     continuations: tuple[Continuation, ...]
 
     def __post_init__(self) -> None:
-        """A rule that lacks what its meaning needs is refused here, when the language is loaded.
+        """Validate words and rules when the language is loaded.
 
         Raises:
-            InvalidRule: naming the language, the rule, its meaning and what it lacks.
+            InvalidRule: names the language, the rule or table, and what is wrong.
         """
         check_words(self.code, self.words)
         for rule in self.rules:
@@ -538,8 +539,8 @@ class TimeRules:
             check_rule(self.code, then.pattern, then.build, self.words)
 
 
-_REMEMBERED = 20_000  # words of texts whose rules are remembered
-_MOST_STATES = 5_000  # first words of a rule; one with more is tried at every word
+_REMEMBERED = 20_000  # size of the cache from first words to rules
+_MOST_STATES = 5_000  # maximum first words of a rule; a rule with more is tried at every word
 _MOST_REPEATS = 6
 _FRAGMENT_LETTERS = 0xF0000  # private use
 _FIRST_WORD = re.compile(r"\w+")
@@ -547,11 +548,11 @@ _FIGURE = re.compile(r"\d")
 
 
 class _State(IntEnum):
-    """What is known of the first word of what a pattern matches."""
+    """What is known about the first word of a pattern's matches."""
 
-    OPEN = 0  # it begins so, and the pattern goes on
-    CLOSED = 1  # it is this word
-    WILD = 2  # it begins so
+    OPEN = 0  # a prefix of the word; the pattern continues
+    CLOSED = 1  # the whole word
+    WILD = 2  # a prefix of the word
 
 
 _States = frozenset[tuple[str, _State]]
@@ -560,9 +561,9 @@ _ANYTHING: _States = frozenset({("", _State.WILD)})
 
 
 class _Beginnings:
-    """With which first words the patterns of rules can match; words are as `first_word` gives them.
+    """Computes the first words that rule patterns can match, in the form of `first_word`.
 
-    Where Python has no such parser of patterns, a rule may begin with any word.
+    If Python's internal regex parser is unavailable, every rule may start with any word.
     """
 
     def __init__(self, parts: Mapping[str, str]) -> None:
@@ -570,7 +571,7 @@ class _Beginnings:
             self._parser: Any = import_module("re._parser")
         except ImportError:
             self._parser = None
-        # In a parsed pattern a fragment is a letter of its own, so that it is parsed once.
+        # Each fragment is represented by a private-use letter, so that it is parsed once.
         self._letters = {name: chr(_FRAGMENT_LETTERS + place) for place, name in enumerate(parts)}
         self._fragments: dict[int, _States] = {}
         if self._parser:
@@ -578,7 +579,7 @@ class _Beginnings:
                 self._fragments[ord(letter)] = self._parsed(parts[name])
 
     def of(self, pattern: str) -> _States:
-        """The first words of a rule's pattern, CLOSED or WILD."""
+        """Return the first words of a rule's pattern, as CLOSED or WILD states."""
         if self._parser is None:
             return _ANYTHING
         last = _State.WILD if pattern.endswith(TIME) else _State.CLOSED
@@ -600,7 +601,7 @@ class _Beginnings:
         return states
 
     def _item(self, kind: str, value: Any, word: str) -> _States:  # noqa: ANN401 # of Python's parser
-        """The states that a part of a pattern leads to from a word that has begun."""
+        """Return the states that follow a started word after one item of a pattern."""
         begun = frozenset({(word, _State.OPEN)})
         if kind == "LITERAL":
             return self._letter(value, word)
@@ -649,7 +650,7 @@ class _Beginnings:
 
 
 class _CompiledRule:
-    """A rule; its pattern is compiled when a text first has a word that it may begin with."""
+    """A rule whose pattern is compiled on first use."""
 
     def __init__(self, rule: Rule, parts: Mapping[str, str]) -> None:
         self.rule, self.level, self.weak = rule, rule.level, rule.weak
@@ -657,12 +658,12 @@ class _CompiledRule:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """The regular expression."""
+        """The compiled pattern."""
         return compiled(self.rule.pattern, self._parts)
 
 
 class Grammar:
-    """A language's rules by the words they may begin with: at most words of a text no rule, or few, can match."""
+    """A language's rules, indexed by the first words they can match, so that few are tried at each word."""
 
     def __init__(self, language: TimeRules) -> None:
         parts = fragments(language.words)
@@ -678,10 +679,10 @@ class Grammar:
         self.beginning_with = lru_cache(maxsize=_REMEMBERED)(self._beginning_with)
 
     def _beginning_with(self, word: str) -> tuple[_CompiledRule, ...]:
-        """The rules that may match where a word begins, in their order.
+        """Return the rules that may match at a word, in their order.
 
         Args:
-            word: as `first_word` gives it.
+            word: in the form of `first_word`.
         """
         places = set(self._whole.get(word, ()))
         for end in range(len(word) + 1):
@@ -691,29 +692,29 @@ class Grammar:
 
 @cache
 def grammar_of(language: TimeRules) -> Grammar:
-    """The grammar of a language; costs some 20 ms the first time."""
+    """Return the cached grammar of a language; building it takes about 20 ms."""
     return Grammar(language)
 
 
 def first_word(text: str, at: int) -> str:
-    """The word that begins at an offset, in small letters and with 0 for every figure; empty where none begins."""
+    """Return the word at an offset in lower case, with 0 for every digit; empty if there is none."""
     found = _FIRST_WORD.match(text, at)
     return _FIGURE.sub("0", found[0].lower()) if found else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a phrase is read against.
+    """The context in which phrases are read.
 
     Attributes:
-        text: the folded text, as the patterns expect it.
-        spelled: the same with the letters of its language: accents tell tenses apart.
-        now: the reference instant as local time, naive.
-        grammar: the rules and words.
+        text: the folded text that patterns are matched against.
+        spelled: the text with its accents, which distinguish tenses.
+        now: the reference time, local and naive.
+        grammar: rules and words.
         direction: where times without a year lie.
-        year: the year a neighbouring phrase gives.
-        telling: the text is a statement, no question.
-        week_starts: on which day weeks begin.
+        year: the year of a neighbouring phrase.
+        telling: whether the text is a statement.
+        week_starts: first day of the week.
     """
 
     text: str
@@ -731,7 +732,7 @@ class Scope:
         return self.grammar.words
 
     def read(self, at: int, below: Level = Level.RANGE, *, weak: bool = True) -> Reading | None:
-        """The longest phrase of a level up to and including `below` that starts at `at`."""
+        """Return the longest phrase at an offset, of a level up to and including `below`."""
         found = [
             reading
             for rule in self.grammar.beginning_with(first_word(self.text, at))
@@ -746,12 +747,12 @@ class Scope:
         return self._continued(longest, below)
 
     def time_at(self, at: int, below: Level) -> Reading | None:
-        """Like `read`, but an impossible time is nothing."""
+        """Return the same as `read`, but None for an impossible time."""
         reading = self.read(at, below)
         return reading if reading and reading.span else None
 
     def readings(self, start: int, end: int) -> Iterator[Reading]:
-        """All phrases between two offsets, left to right, impossible times left out."""
+        """Yield all phrases between two offsets, left to right, without impossible times."""
         position = start
         for token in _TOKEN.finditer(self.text, start, end):
             if token.start() < position:
@@ -763,19 +764,19 @@ class Scope:
                     yield reading
 
     def in_year(self, year: int) -> Scope:
-        """The same, with a year for phrases that lack one."""
+        """Return a copy with a year for phrases that name none."""
         return replace(self, year=year)
 
     def unit_around(self, unit: Unit, moment: datetime) -> Span:
-        """The calendar unit around a moment, a week as weeks begin here."""
+        """Return the calendar unit that contains a moment; weeks start on `week_starts`."""
         return containing(unit, moment, self.week_starts)
 
     def after(self, moment: datetime) -> Scope:
-        """The same, looking forward from `moment`."""
+        """Return a copy that looks forward from `moment`."""
         return replace(self, now=moment, direction=Direction.FUTURE)
 
     def before(self, moment: datetime) -> Scope:
-        """The same, looking back from `moment`."""
+        """Return a copy that looks back from `moment`."""
         return replace(self, now=moment, direction=Direction.PAST)
 
     def _built(self, match: re.Match[str], rule: Rule) -> Reading | None:
@@ -786,7 +787,7 @@ class Scope:
         return Reading(match.start(), match.end(), meaning) if isinstance(meaning, Span) else meaning
 
     def _end(self, match: re.Match[str], rule: Rule) -> int:
-        """Where an impossible phrase ends: "the fifth Monday of May 2023" takes its month with it."""
+        """Return the end of an impossible phrase: "the fifth Monday of May 2023" includes the month."""
         inner = self.read(match.end(), Level.ATOM) if rule.pattern.endswith(TIME) else None
         return inner.end if inner else match.end()
 
@@ -807,17 +808,17 @@ class Scope:
         return replace(reading, end=match.end(), span=meaning) if isinstance(meaning, Span) else meaning
 
 
-# A phrase starts at a word; digits glued to other numbers, amounts, tags and addresses start none.
+# A phrase starts at a word, but not at digits within numbers, amounts, tags and addresses.
 _TOKEN = re.compile(r"(?<![\w@#$\u20ac\u00a3'-])(?:[^\W\d_]|(?<![.:/,])[0-9])|(?<!\w)'(?=[0-9]0[^\W\d_]*\b)")
 
 
-_REACH = 9  # years searched each way: 29 February is at most eight years off
+_REACH = 9  # years searched in each direction: 29 February is at most eight years away
 _YEAR = re.compile(r"(?<![0-9])[0-9]{4}(?![0-9])")
 _SHORT_YEAR = re.compile(r"(?<![0-9])[0-9]{2}(?![0-9])")
 
 
 def _around(scope: Scope, make: YearlyTime) -> list[Span]:
-    """Its occurrences of the years around now, early ones first; years without one (29 February) are left out."""
+    """Return the occurrences in the years around now, in order; years without one (29 February) are skipped."""
     spans = []
     for year in range(scope.now.year - _REACH, scope.now.year + _REACH + 1):
         try:
@@ -828,10 +829,10 @@ def _around(scope: Scope, make: YearlyTime) -> list[Span]:
 
 
 def unspecified(scope: Scope, make: YearlyTime) -> Span:
-    """The occurrence of the neighbour's year, else the latest begun; looking ahead, the first not yet over.
+    """Return the occurrence in the neighbouring phrase's year, else the latest begun or, looking ahead, the first not over.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: there is none.
     """
     if scope.year is not None:
         return replace(make(scope.year), floating=True)
@@ -846,10 +847,10 @@ def unspecified(scope: Scope, make: YearlyTime) -> Span:
 
 
 def relative(scope: Scope, make: YearlyTime, which: Which) -> Span:
-    """The last one over, the one of this year, or the next to begin.
+    """Return the last occurrence that is over, this year's, or the next to start.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: there is none.
     """
     spans = _around(scope, make)
     if which is Which.LAST:
@@ -864,13 +865,13 @@ def relative(scope: Scope, make: YearlyTime, which: Which) -> Span:
 
 
 def of_tail(scope: Scope, make: YearlyTime, tail: str) -> Span:
-    """The occurrence that the words behind it name ("2023", "'23", "of last year"), else `unspecified`."""
+    """Return the occurrence in the year named by the tail ("2023", "'23", "of last year"), else `unspecified`."""
     year = year_of_tail(scope, tail)
     return unspecified(scope, make) if year is None else make(year)
 
 
 def year_of_tail(scope: Scope, tail: str) -> int | None:
-    """The year that the words behind a month, season or holiday name; None if there are no such words."""
+    """Return the year named after a month, season or holiday, or None."""
     plain = word(tail or "").lstrip(",- ")
     if not plain:
         return None
@@ -886,7 +887,7 @@ def year_of_tail(scope: Scope, tail: str) -> int | None:
 
 
 def _years_ago(plain: str, words: Words) -> int | None:
-    """The count in "two years ago", "3 years ago"."""
+    """Return the count in "two years ago", "3 years ago"."""
     found = regex(words.years_ago).search(plain)
     if not found:
         return None
@@ -894,10 +895,10 @@ def _years_ago(plain: str, words: Words) -> int | None:
 
 
 def short_year(digits: int, scope: Scope) -> int:
-    """The year of "'23": the latest begun."""
+    """Return the year of "'23": the latest that has begun."""
     return scope.now.year - (scope.now.year - digits) % 100
 
 
-# Where a text is read for its time: what decides comes early, and words of time strung together by the page cost
-# more than their length (14,000 characters of "mon to mon to ...": 2 s).
+# Characters of a text searched for a time: relevant times come early, and long runs of time words take superlinear time
+# (14,000 characters of "mon to mon to ...": 2 s).
 READ_CHARACTERS = 3_000

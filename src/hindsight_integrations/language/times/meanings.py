@@ -1,4 +1,4 @@
-"""What phrases of time mean, by the names that the rules of a language give. The words and patterns that say so are a language's."""
+"""Meanings of time expressions: functions that the rules in the language files refer to by name."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ from hindsight_integrations.language.times.grammar import (
 )
 
 _MONTHS_IN_YEAR = 12
-_MONTHS_SEARCHED = 28  # a Friday the 13th is at most 14 months off
+_MONTHS_SEARCHED = 28  # a Friday the 13th is at most 14 months away
 
 
 @needs("near")
 def near_day(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Yesterday", "the day after tomorrow"."""
+    """Read "yesterday", "the day after tomorrow"."""
     return containing(Unit.DAY, shift(scope.now, Unit.DAY, scope.words.near[word(match["near"])]))
 
 
 @needs("unit", "number", "near")
 def near_day_ago(match: re.Match[str], scope: Scope) -> Span:
-    """As in "A year ago today": the same date then, not the whole year."""
+    """Read "a year ago today": the same date then, not the whole year."""
     unit, words = scope.words.units[word(match["unit"])], scope.words
     count = words.numbers.get(word(match["number"])) or int(match["number"].replace(words.thousands, ""))
     count *= words.multiples.get(word(match["unit"]), 1)
@@ -71,19 +71,19 @@ def near_day_ago(match: re.Match[str], scope: Scope) -> Span:
 
 
 def which_of(match: re.Match[str], scope: Scope) -> Which:
-    """Which of several a match names: the last one, this one or the next."""
+    """Return whether a match names the last, this or the next one."""
     return scope.words.which[word(match["which"])]
 
 
 def weekday_of(match: re.Match[str], scope: Scope) -> int:
-    """The weekday of a match, Monday 0."""
+    """Return the weekday of a match, Monday is 0."""
     name = "weekday" if "weekday" in match.re.groupindex else "clear_weekday"
     return scope.words.weekdays[word(match[name])]
 
 
 @needs("weekday|clear_weekday")
 def plain_weekday(match: re.Match[str], scope: Scope) -> Span:
-    """As in "On Friday": the latest before today; looking ahead, the next after it.
+    """Read "on Friday": the latest before today; looking ahead, the next after it.
 
     Raises:
         ValueError: in the year of a neighbour, which names no one weekday.
@@ -96,14 +96,14 @@ def plain_weekday(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("weekday|clear_weekday")
 def named_weekday(match: re.Match[str], scope: Scope) -> Span | None:
-    """A weekday in front of a capitalised word is a name or a title ("Sunday Times")."""
+    """Return whether a weekday is part of a capitalised name or title ("Sunday Times")."""
     goes_on = regex(scope.words.name_goes_on, exact=True).match(scope.text, match.end())
     return None if goes_on else plain_weekday(match, scope)
 
 
 @needs("weekday", "weekday2")
 def two_weekdays(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Mon through Wed": from the latest such day before today (ahead, the next) to the next such end."""
+    """Read "Mon through Wed": from the latest such day before today (ahead, the next) to the next such end."""
     first = plain_weekday(match, scope)
     last = weekday_after(first.start, scope.words.weekdays[word(match["weekday2"])])
     return Span(first.start, last.end, Unit.DAY, floating=True)
@@ -111,7 +111,7 @@ def two_weekdays(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("weekday|clear_weekday", "which")
 def which_weekday(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Last Friday", "this Friday", "next Friday"."""
+    """Read "last Friday", "this Friday", "next Friday"."""
     weekday, which = weekday_of(match, scope), which_of(match, scope)
     if which is Which.LAST:
         return weekday_before(scope.now, weekday)
@@ -122,26 +122,26 @@ def which_weekday(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("weekday|clear_weekday")
 def last_weekday(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Friday just gone"."""
+    """Read "Friday just gone"."""
     return weekday_before(scope.now, weekday_of(match, scope))
 
 
 @needs("weekday|clear_weekday")
 def weekday_before_last(match: re.Match[str], scope: Scope) -> Span:
-    """As in "The Friday before last"."""
+    """Read "the Friday before last"."""
     return weekday_before(last_weekday(match, scope).start, weekday_of(match, scope))
 
 
 @needs("weekday|clear_weekday", "which")
 def weekday_of_week(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Friday of last week"."""
+    """Read "Friday of last week"."""
     week = scope.unit_around(Unit.WEEK, shift(scope.now, Unit.WEEK, which_of(match, scope)))
     return weekday_in(week, weekday_of(match, scope))
 
 
 @needs("weekday|clear_weekday", "weekday2", "which")
 def weekdays_of_week(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Mon to Wed last week"."""
+    """Read "Mon to Wed last week"."""
     first = weekday_of_week(match, scope)
     last = weekday_after(first.start, scope.words.weekdays[word(match["weekday2"])])
     return Span(first.start, last.end, Unit.DAY)
@@ -149,7 +149,7 @@ def weekdays_of_week(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("weekday|clear_weekday")
 def weekday_behind_week(week: Reading, match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "Last week on Friday"."""
+    """Read "last week on Friday"."""
     span = week.span
     if span is None or span.unit is not Unit.WEEK or span != scope.unit_around(Unit.WEEK, span.start):
         return None
@@ -158,33 +158,33 @@ def weekday_behind_week(week: Reading, match: re.Match[str], scope: Scope) -> Sp
 
 @needs("year", "m", "d")
 def iso_day(match: re.Match[str], _scope: Scope) -> Span:
-    """As in "2023-05-08"."""
+    """Read "2023-05-08"."""
     return day_span(int(match["year"]), int(match["m"]), int(match["d"]))
 
 
 @needs("year", "m")
 def iso_month(match: re.Match[str], _scope: Scope) -> Span | None:
-    """As in "2023-05"."""
+    """Read "2023-05"."""
     month = int(match["m"])
     return month_span(int(match["year"]), month) if 1 <= month <= _MONTHS_IN_YEAR else None
 
 
 @needs("d", "m", "y")
 def day_first(match: re.Match[str], scope: Scope) -> Span:
-    """Day, month and year as written in Europe: "8.5.2023"."""
+    """Read a European numeric date: "8.5.2023"."""
     return day_span(_written_year(match["y"], scope), int(match["m"]), int(match["d"]))
 
 
 @needs("d", "m")
 def day_month(match: re.Match[str], scope: Scope) -> Span:
-    """Day and month without a year: "8.5."."""
+    """Read a European numeric date without a year: "8.5."."""
     month, day = int(match["m"]), int(match["d"])
     return unspecified(scope, lambda year: day_span(year, month, day))
 
 
 @needs("d", "m", "y?")
 def in_figures(match: re.Match[str], scope: Scope) -> Span:
-    """Day, month and perhaps year, in the order of the rule unless its month can only be a day."""
+    """Read a numeric date in the rule's order, swapped if its month can only be a day."""
     day, month = int(match["d"]), int(match["m"])
     if month > _MONTHS_IN_YEAR:
         day, month = month, day
@@ -198,14 +198,14 @@ def _written_year(digits: str, scope: Scope) -> int:
 
 
 def day_number(text: str, scope: Scope) -> int:
-    """The day of "5", "5th" or "fifth"."""
+    """Return the day of "5", "5th" or "fifth"."""
     plain = word(text)
     return scope.words.day_numbers.get(plain) or int("".join(filter(str.isdigit, plain)))
 
 
 @needs("day", "weekday?")
 def day_of_month(match: re.Match[str], scope: Scope) -> Span:
-    """As in "On the 5th": the latest one; looking ahead, the next. "Friday the 13th" is one that was a Friday."""
+    """Read "on the 5th": the latest one; looking ahead, the next. "Friday the 13th" is the nearest that is a Friday."""
     day = day_number(match["day"], scope)
     weekday = weekday_of(match, scope) if "weekday" in match.re.groupindex else None
     past = scope.direction is Direction.PAST
@@ -227,7 +227,7 @@ def _months(moment: datetime, step: int) -> Iterator[datetime]:
 
 @needs("which", "day")
 def day_of_which_month(match: re.Match[str], scope: Scope) -> Span:
-    """Day of a month relative to this one: "the 5th of last month"."""
+    """Read a day of a relative month: "the 5th of last month"."""
     offset = which_of(match, scope)
     month = shift(containing(Unit.MONTH, scope.now).start, Unit.MONTH, offset)
     return day_span(month.year, month.month, day_number(match["day"], scope))
@@ -235,7 +235,7 @@ def day_of_which_month(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("day")
 def day_behind_month(month: Reading, match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "Last month on the 5th"."""
+    """Read "last month on the 5th"."""
     span = month.span
     if span is None or span != containing(Unit.MONTH, span.start):
         return None
@@ -244,14 +244,14 @@ def day_behind_month(month: Reading, match: re.Match[str], scope: Scope) -> Span
 
 @needs("tail")
 def this_day_then(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "On this day last year", "on this day in 2019"."""
+    """Read "on this day last year", "on this day in 2019"."""
     year = year_of_tail(scope, match["tail"])
     return None if year is None else day_span(year, scope.now.month, scope.now.day)
 
 
 @needs("tail")
 def this_time_then(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "This time last year": the same month then."""
+    """Read "this time last year": the same month then."""
     year = year_of_tail(scope, match["tail"])
     return None if year is None else month_span(year, scope.now.month)
 
@@ -261,7 +261,7 @@ def _yearly_month(name: str, scope: Scope) -> YearlyTime:
 
 
 def _is_name(match: re.Match[str], scope: Scope) -> bool:
-    """Whether a month without a year is rather a person: "in April's group", "before August left"."""
+    """Return whether a month without a year is probably a person: "in April's group", "before August left"."""
     if word(match["month"]) not in scope.words.name_months or match["tail"]:
         return False
     return regex(scope.words.person_after).match(scope.text, match.end()) is not None
@@ -269,7 +269,7 @@ def _is_name(match: re.Match[str], scope: Scope) -> bool:
 
 @needs("month", "tail")
 def month(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "May", "May 2023".
+    """Read "May", "May 2023".
 
     Raises:
         ValueError: if the figures behind it are no year.
@@ -284,7 +284,7 @@ def month(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("intro", "the", "month", "tail")
 def introduced_month(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "in May"; "for April" and "from June" may speak of people, "in the march" of walking."""
+    """Read "in May"; "for April" and "from June" may name people, and "in the march" is walking."""
     name, intro = match["month"], word(match["intro"])
     bare = not match["tail"]
     if bare and word(name) in scope.words.name_months and intro not in scope.words.month_introducers:
@@ -296,7 +296,7 @@ def introduced_month(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("month", "tail")
 def month_of_year(match: re.Match[str], scope: Scope) -> Span | None:
-    """A month with a year needs no preposition, but "may last year" is a verb."""
+    """Read a month with a year, which needs no preposition; "may last year" is a verb."""
     name, tail = match["month"], match["tail"]
     if not tail or (
         name.islower() and word(name) in scope.words.verb_months and not re.search("[0-9]", tail)
@@ -307,19 +307,19 @@ def month_of_year(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("clear_month")
 def clear_month(match: re.Match[str], scope: Scope) -> Span:
-    """As in "September": no other word."""
+    """Read "September", an unambiguous name."""
     return of_tail(scope, _yearly_month(match["clear_month"], scope), "")
 
 
 @needs("month", "which")
 def which_month(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Last May"."""
+    """Read "last May"."""
     return relative(scope, _yearly_month(match["month"], scope), which_of(match, scope))
 
 
 @needs("month", "day", "tail")
 def month_then_day(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "May 5, 2023"; "may second" without a year is a verb.
+    """Read "May 5, 2023"; "may second" without a year is a verb.
 
     Raises:
         ValueError: if there is no such day, or the figures behind it are no year.
@@ -337,7 +337,7 @@ def month_then_day(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("month", "day", "tail")
 def month_and_day(match: re.Match[str], scope: Scope) -> Span:
-    """As in "the 5th of May 2023".
+    """Read "the 5th of May 2023".
 
     Raises:
         ValueError: if there is no such day, or the figures behind it are no year.
@@ -351,14 +351,14 @@ def month_and_day(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("month", "day", "which")
 def which_month_and_day(match: re.Match[str], scope: Scope) -> Span:
-    """As in "El pasado 3 de mayo", "the coming 5th of May"."""
+    """Read "el pasado 3 de mayo", "the coming 5th of May"."""
     number, day = scope.words.months[word(match["month"])], day_number(match["day"], scope)
     return relative(scope, lambda year: day_span(year, number, day), which_of(match, scope))
 
 
 @needs("month", "y", "day?")
 def short_dated(match: re.Match[str], scope: Scope) -> Span:
-    """Months and days with a year of two figures: "3 Aug 96", "Aug 96"."""
+    """Read months and days with a two-digit year: "3 Aug 96", "Aug 96"."""
     number, year = scope.words.months[word(match["month"])], short_year(int(match["y"]), scope)
     if "day" not in match.re.groupindex:
         return month_span(year, number)
@@ -367,7 +367,7 @@ def short_dated(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("month", "day", "day2", "tail")
 def month_and_days(match: re.Match[str], scope: Scope) -> Span:
-    """Two days of one month: "May 5-7, 2023"."""
+    """Read two days of one month: "May 5-7, 2023"."""
     number = scope.words.months[word(match["month"])]
     first, last = day_number(match["day"], scope), day_number(match["day2"], scope)
     if last < first:
@@ -381,7 +381,7 @@ def month_and_days(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("month", "month2", "tail")
 def two_months(match: re.Match[str], scope: Scope) -> Span:
-    """Two months: "March-May 2024"; "November to February 2024" began the year before."""
+    """Read two months: "March-May 2024"; "November to February 2024" started the year before."""
     first, last = (scope.words.months[word(match[name])] for name in ("month", "month2"))
 
     def months(year: int) -> Span:
@@ -396,12 +396,12 @@ def _thanksgiving(year: int) -> Span:
 
 
 def _last_advent(year: int) -> Span:
-    """The fourth Sunday of Advent, the last before Christmas Day."""
+    """Return the fourth Sunday of Advent, the last before Christmas Day."""
     return weekday_before(day_span(year, 12, 25).start, SUNDAY)
 
 
 def _holy_week(year: int) -> Span:
-    """From Monday to Easter Sunday."""
+    """Return the week from Monday to Easter Sunday."""
     end = easter(year).end
     return Span(end - _WEEK, end, Unit.WEEK)
 
@@ -434,7 +434,7 @@ _MOVED = re.compile(r"(?P<feast>[a-z ]+?) (?P<sign>[+-]) (?P<days>[0-9]{1,2})")
 
 
 def yearly_time(rule: str) -> YearlyTime:
-    """When a holiday is: "12-25", "second sunday of may", "easter - 47", "thanksgiving", "last advent", "holy week".
+    """Parse a holiday rule: "12-25", "second sunday of may", "easter - 47", "thanksgiving", "last advent", "holy week".
 
     Raises:
         ValueError: it is no such rule.
@@ -456,24 +456,24 @@ def yearly_time(rule: str) -> YearlyTime:
 
 
 def _feast(match: re.Match[str], scope: Scope) -> YearlyTime:
-    """The holiday that a match names."""
+    """Return the holiday that a match names."""
     return scope.words.holidays[word(match["holiday"])]
 
 
 def _is_thing(match: re.Match[str], scope: Scope) -> bool:
-    """What hangs on the tree is not a date."""
+    """Return whether a holiday word names a thing, such as a Christmas tree."""
     return regex(scope.words.holiday_things).match(scope.text, match.end()) is not None
 
 
 @needs("holiday", "tail")
 def holiday(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "Christmas", "at Easter 2024"."""
+    """Read "Christmas", "at Easter 2024"."""
     return None if _is_thing(match, scope) else of_tail(scope, _feast(match, scope), match["tail"])
 
 
 @needs("holiday", "which")
 def which_holiday(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "Last Christmas"."""
+    """Read "last Christmas"."""
     if _is_thing(match, scope):
         return None
     return relative(scope, _feast(match, scope), which_of(match, scope))
@@ -481,14 +481,14 @@ def which_holiday(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("holiday")
 def holiday_before_last(match: re.Match[str], scope: Scope) -> Span:
-    """As in "The Christmas before last"."""
+    """Read "the Christmas before last"."""
     feast = _feast(match, scope)
     return feast(relative(scope, feast, Which.LAST).start.year - 1)
 
 
 @needs("holiday", "unit", "tail")
 def holiday_unit(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "Christmas week", "Labor Day weekend 2023"."""
+    """Read "Christmas week", "Labor Day weekend 2023"."""
     feast, unit = _feast(match, scope), scope.words.units[word(match["unit"])]
     if unit not in {Unit.WEEK, Unit.WEEKEND}:
         return None
@@ -511,26 +511,26 @@ def _day(scope: Scope, days: int) -> Span:
 
 @needs("near_part", "day_part")
 def near_part(match: re.Match[str], scope: Scope) -> Span:
-    """As in "This morning", "yesterday evening", "last night"."""
+    """Read "this morning", "yesterday evening", "last night"."""
     days = scope.words.near_parts[word(match["near_part"])]
     return _hours(_day(scope, days), match["day_part"], scope)
 
 
 @needs("near", "day_part")
 def part_of_near(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Noon today", "in the evening yesterday"."""
+    """Read "noon today", "in the evening yesterday"."""
     return _hours(_day(scope, scope.words.near[word(match["near"])]), match["day_part"], scope)
 
 
 @needs("day_part")
 def part_before_last(match: re.Match[str], scope: Scope) -> Span:
-    """As in "The night before last"."""
+    """Read "the night before last"."""
     return _hours(_day(scope, -2), match["day_part"], scope)
 
 
 @needs("part_name")
 def named_part(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Tonight", one word for the day and its part."""
+    """Read "tonight", one word for the day and its part."""
     days, first, last = scope.words.part_names[word(match["part_name"])]
     start = _day(scope, days).start
     return Span(start + timedelta(hours=first), start + timedelta(hours=last), Unit.HOUR)
@@ -538,14 +538,14 @@ def named_part(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("weekday|clear_weekday", "day_part", "which?")
 def weekday_part(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Dienstagnachmittag", one word for the weekday and its part."""
+    """Read "Dienstagnachmittag", one word for the weekday and its part."""
     day = which_weekday(match, scope) if "which" in match.re.groupindex else plain_weekday(match, scope)
     return _hours(day, match["day_part"], scope)
 
 
 @needs("day_part", "side")
 def part_of_day(match: re.Match[str], scope: Scope) -> Reading | None:
-    """As in "The morning of June 3"; "the night before Christmas" is the day before's."""
+    """Read "the morning of June 3"; "the night before Christmas" is on the day before."""
     day = scope.time_at(match.end(), Level.ATOM)
     if day is None or day.span is None or not _single(day):
         return None
@@ -559,7 +559,7 @@ def part_of_day(match: re.Match[str], scope: Scope) -> Reading | None:
 
 @needs("day_part")
 def part_behind_day(day: Reading, match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "Tuesday" + "night"."""
+    """Read "Tuesday" + "night"."""
     return _hours(day.span, match["day_part"], scope) if _single(day) and day.span else None
 
 
@@ -586,7 +586,7 @@ def _offset(scope: Scope, unit: Unit, count: int) -> Span:
 
 
 def _unit(match: re.Match[str], scope: Scope) -> Unit | None:
-    """The unit of a match if it is one of the calendar's, in the singular."""
+    """Return the unit of a match if it is a singular calendar unit."""
     name = word(match["unit"])
     unit = scope.words.units[name]
     return unit if unit in _COUNTED and name not in scope.words.plurals else None
@@ -594,7 +594,7 @@ def _unit(match: re.Match[str], scope: Scope) -> Unit | None:
 
 @needs("unit", "which")
 def which_unit(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "Last week", "next year"; a fortnight is no unit of the calendar, so it ends or begins today."""
+    """Read "last week", "next year"; a fortnight is not a calendar unit, so it ends or starts today."""
     unit, name = _unit(match, scope), word(match["which"])
     which = scope.words.which[name]
     if unit is None:
@@ -609,21 +609,21 @@ def which_unit(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("unit")
 def unit_before_last(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "The week before last"."""
+    """Read "the week before last"."""
     unit = _unit(match, scope)
     return _offset(scope, unit, -2) if unit else None
 
 
 @needs("unit")
 def unit_after_next(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "The month after next"."""
+    """Read "the month after next"."""
     unit = _unit(match, scope)
     return _offset(scope, unit, 2) if unit else None
 
 
 @needs()
 def the_weekend(_match: re.Match[str], scope: Scope) -> Span:
-    """The running or coming weekend in an announcement, else the latest that has begun."""
+    """Return the current or coming weekend in an announcement, else the latest that has begun."""
     running = _offset(scope, Unit.WEEKEND, 0)
     begun = running.start <= scope.now or scope.direction is Direction.FUTURE
     return replace(running if begun else _offset(scope, Unit.WEEKEND, -1), floating=True)
@@ -631,7 +631,7 @@ def the_weekend(_match: re.Match[str], scope: Scope) -> Span:
 
 @needs("unit")
 def the_unit(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "The year", in "since the start of the year"."""
+    """Read "the year", in "since the start of the year"."""
     unit = _unit(match, scope)
     if unit is Unit.WEEKEND:
         return the_weekend(match, scope)
@@ -640,7 +640,7 @@ def the_unit(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("unit", "tail")
 def same_unit(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "This month last year", "the same day in 2019"."""
+    """Read "this month last year", "the same day in 2019"."""
     year = year_of_tail(scope, match["tail"])
     unit = scope.words.units[word(match["unit"])]
     if year is None or word(match["unit"]) in scope.words.plurals:
@@ -650,7 +650,7 @@ def same_unit(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("ordinal|number", "tail|year")
 def quarter(match: re.Match[str], scope: Scope) -> Span | None:
-    """Quarter of a year by number: "Q2 2024", "2024 Q2", "in the third quarter"."""
+    """Read a numbered quarter: "Q2 2024", "2024 Q2", "in the third quarter"."""
     number = _number(match, scope)
     if not 1 <= number <= _QUARTERS:
         raise ValueError(f"no quarter {number}")
@@ -671,13 +671,13 @@ def _number(match: re.Match[str], scope: Scope) -> int:
 
 
 def _tail(match: re.Match[str]) -> str:
-    """What names the year, as a tail or by itself."""
+    """Return the year of a match, as a tail or by itself."""
     return match["tail" if "tail" in match.re.groupindex else "year"]
 
 
 @needs("ordinal|number", "tail|year")
 def half(match: re.Match[str], scope: Scope) -> Span:
-    """As in "H1 2023"."""
+    """Read "H1 2023"."""
     number = _number(match, scope)
     if not 1 <= number <= _HALVES:
         raise ValueError(f"no half {number}")
@@ -686,7 +686,7 @@ def half(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("number", "tail|year")
 def iso_week(match: re.Match[str], scope: Scope) -> Span:
-    """As in "2024-W23", "week 23 of 2024": Monday to Sunday, ISO 8601."""
+    """Read "2024-W23", "week 23 of 2024": Monday to Sunday, ISO 8601."""
     number = int(match["number"])
 
     def yearly(year: int) -> Span:
@@ -696,7 +696,7 @@ def iso_week(match: re.Match[str], scope: Scope) -> Span:
 
 
 def _to_date(unit: Unit) -> Build:
-    """As in "Year to date", "YTD": from the start of the running unit to the end of today."""
+    """Read "year to date", "YTD": from the start of the current unit to the end of today."""
 
     @needs()
     def so_much(_match: re.Match[str], scope: Scope) -> Span:
@@ -711,7 +711,7 @@ year_to_date, quarter_to_date, month_to_date, week_to_date = map(
 
 
 def _running(unit: Unit) -> Build:
-    """As in "Heuer": one word for the running unit."""
+    """Read "heuer", one word for the current unit."""
 
     @needs()
     def whole(_match: re.Match[str], scope: Scope) -> Span:
@@ -725,7 +725,7 @@ running_year = _running(Unit.YEAR)
 
 @needs()
 def so_far(whole: Reading, _match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "This week so far"."""
+    """Read "this week so far"."""
     if whole.span is None or whole.open_ended or not whole.span.start <= scope.now < whole.span.end:
         return None
     return _until_today(whole.span, scope)
@@ -736,7 +736,7 @@ def _until_today(whole: Span, scope: Scope) -> Span:
 
 
 _CLOCK = {Unit.MINUTE, Unit.HOUR}
-_WHOLE = {Unit.MINUTE, Unit.HOUR, Unit.WEEKEND}  # vague counts of these stay whole units
+_WHOLE = {Unit.MINUTE, Unit.HOUR, Unit.WEEKEND}  # vague counts of these are rounded to whole units
 _HALF_OF = {
     Unit.HOUR: (Unit.MINUTE, 30),
     Unit.DAY: (Unit.HOUR, 12),
@@ -747,7 +747,7 @@ _HALF_OF = {
 
 
 def counted(amount: str, unit: str, words: Words) -> tuple[int, int]:
-    """Least and most units that an amount in words means: ("a couple of", "weeks") is (1, 3)."""
+    """Return minimum and maximum of an amount in words: ("a couple of", "weeks") is (1, 3)."""
     plain = word(amount).replace("-", " ")
     vague = next((reach for name, reach in words.vague.items() if name in plain), None)
     if vague:
@@ -758,7 +758,7 @@ def counted(amount: str, unit: str, words: Words) -> tuple[int, int]:
 
 
 def unit_of(match: re.Match[str], scope: Scope) -> Unit:
-    """The unit of a match, written out or glued to its figure."""
+    """Return the unit of a match, spelled out or attached to its digits."""
     if "short_unit" in match.re.groupindex:
         return scope.words.short_units[word(match["short_unit"])]
     return scope.words.units[word(match["unit"])]
@@ -770,7 +770,7 @@ def _counted(match: re.Match[str], scope: Scope) -> tuple[int, int]:
 
 
 def around(scope: Scope, moment: Span, unit: Unit, least: int, most: int) -> Span:
-    """The units `least` to `most` away (both signs the same): exact ones whole, vague ones to the day."""
+    """Return the span `least` to `most` units away (same sign): whole units if exact, days if vague."""
     near, far = sorted((shift(moment.start, unit, least), shift(moment.start, unit, most)))
     if least == most or unit in _WHOLE:
         return Span(scope.unit_around(unit, near).start, scope.unit_around(unit, far).end, unit)
@@ -783,14 +783,14 @@ def _now(scope: Scope) -> Span:
 
 @needs("amount", "unit|short_unit")
 def ago(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Two weeks ago": the whole calendar week."""
+    """Read "two weeks ago": the whole calendar week."""
     least, most = _counted(match, scope)
     return around(scope, _now(scope), unit_of(match, scope), -least, -most)
 
 
 @needs("amount", "amount2", "unit")
 def between_ago(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Two or three weeks ago"."""
+    """Read "two or three weeks ago"."""
     first = counted(match["amount"], match["unit"], scope.words)[0]
     second = counted(match["amount2"], match["unit"], scope.words)[1]
     return around(scope, _now(scope), unit_of(match, scope), -min(first, second), -max(first, second))
@@ -798,13 +798,13 @@ def between_ago(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("unit|short_unit")
 def one_or_two_ago(match: re.Match[str], scope: Scope) -> Span:
-    """As in "A week or two ago"."""
+    """Read "a week or two ago"."""
     return around(scope, _now(scope), unit_of(match, scope), -1, -2)
 
 
 @needs("amount", "unit|short_unit", "weekday|clear_weekday")
 def weekday_of_week_ago(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "Two weeks ago on Monday"."""
+    """Read "two weeks ago on Monday"."""
     least, most = _counted(match, scope)
     if unit_of(match, scope) is not Unit.WEEK or least != most:
         return None
@@ -814,7 +814,7 @@ def weekday_of_week_ago(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("number", "weekday|clear_weekday")
 def weekdays_ago(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Two Fridays ago"."""
+    """Read "two Fridays ago"."""
     last = weekday_before(scope.now, weekday_of(match, scope))
     count = counted(match["number"], "", scope.words)[0]
     return containing(Unit.DAY, shift(last.start, Unit.WEEK, 1 - count))
@@ -822,7 +822,7 @@ def weekdays_ago(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("number", "holiday|season")
 def occurrences_ago(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Two summers ago", "three Christmases ago"."""
+    """Read "two summers ago", "three Christmases ago"."""
     of = _feast if "holiday" in match.re.groupindex else _season
     yearly = of(match, scope)
     count = counted(match["number"], "", scope.words)[0]
@@ -831,14 +831,14 @@ def occurrences_ago(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("amount", "unit|short_unit")
 def ahead(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Two weeks from now"."""
+    """Read "two weeks from now"."""
     least, most = _counted(match, scope)
     return around(scope, _now(scope), unit_of(match, scope), least, most)
 
 
 @needs("number", "unit")
 def half_ago(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "Half a year ago", "two years and a half ago": the finer unit's."""
+    """Read "half a year ago", "two years and a half ago", in the finer unit."""
     unit = unit_of(match, scope)
     if unit not in _HALF_OF:
         return None
@@ -850,18 +850,18 @@ def half_ago(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("amount", "unit|short_unit")
 def expected(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "In two weeks", a date in what speaks of the future, a duration in anything else."""
+    """Read "in two weeks": a date in a text about the future, else a duration."""
     return ahead(match, scope) if scope.direction is Direction.FUTURE else None
 
 
 @needs("amount", "unit|short_unit")
 def announced(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "In two weeks" is a date in an announcement, a duration in a question."""
+    """Read "in two weeks": a date in an announcement, a duration in a question."""
     return ahead(match, scope) if scope.telling and scope.direction is Direction.FUTURE else None
 
 
 def stretch(scope: Scope, unit: Unit, count: int) -> Span:
-    """The `count` units that end (or, counted negative, begin) now, to whole days, hours or minutes."""
+    """Return the `count` units that end now (or, if negative, start now), in whole days, hours or minutes."""
     other = shift(scope.now, unit, -count)
     first, last = sorted((other, scope.now))
     if unit not in _CLOCK:
@@ -871,7 +871,7 @@ def stretch(scope: Scope, unit: Unit, count: int) -> Span:
 
 @needs("intro", "last", "amount", "unit|short_unit")
 def past(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "The last three days"; without an article "last" may be a verb."""
+    """Read "the last three days"; without an article "last" may be a verb."""
     before = scope.text[max(0, match.start() - 200) : match.start()]
     if not match["intro"] and match["last"] and regex(scope.words.verbal_last).search(before):
         return None
@@ -880,13 +880,13 @@ def past(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("amount", "unit|short_unit")
 def coming(match: re.Match[str], scope: Scope) -> Span:
-    """As in "The next three days"."""
+    """Read "the next three days"."""
     return stretch(scope, unit_of(match, scope), -_counted(match, scope)[1])
 
 
 @needs("unit")
 def past_one(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "The past week" and "in the last week" end now; "last week" is another rule's."""
+    """Read "the past week", "in the last week", which end now; "last week" is another rule."""
     unit, name = unit_of(match, scope), word(match["unit"])
     if unit is Unit.WEEKEND or name in scope.words.plurals:
         return None
@@ -895,19 +895,19 @@ def past_one(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs()
 def other_day(_match: re.Match[str], scope: Scope) -> Span:
-    """As in "The other day": within the last week, not today."""
+    """Read "the other day": within the last week, not today."""
     return days_span(shift(scope.now, Unit.DAY, -7), shift(scope.now, Unit.DAY, -1), Unit.WEEK)
 
 
 def _season(match: re.Match[str], scope: Scope) -> YearlyTime:
-    """The season that a match names."""
+    """Return the season that a match names."""
     first = scope.words.seasons[word(match["season"])]
     return lambda year: month_span(year, first, 3, Unit.QUARTER)
 
 
 @needs("season", "tail")
 def season(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "In spring"; "in Spring Boot" and "in the fall of Rome" are no season."""
+    """Read "in spring"; "in Spring Boot" and "in the fall of Rome" are not seasons."""
     if not match["tail"]:
         goes_on = regex(scope.words.name_goes_on, exact=True).match(scope.text, match.end())
         if match["season"].istitle() and goes_on:
@@ -919,34 +919,34 @@ def season(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("season", "tail")
 def dated_season(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "Spring 2023"; with a year it needs no preposition."""
+    """Read "spring 2023"; with a year it needs no preposition."""
     return season(match, scope) if match["tail"] else None
 
 
 @needs("season", "which")
 def which_season(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Last spring"."""
+    """Read "last spring"."""
     return relative(scope, _season(match, scope), which_of(match, scope))
 
 
 @needs("season")
 def season_before_last(match: re.Match[str], scope: Scope) -> Span:
-    """As in "The summer before last"."""
+    """Read "the summer before last"."""
     last = relative(scope, _season(match, scope), Which.LAST)
     return _season(match, scope)(last.start.year - 1)
 
 
 @needs("season", "year|y")
 def split_winter(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Winter 2022/23": the year it begins in goes first."""
+    """Read "winter 2022/23": the first year is the one in which it starts."""
     year = match["year"] if "year" in match.re.groupindex else match["y"]
     return _season(match, scope)(int(year) if len(year) > 2 else short_year(int(year), scope))
 
 
-# A lone number is a year only this far from the reference: the span of a biography, and plans.
+# A lone number is a year only within this distance of the reference: the span of a biography, and plans.
 _BACK, _AHEAD = 130, 30
-_LAST_CENTURY = 1800  # "the 1800s" are a century; "the 1900s" and "2000s" are taken for decades
-_ROUND_YEAR = 2000  # any other hundred in front of a thing rather counts it
+_LAST_CENTURY = 1800  # "the 1800s" are a century; "the 1900s" and "2000s" are decades
+_ROUND_YEAR = 2000  # any other multiple of 100 before a thing is probably a count
 _LOOK_BACK = 40  # characters
 
 
@@ -959,21 +959,21 @@ def _is_quantity(match: re.Match[str], scope: Scope) -> bool:
 
 
 def _is_numbered(match: re.Match[str], scope: Scope) -> bool:
-    """Behind "room" or "page", figures are no year."""
+    """Return whether a number is not a year, as after "room" or "page"."""
     before = scope.text[max(0, match.start() - _LOOK_BACK) : match.start()]
     return regex(scope.words.numbered_before).search(before) is not None
 
 
 @needs("year")
 def year(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "2023" behind a preposition or inside a composite."""
+    """Read "2023" after a preposition or inside a composite."""
     number = int(match["year"])
     return years_span(number) if _near(number, scope) and not _is_quantity(match, scope) else None
 
 
 @needs("year")
 def year_of_thing(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "the 2022 reorg", but not "the 2019 laptop", "the 1600 block" or "the 2048 game"."""
+    """Read "the 2022 reorg", but not "the 2019 laptop", "the 1600 block" or "the 2048 game"."""
     number = int(match["year"])
     if number > scope.now.year + 1 or (number % 100 == 0 and number != _ROUND_YEAR):
         return None
@@ -983,13 +983,13 @@ def year_of_thing(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("year")
 def any_year(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "In 1066": "in" needs a year less near."""
+    """Read "in 1066": after "in" the year may be far away."""
     return None if _is_quantity(match, scope) else years_span(int(match["year"]))
 
 
 @needs("year")
 def final_year(match: re.Match[str], scope: Scope) -> Span | None:
-    """A year that ends a question behind a plain word: "who coached the colts 2012"."""
+    """Read a year at the end of a question: "who coached the colts 2012"."""
     number, before = int(match["year"]), scope.text[max(0, match.start() - _LOOK_BACK) : match.start()]
     plain = regex(scope.words.year_after, exact=True).search(before)
     if not (_near(number, scope) and number <= scope.now.year + 1 and plain):
@@ -999,13 +999,13 @@ def final_year(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("year")
 def named_year(match: re.Match[str], _scope: Scope) -> Span:
-    """As in "The year 1702"."""
+    """Read "the year 1702"."""
     return years_span(int(match["year"]))
 
 
 @needs("year", "year2")
 def two_years(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "2019-2021", "from 1834 to 1840"."""
+    """Read "2019-2021", "from 1834 to 1840"."""
     first, last = int(match["year"]), int(match["year2"])
     if first > last or _is_quantity(match, scope):
         return None
@@ -1014,27 +1014,27 @@ def two_years(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("year", "year2")
 def bare_two_years(match: re.Match[str], scope: Scope) -> Span | None:
-    """The same without a preposition, only near the reference."""
+    """Read a range of years without a preposition, only near the reference."""
     near = _near(int(match["year"]), scope) and _near(int(match["year2"]), scope)
     return two_years(match, scope) if near else None
 
 
 @needs("year", "y")
 def split_year(match: re.Match[str], _scope: Scope) -> Span | None:
-    """As in "1998-99": a year and the one after it."""
+    """Read "1998-99": a year and the one after it."""
     year = int(match["year"])
     return years_span(year, 2) if int(match["y"]) == (year + 1) % 100 else None
 
 
 @needs("y")
 def two_digit_year(match: re.Match[str], scope: Scope) -> Span:
-    """As in "'23"."""
+    """Read "'23"."""
     return years_span(short_year(int(match["y"]), scope))
 
 
 @needs("decade")
 def decade(match: re.Match[str], _scope: Scope) -> Span:
-    """As in "The 1990s"; "the 1700s" are a century, as "the 2000s" are not yet."""
+    """Read "the 1990s"; "the 1700s" are a century, "the 2000s" are a decade."""
     first = int(match["decade"])
     if first % 100 == 0 and first <= _LAST_CENTURY:
         return years_span(first, 100, Unit.CENTURY)
@@ -1043,19 +1043,19 @@ def decade(match: re.Match[str], _scope: Scope) -> Span:
 
 @needs("y")
 def short_decade(match: re.Match[str], scope: Scope) -> Span:
-    """As in "The '90s"."""
+    """Read "the '90s"."""
     return years_span(short_year(int(match["y"]), scope), 10, Unit.DECADE)
 
 
 @needs("decade_word")
 def word_decade(match: re.Match[str], scope: Scope) -> Span:
-    """As in "The nineties"."""
+    """Read "the nineties"."""
     return years_span(scope.words.decades[word(match["decade_word"])], 10, Unit.DECADE)
 
 
 @needs("century|day")
 def century(match: re.Match[str], scope: Scope) -> Span:
-    """As in "The 19th century", "the nineteenth century"."""
+    """Read "the 19th century", "the nineteenth century"."""
     if "century" in match.re.groupindex:
         number = scope.words.centuries[word(match["century"])]
     else:
@@ -1071,7 +1071,7 @@ PartOf = Callable[[re.Match[str], Scope, Span], Span | None]
 
 
 def of_anchor(at_least: timedelta = timedelta()) -> Callable[[PartOf], Build]:
-    """Reads the time that begins where a match ends, of which the decorated function gives a part or a neighbour.
+    """Read the time that starts where a match ends, and pass it to the decorated function, which returns a part or neighbour of it.
 
     The reading ends with that time, and has a year if that has one.
 
@@ -1098,14 +1098,14 @@ def of_anchor(at_least: timedelta = timedelta()) -> Callable[[PartOf], Build]:
 @needs("portion")
 @of_anchor(_PARTED)
 def some_part(match: re.Match[str], scope: Scope, whole: Span) -> Span:
-    """As in "Early 2023", "the end of May"."""
+    """Read "early 2023", "the end of May"."""
     return _portion(match, scope, whole, of_year=whole.unit is Unit.YEAR)
 
 
 @needs("ordinal", "piece")
 @of_anchor(_PARTED)
 def piece(match: re.Match[str], scope: Scope, whole: Span) -> Span:
-    """As in "The first half of 2023", "the last quarter of 2024"."""
+    """Read "the first half of 2023", "the last quarter of 2024"."""
     span = _piece(match, scope, whole)
     return replace(span, unit=Unit.QUARTER) if scope.words.pieces[word(match["piece"])] == _QUARTERS else span
 
@@ -1113,7 +1113,7 @@ def piece(match: re.Match[str], scope: Scope, whole: Span) -> Span:
 @needs("ordinal", "unit", "amount")
 @of_anchor(_PARTED)
 def nth_unit(match: re.Match[str], scope: Scope, whole: Span) -> Span | None:
-    """As in "The first week of June" is its first seven days, "the last three days of May" its last three."""
+    """Read "the first week of June" (its first seven days), "the last three days of May"."""
     unit, number = unit_of(match, scope), scope.words.ordinals[word(match["ordinal"])]
     if unit is Unit.WEEKEND:
         return containing(unit, nth_weekday(whole, SATURDAY, number).start)
@@ -1122,7 +1122,7 @@ def nth_unit(match: re.Match[str], scope: Scope, whole: Span) -> Span | None:
 
 
 def _slice(whole: Span, unit: Unit, index: int, count: int) -> Span | None:
-    """`count` units of `whole`; None if they are not inside it ("last year in May" is no part of May)."""
+    """Return `count` units of `whole`; None if they are not inside it ("last year in May" is not part of May)."""
     if index < 0:
         start, end = shift(whole.end, unit, -count), whole.end
     else:
@@ -1132,7 +1132,7 @@ def _slice(whole: Span, unit: Unit, index: int, count: int) -> Span | None:
 
 
 def _piece(match: re.Match[str], scope: Scope, whole: Span) -> Span:
-    """The half, third or quarter of `whole` that a match names.
+    """Return the half, third or quarter of `whole` that a match names.
 
     Raises:
         ValueError: it has not so many.
@@ -1145,7 +1145,7 @@ def _piece(match: re.Match[str], scope: Scope, whole: Span) -> Span:
 
 
 def _portion(match: re.Match[str], scope: Scope, whole: Span, *, of_year: bool) -> Span:
-    """The share of `whole` that a match names; early and late mean less of a year."""
+    """Return the share of `whole` that a match names; "early" and "late" mean a smaller share of a year."""
     name = word(match["portion"])
     shares = scope.words.year_portions.get(name) if of_year else None
     return portion(whole, *(shares or scope.words.portions[name]))
@@ -1153,7 +1153,7 @@ def _portion(match: re.Match[str], scope: Scope, whole: Span, *, of_year: bool) 
 
 @needs("ordinal", "clear_month", "unit", "tail")
 def unit_of_month(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "In der ersten Juniwoche", the same in one word."""
+    """Read "in der ersten Juniwoche", the same in one word."""
     unit, number = unit_of(match, scope), scope.words.ordinals[word(match["ordinal"])]
     month = _month(match, scope)
     if unit is Unit.WEEKEND:
@@ -1163,7 +1163,7 @@ def unit_of_month(match: re.Match[str], scope: Scope) -> Span | None:
 
 @needs("ordinal", "clear_month", "piece", "tail")
 def piece_of_month(match: re.Match[str], scope: Scope) -> Span:
-    """As in "In der ersten Junihälfte"."""
+    """Read "in der ersten Junihälfte"."""
     return _piece(match, scope, _month(match, scope))
 
 
@@ -1174,7 +1174,7 @@ def _month(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("portion", "unit", "tail")
 def part_of_unit(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Jahresbeginn", "zum Monatsende": of the running unit, or of the year named behind it."""
+    """Read "Jahresbeginn", "zum Monatsende": of the current unit, or of the year named after it."""
     unit = unit_of(match, scope)
     year = year_of_tail(scope, match["tail"]) if unit is Unit.YEAR else None
     whole = scope.unit_around(unit, scope.now) if year is None else years_span(year)
@@ -1184,7 +1184,7 @@ def part_of_unit(match: re.Match[str], scope: Scope) -> Span:
 @needs("ordinal", "weekday|clear_weekday")
 @of_anchor(_PARTED)
 def nth_day(match: re.Match[str], scope: Scope, whole: Span) -> Span:
-    """As in "The last Friday of March"."""
+    """Read "the last Friday of March"."""
     number = scope.words.ordinals[word(match["ordinal"])]
     return nth_weekday(whole, weekday_of(match, scope), number)
 
@@ -1192,7 +1192,7 @@ def nth_day(match: re.Match[str], scope: Scope, whole: Span) -> Span:
 @needs("unit|short_unit")
 @of_anchor()
 def unit_of_day(match: re.Match[str], scope: Scope, day: Span) -> Span | None:
-    """As in "The weekend of June 3", "the week of 5 May"."""
+    """Read "the weekend of June 3", "the week of 5 May"."""
     if day.unit is not Unit.DAY:
         return None
     unit = unit_of(match, scope)
@@ -1202,21 +1202,21 @@ def unit_of_day(match: re.Match[str], scope: Scope, day: Span) -> Span | None:
 @needs()
 @of_anchor()
 def week_from(_match: re.Match[str], _scope: Scope, day: Span) -> Span | None:
-    """As in "The week starting 5 June": seven days."""
+    """Read "the week starting 5 June": seven days."""
     return Span(day.start, day.start + _WEEK, Unit.WEEK) if day.unit is Unit.DAY else None
 
 
 @needs()
 @of_anchor()
 def week_to(_match: re.Match[str], _scope: Scope, day: Span) -> Span | None:
-    """As in "The week ending 11 June": seven days."""
+    """Read "the week ending 11 June": seven days."""
     return Span(day.end - _WEEK, day.end, Unit.WEEK) if day.unit is Unit.DAY else None
 
 
 @needs("side")
 @of_anchor()
 def rest(match: re.Match[str], scope: Scope, whole: Span) -> Span | None:
-    """As in "Earlier this week" ends now, "later this year" begins now."""
+    """Read "earlier this week", which ends now, and "later this year", which starts now."""
     if not whole.start <= scope.now < whole.end:
         return None
     if word(match["side"]) in scope.words.earlier:
@@ -1234,7 +1234,7 @@ def _looks_back(match: re.Match[str], scope: Scope) -> bool:
 @needs("side", "amount", "unit")
 @of_anchor()
 def counted_from(match: re.Match[str], scope: Scope, anchor: Span) -> Span:
-    """As in "Two weeks before Christmas 2023" is the week that lies there, as "two weeks ago" is."""
+    """Read "two weeks before Christmas 2023": the whole calendar week, as for "two weeks ago"."""
     back = _looks_back(match, scope)
     edge = anchor.start if back else max(anchor.start, anchor.end - _ONE_DAY)
     least, most = (
@@ -1246,7 +1246,7 @@ def counted_from(match: re.Match[str], scope: Scope, anchor: Span) -> Span:
 @needs("side", "amount", "unit")
 @of_anchor()
 def stretch_beside(match: re.Match[str], scope: Scope, anchor: Span) -> Span:
-    """As in "The two weeks before Christmas": the fourteen days that end where it begins."""
+    """Read "the two weeks before Christmas": the fourteen days before it."""
     count = counted(match["amount"], match["unit"], scope.words)[1]
     edge, sign = (anchor.start, -1) if _looks_back(match, scope) else (anchor.end, 1)
     first, last = sorted((edge, shift(edge, unit_of(match, scope), sign * count)))
@@ -1256,10 +1256,10 @@ def stretch_beside(match: re.Match[str], scope: Scope, anchor: Span) -> Span:
 @needs("side", "unit")
 @of_anchor()
 def unit_beside(match: re.Match[str], scope: Scope, anchor: Span) -> Span:
-    """As in "The week before Christmas" ends where Christmas begins; "the month before" is the calendar's."""
+    """Read "the week before Christmas", which ends where Christmas starts; "the month before" is the calendar month."""
     unit, back = unit_of(match, scope), _looks_back(match, scope)
     edge = anchor.start if back else anchor.end
-    if unit is Unit.WEEKEND:  # the last wholly before the edge, or the first that does not begin before it
+    if unit is Unit.WEEKEND:  # the last wholly before the edge, or the first that does not start before it
         towards = weekday_before if back else weekday_after
         return containing(Unit.WEEKEND, towards(edge - _ONE_DAY, SATURDAY).start)
     if unit in _CALENDAR:
@@ -1273,21 +1273,21 @@ def unit_beside(match: re.Match[str], scope: Scope, anchor: Span) -> Span:
 @needs()
 @of_anchor()
 def eve_of(_match: re.Match[str], _scope: Scope, anchor: Span) -> Span:
-    """As in "The eve of 3 May": the day before."""
+    """Read "the eve of 3 May": the day before."""
     return containing(Unit.DAY, anchor.start - _ONE_DAY)
 
 
 @needs("side", "weekday|clear_weekday")
 @of_anchor()
 def weekday_beside(match: re.Match[str], scope: Scope, anchor: Span) -> Span:
-    """As in "the Sunday before October 25"."""
+    """Read "the Sunday before October 25"."""
     if _looks_back(match, scope):
         return weekday_before(anchor.start, weekday_of(match, scope))
     return weekday_after(anchor.end - _ONE_DAY, weekday_of(match, scope))
 
 
 def _open_ended(meaning: Callable[[re.Match[str], Scope, Span], Span | None]) -> Build:
-    """Reads the anchor, the time that begins where a match ends, of which the decorated function gives a side."""
+    """Read the anchor, the time that starts where a match ends, and pass it to the decorated function, which returns a side of it."""
 
     @wraps(meaning)
     def built(match: re.Match[str], scope: Scope) -> Reading | None:
@@ -1303,13 +1303,13 @@ def _open_ended(meaning: Callable[[re.Match[str], Scope, Span], Span | None]) ->
 @needs(level=Level.RANGE)
 @_open_ended
 def since(_match: re.Match[str], scope: Scope, anchor: Span) -> Span:
-    """From the start of the anchor to the end of today."""
+    """Return the span from the start of the anchor to the end of today."""
     return Span(anchor.start, containing(Unit.DAY, scope.now).end, anchor.unit)
 
 
 @needs(level=Level.RANGE)
 def onwards(first: Reading, match: re.Match[str], scope: Scope) -> Reading | None:
-    """As in "From 2019 onwards" is "since 2019"."""
+    """Read "from 2019 onwards", the same as "since 2019"."""
     today = containing(Unit.DAY, scope.now)
     if first.span is None or first.open_ended or first.span.start >= today.end:
         return None
@@ -1319,33 +1319,33 @@ def onwards(first: Reading, match: re.Match[str], scope: Scope) -> Reading | Non
 @needs(level=Level.RANGE)
 @_open_ended
 def after(match: re.Match[str], scope: Scope, anchor: Span) -> Span | None:
-    """From the end of the anchor on."""
+    """Return the span from the end of the anchor on."""
     return None if _is_phrasal(match, scope) else Span(anchor.end, LATEST, anchor.unit)
 
 
 @needs(level=Level.RANGE)
 @_open_ended
 def before(_match: re.Match[str], _scope: Scope, anchor: Span) -> Span:
-    """Up to the start of the anchor."""
+    """Return the span up to the start of the anchor."""
     return Span(EARLIEST, anchor.start, anchor.unit)
 
 
 @needs(level=Level.RANGE)
 @_open_ended
 def until(match: re.Match[str], scope: Scope, anchor: Span) -> Span | None:
-    """Up to the end of the anchor: "until June" includes June."""
+    """Return the span up to the end of the anchor: "until June" includes June."""
     return None if _is_phrasal(match, scope) else Span(EARLIEST, anchor.end, anchor.unit)
 
 
 def _is_phrasal(match: re.Match[str], scope: Scope) -> bool:
-    """Whether the preposition is the verb's: "what we got up to last weekend", "who stopped by on Friday"."""
+    """Return whether the preposition belongs to a verb: "what we got up to last weekend", "who stopped by on Friday"."""
     context = scope.text[max(0, match.start() - _LOOK_BACK) : match.end()]
     return regex(scope.words.phrasal).search(context) is not None
 
 
 @needs(level=Level.RANGE)
 def between(match: re.Match[str], scope: Scope) -> Reading | None:
-    """As in "Between X and Y", "from X to Y"."""
+    """Read "between X and Y", "from X to Y"."""
     first = scope.time_at(match.end(), Level.PART)
     connector = first and regex(scope.words.connector).match(scope.text, first.end)
     return _joined(first, connector, scope, match.start()) if first and connector else None
@@ -1353,12 +1353,12 @@ def between(match: re.Match[str], scope: Scope) -> Reading | None:
 
 @needs(level=Level.RANGE)
 def joined(first: Reading, match: re.Match[str], scope: Scope) -> Reading | None:
-    """As in "X to Y"."""
+    """Read "X to Y"."""
     return None if first.open_ended else _joined(first, match, scope, first.start)
 
 
 def _joined(first: Reading, connector: re.Match[str], scope: Scope, start: int) -> Reading | None:
-    """Both ends included; an end without a year takes the other's."""
+    """Return the span of a range, both ends included; an end without a year takes the other's."""
     if present := regex(scope.words.now).match(scope.text, connector.end()):
         kept = onwards(replace(first, start=start), present, scope)
         return replace(kept, open_ended=False) if kept else None
@@ -1378,13 +1378,13 @@ def _joined(first: Reading, connector: re.Match[str], scope: Scope, start: int) 
 
 
 def _is_weekday(reading: Reading, scope: Scope) -> bool:
-    """Whether a phrase is a weekday alone: its week is then that of the other end."""
+    """Return whether a phrase is only a weekday, whose week is then that of the other end."""
     last = word(scope.text[reading.start : reading.end]).split()[-1]
     return last in scope.words.weekdays and reading.span is not None and reading.span.floating
 
 
 def _earlier(first: Reading, scope: Scope, other: Span) -> Span | None:
-    """The first end read again in the year of the second, the year before, or the week before its end."""
+    """Read the first end again in the year of the second, the year before, or the week before its end."""
     year = other.start.year
     for narrowed in (scope.in_year(year), scope.in_year(year - 1), scope.before(other.start)):
         again = narrowed.read(first.start, Level.PART)
@@ -1395,7 +1395,7 @@ def _earlier(first: Reading, scope: Scope, other: Span) -> Span | None:
 
 @needs()
 def in_year(year: Reading, match: re.Match[str], scope: Scope) -> Reading | None:
-    """As in "Last year in May", "in 2023, during the summer", "last year's summer"."""
+    """Read "last year in May", "in 2023, during the summer", "last year's summer"."""
     if year.span is None or year.span.unit is not Unit.YEAR or year.span.end.year - year.span.start.year != 1:
         return None
     part = scope.in_year(year.span.start.year).time_at(match.end(), Level.ATOM)

@@ -1,8 +1,8 @@
-"""Absolute dates in languages without a grammar of their own, read by `dateparser` ("le 8 mai 2023"), and dates in figures.
+"""Absolute dates in languages without a time grammar, parsed by `dateparser` ("le 8 mai 2023"), and numeric dates.
 
-Only what names a year of four figures and a month is read; relative times, ranges and bare years are not, because the
-frames around them ("depuis", "il y a") are unknown here. `dateparser` is loaded at the first such question, by this
-module alone, and used under one lock: its tables of languages are filled lazily and are not safe between threads.
+Only dates with a four-digit year and a month are recognised, not relative times, ranges or bare years, whose context
+("depuis", "il y a") is unknown here. `dateparser` is imported on first use, only in this module, and used under one lock,
+because its lazily filled language tables are not thread-safe.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ FIGURES = re.compile(
     r"(?<![\w./-])(?P<a>[0-9]{1,4})\s?(?P<mark>[-/.])\s?(?P<b>[0-9]{1,2})\s?(?P=mark)\s?(?P<c>[0-9]{1,4})"
     r"(?![\w/-])(?!\.[0-9])"
 )
-"""Three figures with the same mark between them."""
+"""Three numbers with the same separator."""
 _CENTURY_TURN = 69  # "69" is 1969, "68" is 2068 [POSIX, strptime %y]
 
 
 def date_of_figures(figures: re.Match[str], order: DateOrder | None = None) -> date | None:
-    """The date of three figures.
+    """Return the date of three numbers.
 
     Args:
         figures: a match of `FIGURES`.
-        order: in which they are written; None if that is not known.
+        order: the order of day, month and year; None if unknown.
 
     Returns:
-        The date of that order; if it makes none or is not known, the date that all orders agree on, else None.
+        The date in that order; if it is invalid or unknown, the only date that any order gives, else None.
     """
     parts = figures["a"], figures["b"], figures["c"]
     if order and (given := list(_in_order(parts, order))):
@@ -52,7 +52,7 @@ def date_of_figures(figures: re.Match[str], order: DateOrder | None = None) -> d
 
 
 def _in_order(parts: tuple[str, str, str], order: DateOrder) -> Iterator[date]:
-    """The date that an order makes of three figures, if it makes one."""
+    """Yield the date of three numbers in an order, if it is valid."""
     placed = dict(zip(order.value, parts, strict=True))
     if len(placed["y"]) not in {2, 4} or len(placed["d"]) > 2:
         return
@@ -73,26 +73,26 @@ _SETTINGS = {
 }
 _LOCK = threading.Lock()
 _CODE = re.compile(r"[a-z]{2}")
-_TOKEN = re.compile(r"[\w.\u00ba\u00aa]+")  # an apostrophe parts words: "l'8 maggio"
+_TOKEN = re.compile(r"[\w.\u00ba\u00aa]+")  # an apostrophe separates words: "l'8 maggio"
 _YEAR = re.compile(r"(?:1[5-9]|20|21)[0-9]{2}")
-_LONG = re.compile(r"[0-9]{4}")  # without a year of four figures it may be the number of a version
+_LONG = re.compile(r"[0-9]{4}")  # without a four-digit year it may be a version number
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _GLUED = re.compile(
     r"(?<![0-9])(?P<y>(?:1[5-9]|20|21)[0-9]{2})[\u5e74\ub144]\s?(?P<m>[0-9]{1,2})[\u6708\uc6d4]"
     r"(?:\s?(?P<d>[0-9]{1,2})[\u65e5\u53f7\uc77c])?"
 )
-"""A date of Chinese, Japanese or Korean, whose words are not parted by blanks."""
-_DAY = re.compile(r"[0-9]{1,2}\.?")  # left over in front of a month, it is a day that month has not
+"""A date in Chinese, Japanese or Korean, which have no spaces between words."""
+_DAY = re.compile(r"[0-9]{1,2}\.?")  # before a matched month it is an invalid day
 _MOST_TOKENS = 5  # "8 de maio de 2023"
-_MOST_YEARS = 8  # read in a text, so that a page of numbers costs no more than a question
+_MOST_YEARS = 8  # maximum years tried in a text, to bound the run time
 
 
 @cache
 def is_foreign_language(code: str) -> bool:
-    """Whether `dateparser` reads the dates of a language.
+    """Return whether `dateparser` supports a language.
 
     Args:
-        code: ISO 639-1, two small letters.
+        code: ISO 639-1 code in lower case.
     """
     if not _CODE.fullmatch(code):
         return False
@@ -104,14 +104,14 @@ def is_foreign_language(code: str) -> bool:
 
 
 def date_in_words(text: str, codes: Sequence[str]) -> tuple[date, Granule] | None:
-    """The date a phrase is, if it is one with a year and a month.
+    """Parse a phrase that is a date with a year and a month.
 
     Args:
-        text: the phrase, nothing around it.
-        codes: of the languages tried, ISO 639-1.
+        text: the phrase only.
+        codes: ISO 639-1 codes of the languages to try.
 
     Returns:
-        The day, or the first day of the month, and which of the two was named.
+        The day, or the first day of the month, and its granule; None if it is not such a date.
 
     Raises:
         ValueError: `dateparser` does not know a language.
@@ -126,8 +126,8 @@ def date_in_words(text: str, codes: Sequence[str]) -> tuple[date, Granule] | Non
 
 @cache
 def _parser(codes: tuple[str, ...]) -> Any:  # noqa: ANN401 # dateparser carries no types
-    """A parser of some languages; called under the lock."""
-    from dateparser import DateDataParser  # about 0.3 s, so at the first question that needs it
+    """Create a parser for some languages; call it under the lock."""
+    from dateparser import DateDataParser  # takes about 0.3 s, so imported on first use
 
     return DateDataParser(languages=list(codes), settings=_SETTINGS)
 
@@ -135,13 +135,13 @@ def _parser(codes: tuple[str, ...]) -> Any:  # noqa: ANN401 # dateparser carries
 def find_written_date(
     text: str, zone: tzinfo = UTC, *, codes: Sequence[str], date_order: DateOrder | None = None
 ) -> TimeWindow | None:
-    """The day or month that a text names in full; of several dates, the time from the first to the last.
+    """Find a fully written day or month in a text; with several dates, the window from the first to the last.
 
     Args:
         text: a question or a message; its first 3,000 characters are read.
         zone: the time zone of days.
-        codes: of the languages tried, those without a folder of their own; unknown ones read nothing.
-        date_order: of dates in figures; None reads those that only one order makes a date of.
+        codes: codes of the languages to try; unsupported ones are ignored.
+        date_order: the order of numeric dates; None accepts only dates that are valid in a single order.
 
     Returns:
         The window, or None. Arbitrary text never raises.
@@ -161,7 +161,7 @@ def find_written_date(
 
 
 def _in_figures(text: str, order: DateOrder | None) -> Iterator[tuple[Span, int, int]]:
-    """Dates without a word, with their offsets."""
+    """Yield numeric dates with their offsets."""
     for match in _GLUED.finditer(text):
         span = _numbered(match)
         if span:
@@ -173,7 +173,7 @@ def _in_figures(text: str, order: DateOrder | None) -> Iterator[tuple[Span, int,
 
 
 def _in_words(text: str, codes: Sequence[str]) -> Iterator[tuple[Span, int, int]]:
-    """Dates with a month's name, with their offsets."""
+    """Yield dates with a month name and their offsets."""
     tokens = list(_TOKEN.finditer(FIGURES.sub(lambda date: " " * len(date[0]), text)))
     years = [index for index, token in enumerate(tokens) if _YEAR.fullmatch(token[0].rstrip("."))]
     for index in years[:_MOST_YEARS]:
@@ -187,7 +187,7 @@ def _in_words(text: str, codes: Sequence[str]) -> Iterator[tuple[Span, int, int]
 
 
 def _around(index: int, count: int) -> Iterator[tuple[int, int]]:
-    """First and last token of the phrases tried: those that end in the year, then those that begin with it."""
+    """Yield first and last token of the phrases to try: those ending in the year, then those starting with it."""
     for length in range(_MOST_TOKENS, 1, -1):
         if index - length + 1 >= 0:
             yield index - length + 1, index
@@ -197,7 +197,7 @@ def _around(index: int, count: int) -> Iterator[tuple[int, int]]:
 
 
 def _dated(phrase: str, codes: Sequence[str]) -> Span | None:
-    """A phrase with a month's name; figures alone would leave the order of day and month to guessing."""
+    """Parse a phrase with a month name; in numbers alone the order of day and month would be a guess."""
     if not _LETTERS.search(phrase):
         return None
     found = date_in_words(phrase, codes)
