@@ -51,7 +51,6 @@ from hindsight_integrations.ledger.rows import (
     is_not_observation,
     is_opinion,
 )
-from hindsight_integrations.ledger.rules import blocks
 from hindsight_integrations.ledger.sql import Values, insert, run_many
 from hindsight_integrations.ledger.tables import (
     JSON,
@@ -84,6 +83,7 @@ from hindsight_integrations.ledger.tables import (
 from hindsight_integrations.ledger.tasks import Schedule
 from hindsight_integrations.ledger.units import count_units
 from hindsight_integrations.ledger.values import ArchiveRow, Json
+from hindsight_integrations.model.names import blocking_keys
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.records import spelling_key
 from hindsight_integrations.model.tasks import TaskState
@@ -472,7 +472,7 @@ def _derived(table: Table, rows: Iterable[tuple[int, Values]]) -> Mapping[Table,
             derived[unit_sources] += [{**own, "message": message} for message in messages]
         elif table is entities:
             names = json.loads(row["names"])
-            keys = {key for name in names for key in blocks(name)}
+            keys = {key for name in names for key in blocking_keys(name)}
             derived[entity_names] += [{"entity": number, "name": name} for name in names]
             derived[entity_blocks] += [{"entity": number, "block": key} for key in sorted(keys)]
     return derived

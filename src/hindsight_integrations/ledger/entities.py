@@ -33,7 +33,6 @@ from hindsight_integrations.ledger.rules import (
     COMMON_BLOCK,
     NEIGHBOUR_LIMIT,
     NEIGHBOUR_UNITS,
-    blocks,
     check_known,
     merged_names,
     merged_role,
@@ -55,7 +54,7 @@ from hindsight_integrations.ledger.tasks import Schedule
 from hindsight_integrations.ledger.values import EntitySplit
 from hindsight_integrations.model.arrays import IntArray
 from hindsight_integrations.model.entities import Entity, EntityChange, EntityChangeKind, EntityRole
-from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.model.names import blocking_keys, normalise_name
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
@@ -107,7 +106,7 @@ _ADD_BLOCK = insert(entity_blocks).on_conflict_do_nothing()
 def _write_names(connection: Connection, bank: int, pairs: Iterable[tuple[str, int]]) -> None:
     """Index (normalised name, entity row id) pairs by name and by block."""
     names = set(pairs)
-    keys = {(block, row) for name, row in names for block in blocks(name)}
+    keys = {(block, row) for name, row in names for block in blocking_keys(name)}
     name_rows = [{"bank": bank, "name": name, "entity": row} for name, row in sorted(names)]
     block_rows = [{"bank": bank, "block": block, "entity": row} for block, row in sorted(keys)]
     run_many(connection, _ADD_NAME, name_rows)
@@ -404,7 +403,7 @@ class EntityReader(Reader):
         At most `limit` per name: exact names first, then by shared blocks, mentions and id. Tokens shared by
         very many entities are skipped. Never scans all entities.
         """
-        keys = {name: blocks(name) for name in names}
+        keys = {name: blocking_keys(name) for name in names}
         exact: dict[str, set[int]] = defaultdict(set)
         members: dict[str, list[int]] = defaultdict(list)
         with self._at(bank) as (connection, row):

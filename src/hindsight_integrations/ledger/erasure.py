@@ -49,7 +49,6 @@ from hindsight_integrations.ledger.opinions import (
 )
 from hindsight_integrations.ledger.records import erase_unused, touched_categories
 from hindsight_integrations.ledger.rows import BankRow, Target, find_bank
-from hindsight_integrations.ledger.rules import blocks
 from hindsight_integrations.ledger.sql import Values, among, insert, run_many
 from hindsight_integrations.ledger.tables import (
     Int,
@@ -81,7 +80,7 @@ from hindsight_integrations.ledger.tasks import Schedule, take_back
 from hindsight_integrations.ledger.units import count_memories
 from hindsight_integrations.ledger.values import Json, Scrub
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt, WholeNames, identifies_any
-from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.model.names import blocking_keys, normalise_name
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
@@ -465,8 +464,8 @@ def _keep_names(
             }
         )
         names += [{"row": entity, "dropped": name} for name in each.dropped]
-        stale = {key for name in each.dropped for key in blocks(name)}
-        stale -= {key for name in each.names for key in blocks(name)}
+        stale = {key for name in each.dropped for key in blocking_keys(name)}
+        stale -= {key for name in each.names for key in blocking_keys(name)}
         keys += [{"row": entity, "dropped": key} for key in stale]
     run_many(connection, _KEEP_ENTITY, rows)
     run_many(connection, _DELETE_NAME, names)

@@ -18,8 +18,6 @@ NEIGHBOUR_UNITS = 50  # neighbours are read from an entity's latest units only, 
 NEIGHBOUR_LIMIT = 50  # the most often co-mentioned ones are kept
 _FLOAT_BYTES = 4
 COMMON_BLOCK = 500  # tokens shared by more entities are not looked up; exact names always are
-# Lengths of names in which one edit is tolerated; longer ones would need too many keys.
-_EDITABLE = range(5, 41)
 
 
 def bank_key(name: str) -> str:
@@ -34,17 +32,6 @@ def bank_key(name: str) -> str:
         raise InvalidRequest(
             "bank", f"{name!r} is not valid Unicode", "Use a name without surrogates."
         ) from None
-
-
-def blocks(name: str) -> frozenset[str]:
-    """Return the blocking keys of a normalised name: its tokens, and keys shared with any name one edit away.
-
-    Two names are one edit apart only if the longer one with a letter left out, or each with the same letter
-    left out, are equal. Trigrams find the same pairs among hundreds of others: with 100k facts, they made
-    candidate search two thirds of the time of a retain.
-    """
-    shortened = {name[:at] + name[at + 1 :] for at in range(len(name))} if len(name) in _EDITABLE else set()
-    return frozenset(name.split()) | {f"\x01{key}" for key in (name, *shortened)}
 
 
 def link_code(link: Link) -> int:

@@ -122,3 +122,18 @@ def stands_in(name: str, text: str) -> bool:
             return True
         at = text.find(name, at + 1)
     return False
+
+
+# Lengths of names in which one edit is tolerated; longer ones would need too many keys.
+_EDITABLE = range(5, 41)
+
+
+def blocking_keys(name: str) -> frozenset[str]:
+    """Return the blocking keys of a normalised name: its tokens, and keys shared with any name one edit away.
+
+    Two names are one edit apart only if the longer one with a letter left out, or each with the same letter
+    left out, are equal. Trigrams find the same pairs among hundreds of others: with 100k facts, they made
+    candidate search two thirds of the time of a retain.
+    """
+    shortened = {name[:at] + name[at + 1 :] for at in range(len(name))} if len(name) in _EDITABLE else set()
+    return frozenset(name.split()) | {f"\x01{key}" for key in (name, *shortened)}

@@ -17,7 +17,7 @@ from hindsight_integrations.language.names import (
     same_numbers,
 )
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole, EntityType
-from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.model.names import blocking_keys, normalise_name
 from hindsight_integrations.model.units import NAMESPACE
 from hindsight_integrations.model.writes import EntityWrite, MentionWrite
 from hindsight_integrations.retain.drafts import Draft
@@ -29,10 +29,10 @@ RECENCY_DAYS = 7.0
 CANDIDATES = 20  # blocked candidates looked at per name
 
 Lookup = Callable[[Sequence[str]], Mapping[str, list[Entity]]]
-"""Normalised names to known entities sharing a block with each (ports.Ledger.entity_candidates)."""
+"""Normalised names to known entities sharing a block with each (`ledger.entities.candidates`)."""
 
 Neighbours = Callable[[Sequence[str]], Mapping[str, frozenset[str]]]
-"""Entity ids to the names each was mentioned with (ports.Ledger.entity_neighbours)."""
+"""Entity ids to the names each was mentioned with (`ledger.entities.neighbours`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class _Resolver:
 
     def _look(self, name: str) -> list[_Known]:
         found = {known.entity.id: known for known in self._candidates.get(name, [])}
-        for block in blocks(name):
+        for block in blocking_keys(name):
             found.update((known.entity.id, known) for known in self._fresh_blocks.get(block, []))
         return list(found.values())
 
@@ -231,10 +231,5 @@ class _Resolver:
         return known
 
     def _index(self, name: str, known: _Known) -> None:
-        for block in blocks(name):
+        for block in blocking_keys(name):
             self._fresh_blocks.setdefault(block, []).append(known)
-
-
-def blocks(name: str) -> set[str]:
-    """Keys under which a name may meet another: its tokens, and its first letter with length class for one-edit forms."""
-    return {*name.split(), *(f"\x00{name[:1]}{len(name) + step}" for step in (-1, 0, 1))}
