@@ -199,7 +199,7 @@ def check_key(config: RunnableConfig, key: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodePosition:
     """Where in a graph a node runs.
 
     Attributes:
@@ -216,13 +216,13 @@ class Place:
     run_id: str | None
 
 
-def place_of(config: RunnableConfig) -> Place:
+def place_of(config: RunnableConfig) -> NodePosition:
     """Return the place of the node that runs with this config."""
     configurable, metadata = config.get("configurable", {}), config.get("metadata", {})
     info = current_runtime().execution_info
     # checkpoint_ns is "node:task_id" for each enclosing subgraph node and for the node itself, joined by "|".
     around = str(configurable.get("checkpoint_ns", "")).split("|")[:-1]
-    return Place(
+    return NodePosition(
         node=str(metadata.get("langgraph_node", "")) or "memory",
         thread="" if (thread := configurable.get("thread_id")) is None else str(thread),
         namespace="|".join(part.split(":")[0] for part in around),
@@ -467,7 +467,7 @@ def _check_worker(where: BankFinder) -> None:
         )
 
 
-def _of_run(place: Place, messages_key: str, config: RunnableConfig) -> dict[str, Any]:
+def _of_run(place: NodePosition, messages_key: str, config: RunnableConfig) -> dict[str, Any]:
     """Return the options of `threads.follow` that a run determines: thread, namespace and metadata.
 
     Runs without a thread id are separate conversations, so neither discards messages of the other.

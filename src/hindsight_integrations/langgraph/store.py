@@ -175,7 +175,7 @@ MOST_MINUTES = 1_000 * 365 * 24 * 60.0  # a thousand years
 Call = Callable[[Any], Any]
 """A call on a bank's `items` namespace, sync or async."""
 
-Step = tuple[Call, Callable[[Any], None]]
+StoreStep = tuple[Call, Callable[[Any], None]]
 """A call, and the function that receives its result."""
 
 
@@ -323,7 +323,7 @@ class HindsightStore(BaseStore):
         engine = memory if isinstance(memory, AsyncHindsight) else memory.asynchronous
         return await engine.bank(self._name)
 
-    def _planned(self, ops: Sequence[Op]) -> tuple[list[Step], list[Result]]:
+    def _planned(self, ops: Sequence[Op]) -> tuple[list[StoreStep], list[Result]]:
         """Return the calls on the bank's items, reads first and one write last, and the list that they fill."""
         for op in ops:
             _check_op(op)
@@ -373,7 +373,7 @@ def _check_op(op: Op) -> None:
     validate_op_namespace(op)
 
 
-def _gets(ops: Sequence[Op], results: list[Result]) -> Iterator[Step]:
+def _gets(ops: Sequence[Op], results: list[Result]) -> Iterator[StoreStep]:
     """Yield one call for the reads that refresh the TTL, and one for the others."""
     for refresh in (False, True):
         at = [n for n, op in enumerate(ops) if isinstance(op, GetOp) and bool(op.refresh_ttl) is refresh]

@@ -62,9 +62,9 @@ from hindsight_integrations.validation.options import (
     with_defaults,
 )
 
-Asked = Callable[[Any], Any]  # a call on a bank; with an async bank its result is awaitable
+AskPerson = Callable[[Any], Any]  # a call on a bank; with an async bank its result is awaitable
 Reply = tuple[str, Any]  # (the text for the model, the artifact as plain JSON)
-Steps = Generator[Asked, Any, Reply]
+Steps = Generator[AskPerson, Any, Reply]
 
 
 @dataclass(frozen=True, slots=True)

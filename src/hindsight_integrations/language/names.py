@@ -138,7 +138,7 @@ def designations(text: str, language: Language) -> list[tuple[str, ...]]:
     return [*found, tuple(run)] if run else found
 
 
-Span = tuple[int, int, str]  # (start, negative length, so that longer names sort first, name)
+NameSpan = tuple[int, int, str]  # (start, negative length, so that longer names sort first, name)
 
 CAPITAL = (
     f"[{''.join(letter for letter in map(chr, range(0x530)) if letter.isupper())}]"  # Latin, Greek, Cyrillic
@@ -150,7 +150,7 @@ _SENTENCE_START = re.compile(
 )
 
 
-def spans(text: str, seen: Collection[str], small: Collection[str], names: NameWords) -> Iterator[Span]:
+def spans(text: str, seen: Collection[str], small: Collection[str], names: NameWords) -> Iterator[NameSpan]:
     """Find the capitalised names in a text.
 
     Args:
@@ -246,7 +246,7 @@ class _Place:
     joined: bool  # whether "und" or a comma connects them to a preceding name
 
 
-def noun_spans(text: str, seen: Collection[str], names: NameWords, nouns: NounWords) -> Iterator[Span]:
+def noun_spans(text: str, seen: Collection[str], names: NameWords, nouns: NounWords) -> Iterator[NameSpan]:
     """Find the names in a text of a language that capitalises nouns.
 
     Args:
@@ -446,7 +446,7 @@ class NameSpotter:
     def _language(self, text: str) -> Language:
         return language_of(text, self._languages)
 
-    def _capitals(self, text: str, names: NameWords) -> Iterator[Span]:
+    def _capitals(self, text: str, names: NameWords) -> Iterator[NameSpan]:
         if names.nouns:
             return noun_spans(text, self._seen, names, names.nouns)
         return spans(text, self._seen, self._small, names)
@@ -470,12 +470,12 @@ def _known_pattern(aliases: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", re.IGNORECASE)
 
 
-def _matches(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[NameSpan]:
     for match in pattern.finditer(text):
         yield match.start(), -len(match[0]), match[0]
 
 
-def _acronyms(text: str, shouted: frozenset[str]) -> Iterator[Span]:
+def _acronyms(text: str, shouted: frozenset[str]) -> Iterator[NameSpan]:
     """Find words of two to six capitals, except several in a row or in a mostly upper-case text (shouting)."""
     letters = [letter for letter in text if letter.isalpha()]
     if sum(letter.isupper() for letter in letters) * 2 > len(letters) and len(letters) > 6:

@@ -21,8 +21,8 @@ from hindsight_integrations.ledger.observations import (
 )
 from hindsight_integrations.ledger.rows import (
     At,
+    CommitTarget,
     Reader,
-    Target,
     entity_from,
     entity_rows,
     find_bank,
@@ -68,7 +68,7 @@ _ADD_ENTITIES = insert(entities).returning(entities.c.entity_id, entities.c.id)
 _UPDATE_ENTITY = update(entities).where(entities.c.id == bindparam("row"))
 
 
-def write_entities(target: Target, writes: Mapping[str, EntityWrite]) -> None:
+def write_entities(target: CommitTarget, writes: Mapping[str, EntityWrite]) -> None:
     """Insert new entities; add missing names and roles to existing ones."""
     if not writes:
         return
@@ -151,7 +151,7 @@ _COUNT_MENTIONS = (
 )
 
 
-def write_mentions(target: Target, writes: WriteSet, units: Mapping[str, int]) -> None:
+def write_mentions(target: CommitTarget, writes: WriteSet, units: Mapping[str, int]) -> None:
     """Insert new mentions and count them on their entities; mentions in observations are not counted.
 
     Entities that gain valid facts are marked as changed by this revision.
@@ -174,7 +174,7 @@ def write_mentions(target: Target, writes: WriteSet, units: Mapping[str, int]) -
     target.connection.execute(_COUNT_MENTIONS, {"of_bank": target.bank, "revision": target.revision})
 
 
-def _add_mentions(target: Target, new: Iterable[tuple[int, int, str]]) -> None:
+def _add_mentions(target: CommitTarget, new: Iterable[tuple[int, int, str]]) -> None:
     """Insert mentions (unit row id, entity row id, text) that do not exist yet."""
     common = {"bank": target.bank, "revision": target.revision}
     rows = [{"unit": unit, "entity": entity, "text": text, **common} for unit, entity, text in new]
@@ -565,7 +565,7 @@ class _Editor:
         self.connection, self.name = connection, name
         bank = find_bank(connection, name)
         self.bank, self.revision = bank.id, bank.revision + 1
-        self.target = Target(connection, self.bank, self.revision)
+        self.target = CommitTarget(connection, self.bank, self.revision)
 
     def entity(self, entity_id: str) -> _EntityRow:
         values = {"bank": self.bank, "ids": [entity_id]}

@@ -15,7 +15,7 @@ from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.records import digest
-from hindsight_integrations.ledger.rows import At, Reader, Row, Target, fetched, find_bank, unit_rows
+from hindsight_integrations.ledger.rows import At, CommitTarget, Reader, Row, fetched, find_bank, unit_rows
 from hindsight_integrations.ledger.rules import check_shape
 from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
@@ -324,7 +324,7 @@ class ItemWriter(ItemReader):
         """
         with self._database.writing() as connection:
             row = find_bank(connection, bank)
-            target = Target(connection, row.id, row.revision + 1)
+            target = CommitTarget(connection, row.id, row.revision + 1)
             new = _new_units(target, bank, writes, row.dimension)
             changed = sum(
                 _put(target, write, now) if isinstance(write, ItemWrite) else _deleted(target, write)
@@ -357,7 +357,7 @@ class ItemWriter(ItemReader):
         with self._database.writing() as connection:
             row, clock = find_bank(connection, bank), self._database.clock.now()
             complete(connection, row.id, claims, clock)
-            target = Target(connection, row.id, row.revision + 1)
+            target = CommitTarget(connection, row.id, row.revision + 1)
             expired = connection.execute(_EXPIRED, {"of": row.id, "now": to_micros(now)}).scalars().all()
             if _delete_rows(target, expired):
                 advance(target.connection, target.bank, target.revision)
@@ -374,7 +374,7 @@ class ItemWriter(ItemReader):
                 result = connection.execute(_NAMED_ITEM, _named(row.id, ItemDelete(namespace, key)))
             rows = result.scalars().all()
             if rows:
-                target = Target(connection, row.id, row.revision + 1)
+                target = CommitTarget(connection, row.id, row.revision + 1)
                 _delete_rows(target, rows)
                 _begin_scrub(target)
             return len(rows)
@@ -390,7 +390,7 @@ class ItemWriter(ItemReader):
             row = find_bank(connection, bank)
             if not _residue(connection, row.id):
                 return False
-            _begin_scrub(Target(connection, row.id, row.revision + 1))
+            _begin_scrub(CommitTarget(connection, row.id, row.revision + 1))
             return True
 
     def expired_banks(self, now: datetime) -> list[str]:
@@ -399,7 +399,7 @@ class ItemWriter(ItemReader):
             return list(connection.execute(_EXPIRED_BANKS, {"now": to_micros(now)}).scalars())
 
 
-def _put(target: Target, write: ItemWrite, now: datetime) -> int:
+def _put(target: CommitTarget, write: ItemWrite, now: datetime) -> int:
     """Insert or replace an item; return the number of its units that are no longer its texts."""
     named, instant = _named(target.bank, write), to_micros(now)
     ttl = None if write.ttl is None else write.ttl // MICROSECOND
@@ -425,13 +425,13 @@ def _put(target: Target, write: ItemWrite, now: datetime) -> int:
     return len(dropped)
 
 
-def _deleted(target: Target, write: ItemDelete) -> int:
+def _deleted(target: CommitTarget, write: ItemDelete) -> int:
     """Delete an item; return the number of its units."""
     rows = target.connection.execute(_NAMED_ITEM, _named(target.bank, write)).scalars().all()
     return _delete_rows(target, rows)
 
 
-def _delete_rows(target: Target, rows: Sequence[int]) -> int:
+def _delete_rows(target: CommitTarget, rows: Sequence[int]) -> int:
     """Delete items by row id; return the number of their units."""
     if not rows:
         return 0
@@ -443,7 +443,7 @@ def _delete_rows(target: Target, rows: Sequence[int]) -> int:
 
 
 def _new_units(
-    target: Target, bank: str, writes: Iterable[ItemWrite | ItemDelete], dimension: int | None
+    target: CommitTarget, bank: str, writes: Iterable[ItemWrite | ItemDelete], dimension: int | None
 ) -> tuple[UnitWrite, ...]:
     """Return the units that do not exist yet."""
     by_id = {unit.unit.id: unit for write in writes if isinstance(write, ItemWrite) for unit in write.units}
@@ -456,7 +456,7 @@ def _new_units(
 
 
 def _write_units_of_items(
-    target: Target, bank: str, writes: Sequence[ItemWrite | ItemDelete], new: tuple[UnitWrite, ...]
+    target: CommitTarget, bank: str, writes: Sequence[ItemWrite | ItemDelete], new: tuple[UnitWrite, ...]
 ) -> None:
     """Write new units and link all units to their items."""
     write_units(target, WriteSet(bank, 0, units=new))
@@ -468,7 +468,7 @@ def _write_units_of_items(
     run_many(target.connection, _ADD_UNITS, owners)
 
 
-def _leave_residue(target: Target, texts: int) -> None:
+def _leave_residue(target: CommitTarget, texts: int) -> None:
     if texts:
         target.connection.execute(_ADD_RESIDUE, {"bank": target.bank, "texts": texts})
 
@@ -477,7 +477,7 @@ def _residue(connection: Connection, bank: int) -> int:
     return connection.execute(_RESIDUE, {"of": bank}).scalar() or 0
 
 
-def _begin_scrub(target: Target) -> None:
+def _begin_scrub(target: CommitTarget) -> None:
     """Act as after an erasure: indexes rewrite their files, and a killed scrub is repeated at the next opening."""
     target.connection.execute(_DELETE_RESIDUE, {"of": target.bank})
     target.connection.execute(_MARK_ERASURE, {"bank": target.bank, "revision": target.revision})

@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.databases import Database
-from hindsight_integrations.ledger.rows import Reader, Target, entity_rows, is_fact, unit_rows
+from hindsight_integrations.ledger.rows import CommitTarget, Reader, entity_rows, is_fact, unit_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
@@ -260,7 +260,7 @@ _LEAVE_OUT = _LEAVE_OUT.on_conflict_do_update(
 )
 
 
-def write_observed(target: Target, writes: WriteSet) -> None:
+def write_observed(target: CommitTarget, writes: WriteSet) -> None:
     """Replace an entity's observations; the new units and mentions are already stored.
 
     Raises:
@@ -296,7 +296,9 @@ def write_observed(target: Target, writes: WriteSet) -> None:
     connection.execute(_OBSERVE, {"revision": observed.at_revision, "entity": entity})
 
 
-def _grounds(target: Target, bank: str, entity: int, observed: ObservedWrite) -> dict[int, frozenset[int]]:
+def _grounds(
+    target: CommitTarget, bank: str, entity: int, observed: ObservedWrite
+) -> dict[int, frozenset[int]]:
     """Return the row ids of the facts of each observation, by the observation's row id."""
     connection, wanted = target.connection, {fact for facts in observed.facts.values() for fact in facts}
     made = unit_rows(connection, target.bank, list(observed.facts))
@@ -339,7 +341,7 @@ def observations_of(connection: Connection, entity_rows: Collection[int]) -> lis
     return select_ids(connection, _MADE_OF, entity_rows)
 
 
-def change_facts(target: Target, rows: Collection[int]) -> None:
+def change_facts(target: CommitTarget, rows: Collection[int]) -> None:
     """Remove the observations based on changed facts, and mark the facts' entities as waiting for observations.
 
     Args:
@@ -356,7 +358,7 @@ def documents_of(connection: Connection, rows: Collection[int]) -> list[int]:
     return sorted({*select_ids(connection, _DOCUMENTS, rows)}.difference(rows))
 
 
-def move_documents(target: Target, rows: Collection[int]) -> list[int]:
+def move_documents(target: CommitTarget, rows: Collection[int]) -> list[int]:
     """Mark the documents whose items are among these units as changed; return their row ids."""
     documents = documents_of(target.connection, rows)
     if documents:
@@ -386,13 +388,13 @@ def entities_to_sum_up(connection: Connection, rows: Collection[int]) -> list[in
     return sorted({*entities_of_facts(connection, rows), *select_ids(connection, _OBSERVED, rows)})
 
 
-def note_changed(target: Target, rows: Collection[int]) -> None:
+def note_changed(target: CommitTarget, rows: Collection[int]) -> None:
     """Mark the facts of these entities (by row id) as changed at this revision."""
     if rows:
         target.connection.execute(_MOVE_ENTITIES, {"rows": rows, "revision": target.revision})
 
 
-def remove_units(target: Target, rows: Collection[int]) -> None:
+def remove_units(target: CommitTarget, rows: Collection[int]) -> None:
     """Remove derived or waiting units; this is not an erasure, since their sources stay."""
     if not rows:
         return

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, exists, func, litera
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger.checksums import closing
 from hindsight_integrations.ledger.observations import FACTS_AMONG, grouped, select_ids, unit_lists
-from hindsight_integrations.ledger.rows import Reader, Row, Target, fetched, is_fact, unit_rows
+from hindsight_integrations.ledger.rows import CommitTarget, Reader, Row, fetched, is_fact, unit_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import Values, among, insert, numbers, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
@@ -365,7 +365,7 @@ _NOTE_ASSESSED = (
 )
 
 
-def write_opinions(target: Target, writes: WriteSet, recorded_at: int) -> None:
+def write_opinions(target: CommitTarget, writes: WriteSet, recorded_at: int) -> None:
     """Write the changes of a bank's opinions. Its units and events are already stored.
 
     A unit of the opinion network without a formation or rewording becomes a given opinion.
@@ -400,7 +400,7 @@ def write_opinions(target: Target, writes: WriteSet, recorded_at: int) -> None:
     )
 
 
-def _add_given_opinions(target: Target, recorded_at: int) -> None:
+def _add_given_opinions(target: CommitTarget, recorded_at: int) -> None:
     """Turn this commit's opinion units that word no opinion into given opinions."""
     created = target.connection.execute(_CREATED, {"bank": target.bank, "revision": target.revision}).all()
     run_many(
@@ -427,7 +427,7 @@ def _add_given_opinions(target: Target, recorded_at: int) -> None:
 
 
 def _wording(
-    target: Target, unit: int, opinion: int | None = None, number: int = 1, reason: str = ""
+    target: CommitTarget, unit: int, opinion: int | None = None, number: int = 1, reason: str = ""
 ) -> Values:
     """Build a row of `opinion_wordings`; by default the unit words its own opinion."""
     return {
@@ -439,7 +439,7 @@ def _wording(
     }
 
 
-def _form(target: Target, bank: str, formed: FormationWrite, operation: str, recorded_at: int) -> None:
+def _form(target: CommitTarget, bank: str, formed: FormationWrite, operation: str, recorded_at: int) -> None:
     """Insert a new opinion; if its unit is a wording already, change nothing."""
     if not 0.0 <= formed.confidence <= 1.0:
         raise _unfit(f"confidence {formed.confidence} is not between 0 and 1", "Give a share of certainty.")
@@ -466,7 +466,7 @@ def _form(target: Target, bank: str, formed: FormationWrite, operation: str, rec
     _write_wording(target, _wording(target, unit), grounds)
 
 
-def _reword(target: Target, bank: str, reworded: RewordingWrite) -> None:
+def _reword(target: CommitTarget, bank: str, reworded: RewordingWrite) -> None:
     """Add a wording, which keeps the grounds of the one before; if it is the newest already, change nothing."""
     (opinion,) = _opinions(target, bank, [reworded.opinion_id]).values()
     unit, worded = _opinion_unit(target, bank, reworded.unit_id)
@@ -487,7 +487,7 @@ def _reword(target: Target, bank: str, reworded: RewordingWrite) -> None:
     _write_wording(target, _wording(target, unit, opinion, number + 1, reworded.reason), grounds)
 
 
-def _opinion_unit(target: Target, bank: str, unit_id: str) -> tuple[int, int | None]:
+def _opinion_unit(target: CommitTarget, bank: str, unit_id: str) -> tuple[int, int | None]:
     """Return the row ids of a unit of the opinion network and of the opinion it words, if any."""
     rows = target.connection.execute(_UNIT, {"bank": target.bank, "unit": unit_id}).all()
     check_known("opinions", [unit_id], [known for known, *_ in rows], bank)
@@ -497,7 +497,7 @@ def _opinion_unit(target: Target, bank: str, unit_id: str) -> tuple[int, int | N
     return unit, opinion
 
 
-def _opinions(target: Target, bank: str, opinion_ids: Collection[str]) -> dict[str, int]:
+def _opinions(target: CommitTarget, bank: str, opinion_ids: Collection[str]) -> dict[str, int]:
     """Return row ids of opinions by id."""
     if not opinion_ids:
         return {}
@@ -506,7 +506,7 @@ def _opinions(target: Target, bank: str, opinion_ids: Collection[str]) -> dict[s
     return rows
 
 
-def _based_on_rows(target: Target, bank: str, unit: int, based_on: Sequence[str]) -> set[int]:
+def _based_on_rows(target: CommitTarget, bank: str, unit: int, based_on: Sequence[str]) -> set[int]:
     """Return row ids of the facts a wording is based on; observations and wordings are replaced by their facts.
 
     Observations are replaced all the time, but erasing a fact must still find the opinions worded from it.
@@ -516,7 +516,7 @@ def _based_on_rows(target: Target, bank: str, unit: int, based_on: Sequence[str]
     return {*select_ids(target.connection, _BASED_ON, rows.values())} - {unit}
 
 
-def _write_wording(target: Target, wording: Values, facts: Collection[int]) -> None:
+def _write_wording(target: CommitTarget, wording: Values, facts: Collection[int]) -> None:
     target.connection.execute(insert(opinion_wordings), wording)
     run_many(
         target.connection,
@@ -525,7 +525,7 @@ def _write_wording(target: Target, wording: Values, facts: Collection[int]) -> N
     )
 
 
-def _write_evidence(target: Target, bank: str, rows: Sequence[EvidenceWrite], recorded_at: int) -> None:
+def _write_evidence(target: CommitTarget, bank: str, rows: Sequence[EvidenceWrite], recorded_at: int) -> None:
     """Append to evidence logs; a fact already in a log stays unchanged."""
     if not rows:
         return
@@ -643,7 +643,7 @@ _SET_CLOSED = (
 )
 
 
-def follow_grounds(target: Target, rows: Collection[int]) -> None:
+def follow_grounds(target: CommitTarget, rows: Collection[int]) -> None:
     """Close opinions whose last ground was closed; restore those the ledger closed if a ground is restored.
 
     Args:
@@ -677,7 +677,7 @@ def follow_grounds(target: Target, rows: Collection[int]) -> None:
         seen |= waiting
 
 
-def _set_closed(target: Target, moments: Mapping[int, int | None]) -> None:
+def _set_closed(target: CommitTarget, moments: Mapping[int, int | None]) -> None:
     """Set `closed_at` of units."""
     run_many(
         target.connection,
@@ -777,7 +777,7 @@ def with_wordings(connection: Connection, rows: Collection[int], *, whole: bool)
 
 
 def erase_opinions(
-    target: Target, rows: Collection[int], documents: Collection[int] = ()
+    target: CommitTarget, rows: Collection[int], documents: Collection[int] = ()
 ) -> tuple[int, list[int]]:
     """Erase the traces of units in opinions, while the units still exist.
 
@@ -802,7 +802,7 @@ def erase_opinions(
     return len(select_ids(connection, _FORMED, rows)), newest
 
 
-def follow_own_grounds(target: Target, wordings: Collection[int]) -> None:
+def follow_own_grounds(target: CommitTarget, wordings: Collection[int]) -> None:
     """Close those reinstated wordings whose grounds have all been closed."""
     follow_grounds(target, select_ids(target.connection, _FACTS_UNDER, wordings))
 
@@ -817,7 +817,7 @@ def judge_corrected(connection: Connection, *rows: int) -> None:
         connection.execute(_DROP_JUDGED, {"rows": rows})
 
 
-def _blank_reasons(target: Target, rows: Collection[int]) -> None:
+def _blank_reasons(target: CommitTarget, rows: Collection[int]) -> None:
     """Blank the reasons of the opinions based on these units, and of everything written in the same commits."""
     readers = target.connection.execute(_READERS, {"rows": rows}).all()
     if not readers:

@@ -18,7 +18,7 @@ from hindsight_integrations.indexes.bank_view import EXACT_LIMIT
 from hindsight_integrations.indexes.embedding import question_cosine, question_vector
 from hindsight_integrations.indexes.graph_channel import Walk, graph_channel, walk_of
 from hindsight_integrations.indexes.hybrid import RRF_K, Selection, keyword_channel, semantic_channel
-from hindsight_integrations.indexes.named_entities import Named, named_in
+from hindsight_integrations.indexes.named_entities import NamedEntities, named_in
 from hindsight_integrations.indexes.spreading_activation import Relevance
 from hindsight_integrations.indexes.temporal import matches, temporal_channel
 from hindsight_integrations.language.dates import question_time
@@ -30,7 +30,7 @@ from hindsight_integrations.model.arrays import Float64Array, FloatArray, Hits, 
 from hindsight_integrations.model.embedder import REFERENCE
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import SOURCE_TURNS, Channel
-from hindsight_integrations.recall.context import Asked, RecallContext, timed
+from hindsight_integrations.recall.context import BankQuestion, RecallContext, timed
 from hindsight_integrations.recall.rerank import channel_threshold, cut
 
 # Printed by hindsight-evals bench asked_times: of LoCoMo conv-26, 41, 43 time searched earns 0.8, 1.2, 0.4 and 0.2 points of evidence where
@@ -66,7 +66,7 @@ class AskedTime:
     alone: bool = False
 
 
-def asked_time(asked: Asked, selected: Selection) -> AskedTime:
+def asked_time(asked: BankQuestion, selected: Selection) -> AskedTime:
     """The window of a query, else that of its words in the configured languages, in turn, else the parser's.
 
     Once time is searched, the words of a time disturb: "this week" stands beside no purchase. They are cut out of the
@@ -99,7 +99,7 @@ def asked_time(asked: Asked, selected: Selection) -> AskedTime:
         return AskedTime(window, searched, words, rest if everywhere else query.text, selected)
 
 
-def _parsed(asked: Asked) -> Interval | None:
+def _parsed(asked: BankQuestion) -> Interval | None:
     """What the caller's own parser reads; a parser that fails is noted in the trace."""
     query, services = asked.query, asked.services
     if services.time_parser is None:
@@ -111,7 +111,7 @@ def _parsed(asked: Asked) -> Interval | None:
         return None
 
 
-def _of(window: Interval, asked: Asked, selected: Selection) -> Selection:
+def _of(window: Interval, asked: BankQuestion, selected: Selection) -> Selection:
     """Those of the memories selected that are of a window."""
     columns = asked.view.columns
     mask = matches(columns.starts, columns.ends, columns.mentioned, window) & selected.mask
@@ -174,7 +174,7 @@ class ChannelResults:
         }
 
 
-async def search_channels(asked: Asked, selected: Selection) -> tuple[RecallContext, ChannelResults]:
+async def search_channels(asked: BankQuestion, selected: Selection) -> tuple[RecallContext, ChannelResults]:
     """What the question asks for, and what the four channels find of it.
 
     Each step runs as soon as what it needs is there. The time is read first, since its words are not searched for. The
@@ -203,7 +203,7 @@ async def search_channels(asked: Asked, selected: Selection) -> tuple[RecallCont
     )
 
 
-def _matching_items(asked: Asked, lists: Sequence[Hits]) -> tuple[int, ...]:
+def _matching_items(asked: BankQuestion, lists: Sequence[Hits]) -> tuple[int, ...]:
     """Row ids of the items found, by their best rank in any list."""
     best: dict[int, int] = {}
     for hits in lists if len(asked.items.items) else ():
@@ -214,7 +214,7 @@ def _matching_items(asked: Asked, lists: Sequence[Hits]) -> tuple[int, ...]:
     return tuple(sorted(best, key=lambda row: (best[row], row)))
 
 
-def _worded(asked: Asked, words: str, selected: Selection) -> tuple[tuple[Hits, Hits], Hits]:
+def _worded(asked: BankQuestion, words: str, selected: Selection) -> tuple[tuple[Hits, Hits], Hits]:
     """The keyword channel, and the memories that match in the words of the turns they were made from."""
     search = partial(keyword_channel, asked.view, selected, words, limit=asked.limit)
     told, _ = _searched(asked, SOURCE_TURNS, partial(search, told=True))
@@ -222,7 +222,7 @@ def _worded(asked: Asked, words: str, selected: Selection) -> tuple[tuple[Hits, 
 
 
 async def _search_by_meaning(
-    asked: Asked, selected: Selection, time: AskedTime
+    asked: BankQuestion, selected: Selection, time: AskedTime
 ) -> tuple[RecallContext, dict[Channel, tuple[Hits, Hits]]]:
     """Semantic and temporal search together; then the graph, from the semantic hits and the entities named."""
     read, view = asked.services.workers.read, asked.view
@@ -263,7 +263,7 @@ async def _search_by_meaning(
     return run, {**linked, Channel.TEMPORAL: temporal}
 
 
-def _embedded(asked: Asked, meaning: str) -> Vector | None:
+def _embedded(asked: BankQuestion, meaning: str) -> Vector | None:
     """The question's vector; None where the embedder fails, and that is not to raise: words, time and graph answer then."""
     with timed(asked.trace, "embed query"):
         try:
@@ -275,7 +275,7 @@ def _embedded(asked: Asked, meaning: str) -> Vector | None:
             return None
 
 
-def _understood(asked: Asked) -> tuple[Named, Walk]:
+def _understood(asked: BankQuestion) -> tuple[NamedEntities, Walk]:
     """What else the question's words say (paper section 4.2.1): whom it names, how far the graph may go."""
     text, view, languages = asked.query.text, asked.view, asked.services.languages
     with timed(asked.trace, "plan"):
@@ -307,7 +307,7 @@ def _semantic_and_linked(
     return {Channel.SEMANTIC: semantic, Channel.GRAPH: linked}
 
 
-def _searched(asked: Asked, channel: str, search: Callable[[], Hits]) -> tuple[Hits, Hits]:
+def _searched(asked: BankQuestion, channel: str, search: Callable[[], Hits]) -> tuple[Hits, Hits]:
     """The hits of a channel, or of the source turns, and those below its minimum score, which neither count nor seed the graph.
 
     A failure raises, or leaves the channel out, as configured.

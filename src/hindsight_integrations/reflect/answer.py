@@ -21,11 +21,10 @@ from hindsight_integrations.model.reflections import (
 from hindsight_integrations.model.requests import RecallQuery, ReflectQuery
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.models.protocols import LanguageModel, TokenCounter
-from hindsight_integrations.prompts.answer import Answer, Asked, answer_prompt
+from hindsight_integrations.prompts.answer import Answer, PromptQuestion, answer_prompt
 from hindsight_integrations.prompts.answered_opinions import AnsweredOpinion
 from hindsight_integrations.prompts.form_opinions import form_opinions_prompt
-from hindsight_integrations.prompts.repair import Answered as RepairedAnswer
-from hindsight_integrations.prompts.repair import complete_with_repair
+from hindsight_integrations.prompts.repair import RepairedAnswer, complete_with_repair
 from hindsight_integrations.prompts.typed_answer import OUTPUT, typed_answer_prompt
 from hindsight_integrations.reflect.citations import (
     CitationIndex,
@@ -163,7 +162,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class PendingAnswer:
     """An answer whose opinions are not formed yet.
 
     Attributes:
@@ -182,7 +181,7 @@ class Answered:
 
 async def answer_in_one_call(
     tiers: MemoryTiers, query: ReflectQuery, model: LanguageModel, context: ReflectContext
-) -> Answered:
+) -> PendingAnswer:
     """Answer a question from what recall found: one call gives the text, its typed form and the opinions it proposes.
 
     An unsound answer is asked for again; what is sound of the last one is kept.
@@ -198,10 +197,10 @@ async def answer_in_one_call(
         ModelUnavailable: it could not be reached.
     """
     if not tiers_hold_anything(tiers):
-        return Answered(nothing_known(tiers.recalled))
+        return PendingAnswer(nothing_known(tiers.recalled))
     index = CitationIndex.of(tiers)
     prompt = answer_prompt(
-        Asked(query.recall.text, query.recall.query_timestamp, query.context),
+        PromptQuestion(query.recall.text, query.recall.query_timestamp, query.context),
         tiers,
         context.profile,
         await context.directives(query.recall),
@@ -261,7 +260,7 @@ async def conclude(
     *,
     query: ReflectQuery,
     context: ReflectContext,
-) -> Answered:
+) -> PendingAnswer:
     """The answer that a written text makes; its typed form and its opinions take a call each.
 
     Args:
@@ -291,7 +290,7 @@ async def _answered(
     *,
     query: ReflectQuery,
     context: ReflectContext,
-) -> Answered:
+) -> PendingAnswer:
     found, records = references(written.based_on, index), tiers.recalled.records
     reflection = Reflection(
         text=written.text,
@@ -308,7 +307,7 @@ async def _answered(
         tokens_out=written.tokens_out,
         notes=written.notes,
     )
-    return Answered(reflection, read_opinions(opinions, index, query, context))
+    return PendingAnswer(reflection, read_opinions(opinions, index, query, context))
 
 
 def _cited(found: References, index: CitationIndex) -> list[tuple[str, RecalledUnit]]:

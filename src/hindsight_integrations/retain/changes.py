@@ -34,7 +34,7 @@ from hindsight_integrations.prompts.end_memories import (
     OpenStatement,
     numbered_candidates,
 )
-from hindsight_integrations.retain.drafts import Draft, Forgetting, Vectors
+from hindsight_integrations.retain.drafts import Forgetting, UnitDraft, Vectors
 from hindsight_integrations.retain.extraction import LLMExtractor
 from hindsight_integrations.retain.replacing import (
     names_of_entities,
@@ -252,7 +252,7 @@ SEARCHED = 20  # memories looked at for one statement; one that says the same co
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class SimilarMemory:
     """A memory and its cosine with what was searched for."""
 
     unit: MemoryUnit
@@ -260,7 +260,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reach:
+class ChangeScope:
     """Where the memories are that the facts of one commit end or change.
 
     Attributes:
@@ -272,7 +272,7 @@ class Reach:
         moved: items of the commit that belong to a document of the bank, or of another draft, by id.
     """
 
-    drafts: Sequence[Draft]
+    drafts: Sequence[UnitDraft]
     vectors: Matrix
     view: BankView
     changed: Mapping[str, ValidityEvent] = field(default_factory=dict)
@@ -336,7 +336,9 @@ class Reach:
             [name for name, event in self.changed.items() if event.kind is ValidityKind.RESTORED]
         )
 
-    def nearest(self, text: str, vector: Vector, position: int, *, valid: bool = True) -> Iterator[Candidate]:
+    def nearest(
+        self, text: str, vector: Vector, position: int, *, valid: bool = True
+    ) -> Iterator[SimilarMemory]:
         """Valid memories (or those that have ended) nearest to a text by meaning and words: drafts, then the bank's.
 
         Args:
@@ -353,13 +355,13 @@ class Reach:
             cosines = self.vectors[list(drafts)] @ vector
             units = list(drafts.values())
             for place in np.argsort(-cosines, kind="stable")[:SEARCHED].tolist():
-                yield Candidate(units[place], float(cosines[place]))
+                yield SimilarMemory(units[place], float(cosines[place]))
         known = {unit.id for unit in drafts.values()}
         for candidate in self._stored(text, vector, by, valid=valid):
             if candidate.unit.id not in known:
                 yield candidate
 
-    def _stored(self, text: str, vector: Vector, by: MemoryUnit, *, valid: bool) -> Iterator[Candidate]:
+    def _stored(self, text: str, vector: Vector, by: MemoryUnit, *, valid: bool) -> Iterator[SimilarMemory]:
         view, columns = self.view, self.view.columns
         standing = valid_at(columns, by.mentioned_at)
         mask: BoolArray = (
@@ -376,7 +378,7 @@ class Reach:
             if unit is None or row not in vectors or not precedes(unit, by):
                 continue
             if self.is_ended(unit, by) is not valid:
-                yield Candidate(unit, float(vectors[row] @ vector))
+                yield SimilarMemory(unit, float(vectors[row] @ vector))
 
 
 def precedes(unit: MemoryUnit, by: MemoryUnit) -> bool:
@@ -479,7 +481,7 @@ class Stated:
     known: bool = False
 
 
-def stated(text: str, vector: Vector, position: int, reach: Reach, thresholds: Thresholds) -> Stated:
+def stated(text: str, vector: Vector, position: int, reach: ChangeScope, thresholds: Thresholds) -> Stated:
     """What the statement of the draft at `position` ends: a memory is equal to it, or nothing happens.
 
     Args:
@@ -528,7 +530,7 @@ def _folded(text: str) -> str:
     return normalised_text(text).rstrip(_END)
 
 
-def _related(near: list[Candidate], thresholds: Thresholds) -> Stated:
+def _related(near: list[SimilarMemory], thresholds: Thresholds) -> Stated:
     """The memories that the statement may mean, for people."""
     ranked = sorted(near, key=lambda each: -each.cosine)[:LISTED]
     similar = [(each.unit, passage_cosine(each.cosine, thresholds)) for each in ranked]
@@ -541,7 +543,7 @@ def _related(near: list[Candidate], thresholds: Thresholds) -> Stated:
 # replaces a memory tells all of it that still holds. A change that fails a check is reported and does
 # nothing.
 @dataclass(frozen=True, slots=True)
-class Named:
+class CheckedName:
     """A memory as a fact names it, checked.
 
     Attributes:
@@ -555,7 +557,7 @@ class Named:
     candidates: tuple[str, ...] = ()
 
 
-def named_memories(position: int, reach: Reach) -> Iterator[tuple[ExtractedChange, Named]]:
+def named_memories(position: int, reach: ChangeScope) -> Iterator[tuple[ExtractedChange, CheckedName]]:
     """Each change of the draft at `position` with the memory that it names, or why nothing becomes of it.
 
     What has ended already is left out.
@@ -574,23 +576,23 @@ def named_memories(position: int, reach: Reach) -> Iterator[tuple[ExtractedChang
         yield change, named
 
 
-def named_document(position: int, reach: Reach) -> Named | None:
+def named_document(position: int, reach: ChangeScope) -> CheckedName | None:
     """The document that the draft at `position` adds its items to, or why it cannot; None where it names none."""
     draft = reach.drafts[position]
     if draft.adds_to is None:
         return None
     found = _found(draft.adds_to, position, reach, documents=True)
-    return found or Named(None, "the document it names has ended")
+    return found or CheckedName(None, "the document it names has ended")
 
 
-def _found(name: NamedMemory, position: int, reach: Reach, *, documents: bool) -> Named | None:
+def _found(name: NamedMemory, position: int, reach: ChangeScope, *, documents: bool) -> CheckedName | None:
     """The one memory that is meant; why none can be, or which ones could; None where all that could be have ended."""
     draft = reach.drafts[position]
     found = (
         _made_from(name.sources, position, reach) if name.sources else _of_id(name.unit_id, position, reach)
     )
     if not found:
-        return Named(None, _missing(name, draft))
+        return CheckedName(None, _missing(name, draft))
     valid = [unit for unit in found if not reach.is_ended(unit, draft.unit)]
     if not valid:
         return None
@@ -600,11 +602,13 @@ def _found(name: NamedMemory, position: int, reach: Reach, *, documents: bool) -
     ]
     fitting = [unit for unit, problem in zip(valid, refused, strict=True) if not problem]
     if len(fitting) > 1:
-        return Named(None, candidates=tuple(unit.id for unit in fitting))
-    return Named(fitting[0]) if fitting else Named(valid[0], refused[0])
+        return CheckedName(None, candidates=tuple(unit.id for unit in fitting))
+    return CheckedName(fitting[0]) if fitting else CheckedName(valid[0], refused[0])
 
 
-def _problem_of_replacing(draft: Draft, change: ExtractedChange, unit: MemoryUnit, reach: Reach) -> str:
+def _problem_of_replacing(
+    draft: UnitDraft, change: ExtractedChange, unit: MemoryUnit, reach: ChangeScope
+) -> str:
     """What of the memory the draft neither tells nor says was removed, for people."""
     names = [mention.text for mention in draft.mentions]
     own = [item.records[0] for item in reach.items_of(draft.unit).values()]
@@ -615,7 +619,7 @@ def _problem_of_replacing(draft: Draft, change: ExtractedChange, unit: MemoryUni
     return problem_of_replacing(untold(whole, _names_of(unit, reach), told))
 
 
-def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
+def _names_of(unit: MemoryUnit, reach: ChangeScope) -> list[tuple[str, ...]]:
     """The names of a memory's entities; of a draft's, those it was given with."""
     for draft in reach.drafts:
         if draft.unit.id == unit.id:
@@ -625,13 +629,13 @@ def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
     return names_of_entities(entity for each in entities.values() for entity in each)
 
 
-def _of_id(unit_id: str, position: int, reach: Reach) -> list[MemoryUnit]:
+def _of_id(unit_id: str, position: int, reach: ChangeScope) -> list[MemoryUnit]:
     return reach.stored([unit_id]) or [
         draft.unit for draft in reach.drafts[:position] if draft.unit.id == unit_id
     ]
 
 
-def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[MemoryUnit]:
+def _made_from(sources: Sequence[str], position: int, reach: ChangeScope) -> list[MemoryUnit]:
     """The memories made from exactly these messages, else those made from them and others; of the fact's own thread first."""
     ledger, bank, thread = reach.view.ledger, reach.view.bank, reach.drafts[position].unit.thread
     wanted = set(sources)
@@ -657,12 +661,12 @@ def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[Memo
     return []
 
 
-def _stored(rows: Iterable[int], reach: Reach) -> list[MemoryUnit]:
+def _stored(rows: Iterable[int], reach: ChangeScope) -> list[MemoryUnit]:
     ids = np.array(sorted(rows), np.int64)
     return list(reach.view.ledger.units.get(reach.view.bank, ids).values()) if len(ids) else []
 
 
-def _missing(name: NamedMemory, draft: Draft) -> str:
+def _missing(name: NamedMemory, draft: UnitDraft) -> str:
     if not name.sources:
         return "the memory it names is not in this bank"
     if set(name.sources) <= set(draft.unit.sources):
@@ -701,7 +705,7 @@ CERTAIN = 1.0  # score of memories that are named, of which only one can be mean
 class Retraction:
     """What the facts of a commit ended and added to: events to commit, and the same for people to read."""
 
-    reach: Reach
+    reach: ChangeScope
     events: list[ValidityEvent] = field(default_factory=list)
     closed: list[Withdrawal] = field(default_factory=list)
     removed: list[Withdrawal] = field(default_factory=list)
@@ -713,7 +717,7 @@ class Retraction:
     refused: dict[str, list[Dropped]] = field(default_factory=dict)
     """By the unit that named a memory: why nothing became of it."""
 
-    def note_stated(self, draft: Draft, statement: str, found: Stated, judgement: Judgement) -> None:
+    def note_stated(self, draft: UnitDraft, statement: str, found: Stated, judgement: Judgement) -> None:
         """Add what one statement does: what is equal ends, else what a model named of those it may mean."""
         by = draft.unit
         ends = judgement.ends.get((statement, by.id))
@@ -731,7 +735,7 @@ class Retraction:
             if draft.said_by_person and not draft.given:
                 self.open.append(OpenStatement(statement, by, found.candidates))
 
-    def note_named(self, by: MemoryUnit, change: ExtractedChange, named: Named) -> None:
+    def note_named(self, by: MemoryUnit, change: ExtractedChange, named: CheckedName) -> None:
         """Add what becomes of one memory that a unit names."""
         if named.candidates:
             words = f"what was made from {', '.join(change.sources)}"
@@ -754,7 +758,7 @@ class Retraction:
                 self._close_whole(unit, each.asked, FORGET_REQUESTED)
             self.forgotten.append(replace(each.request, unit_ids=tuple(unit.id for unit in closed)))
 
-    def note_added(self, by: MemoryUnit, named: Named) -> None:
+    def note_added(self, by: MemoryUnit, named: CheckedName) -> None:
         """Move the items of a unit behind those of the document that it adds to; where it cannot, they stay its own."""
         if named.unit is not None and not named.refused:
             self.reach.move_items(by, named.unit)
@@ -805,7 +809,7 @@ class Retraction:
 
 
 def retract(
-    drafts: Sequence[Draft],
+    drafts: Sequence[UnitDraft],
     vectors: Vectors,
     view: BankView,
     judgement: Judgement = NOT_ASKED,
@@ -820,7 +824,7 @@ def retract(
         judgement: what a model said of statements that say no memory's very words.
         versions: what the commit closes and restores because messages were edited or dropped.
     """
-    reach = Reach(drafts, vectors.drafts, view, changed={event.unit_id: event for event in versions})
+    reach = ChangeScope(drafts, vectors.drafts, view, changed={event.unit_id: event for event in versions})
     retraction = Retraction(reach)
     for position, draft in enumerate(drafts):
         if draft.unit.kind is UnitKind.DOCUMENT_ITEM:

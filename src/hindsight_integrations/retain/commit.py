@@ -41,7 +41,7 @@ from hindsight_integrations.retain.changes import (
     units_of,
 )
 from hindsight_integrations.retain.documents import DocumentPlan
-from hindsight_integrations.retain.drafts import Draft, FollowedThread, Proposal, Vectors, selected
+from hindsight_integrations.retain.drafts import FollowedThread, Proposal, UnitDraft, Vectors, selected
 from hindsight_integrations.retain.linking import links_of
 from hindsight_integrations.retain.resolution import CANDIDATES, resolve
 from hindsight_integrations.retain.threads import NO_FORK, Fork, read_fork
@@ -66,7 +66,7 @@ class StatedOpinion:
 
 def without_known_opinions(
     fresh: IntArray,
-    drafts: Sequence[Draft],
+    drafts: Sequence[UnitDraft],
     vectors: Matrix,
     view: BankView,
     *,
@@ -115,7 +115,7 @@ def says_the_same(
     return said == held
 
 
-def formations(drafts: Sequence[Draft], revision: int) -> OpinionsWrite | None:
+def formations(drafts: Sequence[UnitDraft], revision: int) -> OpinionsWrite | None:
     """The opinions among units that are new, each formed without evidence; None if there are none.
 
     Args:
@@ -163,8 +163,8 @@ def _is_opinion(unit: MemoryUnit) -> bool:
 
 # Category resolution: the categories that records state to the bank's.
 def resolve_categories(
-    drafts: Sequence[Draft], lookup: Callable[[], Sequence[RecordCategory]]
-) -> list[Draft]:
+    drafts: Sequence[UnitDraft], lookup: Callable[[], Sequence[RecordCategory]]
+) -> list[UnitDraft]:
     """The drafts, the category of each record being the bank's name for it; what was stated stays in `stated`.
 
     Which records share a category does not depend on the order of the drafts, only what a new category is called does. What
@@ -328,7 +328,7 @@ def _fork(followed: FollowedThread, view: BankView) -> Fork:
 
 def _new_drafts(
     proposal: Proposal, vectors: Vectors, fresh: IntArray, view: BankView, languages: Sequence[Language]
-) -> tuple[list[Draft], Vectors]:
+) -> tuple[list[UnitDraft], Vectors]:
     """The drafts that are new, without opinions that are held already, in the bank's categories; and their vectors."""
     kept = without_known_opinions(
         fresh,

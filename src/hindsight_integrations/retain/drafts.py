@@ -57,7 +57,7 @@ NONE_SHOWN = "it names memories by number, and none were shown"
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class UnitDraft:
     """A unit to be, with what must be resolved against the bank.
 
     Attributes:
@@ -122,7 +122,7 @@ def draft_facts(
     *,
     ordinals: Sequence[int] = (),
     messages: Mapping[str, Message] | None = None,
-) -> tuple[list[Draft], list[Dropped]]:
+) -> tuple[list[UnitDraft], list[Dropped]]:
     """Facts, chunk by chunk, as drafts in order, then the items of those that are documents.
 
     What cannot become a unit is dropped with its reason.
@@ -135,7 +135,7 @@ def draft_facts(
         ordinals: ordinal of each chunk within its document; empty means 0, 1, 2 ...
         messages: by id, to see which facts are one of them word for word, and whose they are.
     """
-    drafts: list[Draft] = []
+    drafts: list[UnitDraft] = []
     dropped: list[Dropped] = []
     seen: dict[tuple[str, ...], int] = {}
     for place, facts in enumerate(extraction.chunks):
@@ -166,7 +166,7 @@ def draft_facts(
     return _with_items(in_order(drafts)), dropped
 
 
-def _with_items(drafts: Sequence[Draft]) -> list[Draft]:
+def _with_items(drafts: Sequence[UnitDraft]) -> list[UnitDraft]:
     """The drafts, and behind them the items of documents as drafts of their own, numbered from 1."""
     heads, items = [], []
     for draft in drafts:
@@ -177,7 +177,7 @@ def _with_items(drafts: Sequence[Draft]) -> list[Draft]:
         others = tuple(record for record in draft.unit.records if record.kind is not RecordKind.DOCUMENT_ITEM)
         heads.append(replace(draft, unit=replace(draft.unit, records=others, number=len(own))))
         items += [
-            Draft(_item(draft.unit, record, number), given=draft.given)
+            UnitDraft(_item(draft.unit, record, number), given=draft.given)
             for number, record in enumerate(own, 1)
         ]
     return [*heads, *items]
@@ -216,7 +216,7 @@ def as_extracted(fact: ExtractedFact, messages: Mapping[str, Message]) -> Extrac
     return fact.model_copy(update={"fact_type": kind, "confidence": None})
 
 
-def selected(drafts: Sequence[Draft], places: Sequence[int]) -> list[Draft]:
+def selected(drafts: Sequence[UnitDraft], places: Sequence[int]) -> list[UnitDraft]:
     """Some of the drafts; causal claims point at the same ones as before, and those at others are left out."""
     moved = {place: position for position, place in enumerate(places)}
     return [
@@ -228,7 +228,7 @@ def selected(drafts: Sequence[Draft], places: Sequence[int]) -> list[Draft]:
     ]
 
 
-def in_order(drafts: Sequence[Draft]) -> list[Draft]:
+def in_order(drafts: Sequence[UnitDraft]) -> list[UnitDraft]:
     """The drafts, mention times that tie set apart by a microsecond each, so that facts of one message keep their order."""
     met: Counter[datetime] = Counter()
     ordered = []
@@ -255,7 +255,7 @@ def _draft(
     chunk: int,
     seen: dict[tuple[str, ...], int],
     messages: Mapping[str, Message],
-) -> Draft:
+) -> UnitDraft:
     sources = tuple(source for source in fact.sources if source in origin.moments)
     place = sources or (str(chunk),)
     ordinal = seen[place] = seen.get(place, -1) + 1
@@ -281,7 +281,7 @@ def _draft(
         lasting=fact.lasting,
     )
     named = (EntityMention(entity.text, entity.type) for entity in fact.entities if entity.text.strip())
-    return Draft(unit, (*named, *origin.entities), (), tuple(fact.invalidates))
+    return UnitDraft(unit, (*named, *origin.entities), (), tuple(fact.invalidates))
 
 
 def _confidence(fact: ExtractedFact) -> float | None:
@@ -367,7 +367,7 @@ def _speaker(text: str, sources: Sequence[str], messages: Mapping[str, Message])
     return message.speaker if normalised_text(text) == normalised_text(message.spoken) else ""
 
 
-def _connect(drafts: list[Draft], facts: Sequence[ExtractedFact], kept: Mapping[int, int]) -> None:
+def _connect(drafts: list[UnitDraft], facts: Sequence[ExtractedFact], kept: Mapping[int, int]) -> None:
     for index, position in kept.items():
         others = {other: place for other, place in kept.items() if other != index}
         if claims := renumbered(facts[index].causal_relations, others):
@@ -455,7 +455,7 @@ class Proposal:
         calls: how often the model was called for it.
     """
 
-    drafts: Sequence[Draft]
+    drafts: Sequence[UnitDraft]
     keys: tuple[MessageKey, ...] = ()
     speakers: frozenset[str] = frozenset()
     moments: Mapping[Place, datetime] = field(default_factory=dict)
@@ -515,9 +515,9 @@ def forgettings(requests: Iterable[ForgetRequest], origin: Origin) -> tuple[Forg
     )
 
 
-def _joined_drafts(lists: Sequence[Sequence[Draft]]) -> list[Draft]:
+def _joined_drafts(lists: Sequence[Sequence[UnitDraft]]) -> list[UnitDraft]:
     """Several lists of drafts as one; causal claims point at the same drafts as before."""
-    together: list[Draft] = []
+    together: list[UnitDraft] = []
     for drafts in lists:
         places = {place: place + len(together) for place in range(len(drafts))}
         together += [replace(draft, causes=tuple(renumbered(draft.causes, places))) for draft in drafts]
@@ -544,7 +544,7 @@ class Vectors:
     waiting: tuple[UnitWrite, ...] = ()
 
 
-def with_tokens(drafts: Sequence[Draft], tokens: TokenCounter) -> list[Draft]:
+def with_tokens(drafts: Sequence[UnitDraft], tokens: TokenCounter) -> list[UnitDraft]:
     """The drafts with what each text costs (paper eq. 8), whole and in short, counted in one batch."""
     units = [draft.unit for draft in drafts]
     counts = iter(tokens.count([text for unit in units for text in _forms(unit)]))
@@ -564,7 +564,7 @@ def _counted(unit: MemoryUnit, counts: Iterator[int]) -> MemoryUnit:
     return replace(unit, tokens=whole, compact=replace(unit.compact, tokens=short) if short < whole else None)
 
 
-def embed(drafts: Sequence[Draft], embedder: Embedder) -> Vectors:
+def embed(drafts: Sequence[UnitDraft], embedder: Embedder) -> Vectors:
     """Vectors of the drafts, in one batch, and of their statements of what is obsolete, in another.
 
     Raises:

@@ -36,10 +36,10 @@ from hindsight_integrations.retain.changes import (
 )
 from hindsight_integrations.retain.commit import HELD_ALREADY, commit, decide
 from hindsight_integrations.retain.drafts import (
-    Draft,
     FollowedThread,
     Origin,
     Proposal,
+    UnitDraft,
     Vectors,
     draft_facts,
     embed,
@@ -106,7 +106,7 @@ async def store(
     """
     whole = joined(proposals)
 
-    def measure() -> tuple[list[Draft], Vectors]:
+    def measure() -> tuple[list[UnitDraft], Vectors]:
         made = embed(whole.drafts, services.embedder)
         if whole.waiting:
             made = replace(made, waiting=waiting_writes(whole, services.tokens, services.embedder))

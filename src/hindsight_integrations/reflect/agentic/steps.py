@@ -10,7 +10,7 @@ from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.reflections import MemoryTiers, ReflectStep
 from hindsight_integrations.model.requests import Budget, ReflectQuery
 from hindsight_integrations.models.protocols import LanguageModel, PromptMessage
-from hindsight_integrations.prompts.answer import Asked
+from hindsight_integrations.prompts.answer import PromptQuestion
 from hindsight_integrations.prompts.reflect_step import (
     ANSWER,
     FinalAnswer,
@@ -24,8 +24,7 @@ from hindsight_integrations.prompts.reflect_step import (
     step_said,
     with_calls_left,
 )
-from hindsight_integrations.prompts.repair import Answered as RepairedAnswer
-from hindsight_integrations.prompts.repair import complete_with_repair
+from hindsight_integrations.prompts.repair import RepairedAnswer, complete_with_repair
 from hindsight_integrations.reflect.agentic.toolbox import (
     Numbering,
     Toolbox,
@@ -33,7 +32,7 @@ from hindsight_integrations.reflect.agentic.toolbox import (
     ToolProblem,
     call_key,
 )
-from hindsight_integrations.reflect.answer import Answered, Written, conclude, unreadable
+from hindsight_integrations.reflect.answer import PendingAnswer, Written, conclude, unreadable
 from hindsight_integrations.reflect.citations import CitationIndex, reference_faults, references
 from hindsight_integrations.reflect.context import ReflectContext
 
@@ -147,7 +146,7 @@ class AgenticLoop:
             tiers: that.
         """
         query = self._query
-        asked = Asked(query.recall.text, query.recall.query_timestamp, query.context)
+        asked = PromptQuestion(query.recall.text, query.recall.query_timestamp, query.context)
         directives = await self._context.directives(query.recall)
         usages, profile = self._toolbox.usages, self._context.profile
         return Progress(first_messages(usages, profile, directives, asked, tiers, calls=self._most_steps))
@@ -187,7 +186,7 @@ class AgenticLoop:
         progress.messages.append(told if progress.done else with_calls_left(told, left))
         return progress
 
-    async def answer(self, progress: Progress, tiers: MemoryTiers) -> Answered:
+    async def answer(self, progress: Progress, tiers: MemoryTiers) -> PendingAnswer:
         """The answer that the steps led to, or that the model has to give now, without tools.
 
         Args:
@@ -207,7 +206,7 @@ class AgenticLoop:
                 raise unreadable(self._model, done)
         return await self.conclude(Written(answer.text, answer.based_on, answer.sufficient), progress, tiers)
 
-    async def conclude(self, written: Written, progress: Progress, tiers: MemoryTiers) -> Answered:
+    async def conclude(self, written: Written, progress: Progress, tiers: MemoryTiers) -> PendingAnswer:
         """What a written answer makes, with the steps on the way to it.
 
         Args:
