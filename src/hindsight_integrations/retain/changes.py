@@ -19,7 +19,7 @@ from hindsight_integrations.indexes.columns import mentioned_by, of_types, tagge
 from hindsight_integrations.indexes.embedding import passage_cosine
 from hindsight_integrations.indexes.hybrid import Selection, hybrid_search
 from hindsight_integrations.ledger.ledger import LedgerReader
-from hindsight_integrations.model.arrays import BoolArray, Matrix, Vector
+from hindsight_integrations.model.arrays import BoolArray, Vector
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.facts import ExtractedChange, MemoryChange, NamedMemory
 from hindsight_integrations.model.requests import TagsMatch
@@ -34,7 +34,7 @@ from hindsight_integrations.prompts.end_memories import (
     OpenStatement,
     numbered_candidates,
 )
-from hindsight_integrations.retain.drafts import Draft, Forgetting, Vectors
+from hindsight_integrations.retain.drafts import Draft, Forgetting
 from hindsight_integrations.retain.extraction import LLMExtractor
 from hindsight_integrations.retain.replacing import (
     names_of_entities,
@@ -265,7 +265,6 @@ class Reach:
 
     Attributes:
         drafts: the commit's, in order.
-        vectors: theirs, (n, dimension).
         view: the bank.
         changed: of memories and items that the commit closes or restores because messages were edited or dropped, the event.
         ended: the memories and items that the commit has ended so far, by id.
@@ -273,7 +272,6 @@ class Reach:
     """
 
     drafts: Sequence[Draft]
-    vectors: Matrix
     view: BankView
     changed: Mapping[str, ValidityEvent] = field(default_factory=dict)
     ended: dict[str, MemoryUnit] = field(default_factory=dict)
@@ -350,7 +348,7 @@ class Reach:
             place: unit for place, unit in self.earlier(position) if self.is_ended(unit, by) is not valid
         }
         if drafts:
-            cosines = self.vectors[list(drafts)] @ vector
+            cosines = np.stack([self.drafts[place].vector for place in drafts]) @ vector
             units = list(drafts.values())
             for place in np.argsort(-cosines, kind="stable")[:SEARCHED].tolist():
                 yield Candidate(units[place], float(cosines[place]))
@@ -806,8 +804,8 @@ class Retraction:
 
 def retract(
     drafts: Sequence[Draft],
-    vectors: Vectors,
     view: BankView,
+    thresholds: Thresholds,
     judgement: Judgement = NOT_ASKED,
     versions: Sequence[ValidityEvent] = (),
 ) -> Retraction:
@@ -815,12 +813,12 @@ def retract(
 
     Args:
         drafts: the commit's, in order.
-        vectors: of the drafts and of their statements.
         view: the bank.
+        thresholds: of the embedder.
         judgement: what a model said of statements that say no memory's very words.
         versions: what the commit closes and restores because messages were edited or dropped.
     """
-    reach = Reach(drafts, vectors.drafts, view, changed={event.unit_id: event for event in versions})
+    reach = Reach(drafts, view, changed={event.unit_id: event for event in versions})
     retraction = Retraction(reach)
     for position, draft in enumerate(drafts):
         if draft.unit.kind is UnitKind.DOCUMENT_ITEM:
@@ -831,7 +829,7 @@ def retract(
         if document := named_document(position, reach):
             retraction.note_added(draft.unit, document)
         for text in dict.fromkeys(draft.invalidates):
-            found = stated(text, vectors.statements[text], position, reach, vectors.thresholds)
+            found = stated(text, draft.statements[text], position, reach, thresholds)
             retraction.note_stated(draft, text, found, judgement)
     return retraction
 

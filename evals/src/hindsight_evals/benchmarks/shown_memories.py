@@ -185,7 +185,7 @@ def _candidates(fact: ExtractedFact, session: Session, view: BankView, embedder:
         "", view.bank, fact.what, FactType.WORLD, session.moment, thread=session.id, sources=sources
     )
     vectors = embedded([fact.what], embedder)
-    reach = Reach([Draft(by)], vectors, view)
+    reach = Reach([Draft(by, vector=vectors[0])], view)
     listed = stated(fact.what, vectors[0], 0, reach, embedder.identity.thresholds).candidates
     return frozenset(unit.id for unit in listed)
 
