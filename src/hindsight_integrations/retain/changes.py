@@ -461,7 +461,7 @@ _END = " .!\u3002"
 
 # What a statement under `invalidates` ends: the one valid memory that says the same (design 2.1).
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatementEffect:
     """What a statement does.
 
     Attributes:
@@ -477,7 +477,9 @@ class Stated:
     known: bool = False
 
 
-def stated(text: str, vector: Vector, position: int, reach: Reach, thresholds: Thresholds) -> Stated:
+def statement_effect(
+    text: str, vector: Vector, position: int, reach: Reach, thresholds: Thresholds
+) -> StatementEffect:
     """What the statement of the draft at `position` ends: a memory is equal to it, or nothing happens.
 
     Args:
@@ -496,16 +498,16 @@ def stated(text: str, vector: Vector, position: int, reach: Reach, thresholds: T
         unit.id: unit for unit in reach.restored() if says(unit, text, by) and not reach.is_ended(unit, by)
     }
     if len(equal) == 1:
-        return Stated(ended=next(iter(equal.values())))
+        return StatementEffect(ended=next(iter(equal.values())))
     if equal:
-        return Stated(candidates=tuple(equal.values())[:LISTED], similarity=1.0)
+        return StatementEffect(candidates=tuple(equal.values())[:LISTED], similarity=1.0)
     before = (
         each.unit
         for each in reach.nearest(text, vector, position, valid=False)
         if reach.is_ended(each.unit, by)
     )
     if any(says(unit, text, by) for unit in (*reach.ended.values(), *before)):
-        return Stated(known=True)
+        return StatementEffect(known=True)
     return _related(near, thresholds)
 
 
@@ -526,12 +528,14 @@ def _folded(text: str) -> str:
     return normalised_text(text).rstrip(_END)
 
 
-def _related(near: list[Candidate], thresholds: Thresholds) -> Stated:
+def _related(near: list[Candidate], thresholds: Thresholds) -> StatementEffect:
     """The memories that the statement may mean, for people."""
     ranked = sorted(near, key=lambda each: -each.cosine)[:LISTED]
     similar = [(each.unit, passage_cosine(each.cosine, thresholds)) for each in ranked]
     similar = [(unit, similarity) for unit, similarity in similar if similarity >= RELATED]
-    return Stated(candidates=tuple(unit for unit, _ in similar), similarity=similar[0][1] if similar else 0.0)
+    return StatementEffect(
+        candidates=tuple(unit for unit, _ in similar), similarity=similar[0][1] if similar else 0.0
+    )
 
 
 # Memories that a fact names: by number where a model was shown them, by id or source where a caller says so.
@@ -539,7 +543,7 @@ def _related(near: list[Candidate], thresholds: Thresholds) -> Stated:
 # replaces a memory tells all of it that still holds. A change that fails a check is reported and does
 # nothing.
 @dataclass(frozen=True, slots=True)
-class Named:
+class ResolvedName:
     """A memory as a fact names it, checked.
 
     Attributes:
@@ -553,7 +557,7 @@ class Named:
     candidates: tuple[str, ...] = ()
 
 
-def named_memories(position: int, reach: Reach) -> Iterator[tuple[ExtractedChange, Named]]:
+def resolve_changes(position: int, reach: Reach) -> Iterator[tuple[ExtractedChange, ResolvedName]]:
     """Each change of the draft at `position` with the memory that it names, or why nothing becomes of it.
 
     What has ended already is left out.
@@ -563,7 +567,7 @@ def named_memories(position: int, reach: Reach) -> Iterator[tuple[ExtractedChang
         reach: the memories that it may change.
     """
     for change in reach.drafts[position].changes:
-        named = _found(change, position, reach, documents=change.change is MemoryChange.REMOVES)
+        named = _resolve(change, position, reach, documents=change.change is MemoryChange.REMOVES)
         if named is None:
             continue
         if change.change is MemoryChange.REPLACES and named.unit is not None and not named.refused:
@@ -572,23 +576,23 @@ def named_memories(position: int, reach: Reach) -> Iterator[tuple[ExtractedChang
         yield change, named
 
 
-def named_document(position: int, reach: Reach) -> Named | None:
+def resolve_document(position: int, reach: Reach) -> ResolvedName | None:
     """The document that the draft at `position` adds its items to, or why it cannot; None where it names none."""
     draft = reach.drafts[position]
     if draft.adds_to is None:
         return None
-    found = _found(draft.adds_to, position, reach, documents=True)
-    return found or Named(None, "the document it names has ended")
+    found = _resolve(draft.adds_to, position, reach, documents=True)
+    return found or ResolvedName(None, "the document it names has ended")
 
 
-def _found(name: NamedMemory, position: int, reach: Reach, *, documents: bool) -> Named | None:
+def _resolve(name: NamedMemory, position: int, reach: Reach, *, documents: bool) -> ResolvedName | None:
     """The one memory that is meant; why none can be, or which ones could; None where all that could be have ended."""
     draft = reach.drafts[position]
     found = (
         _made_from(name.sources, position, reach) if name.sources else _of_id(name.unit_id, position, reach)
     )
     if not found:
-        return Named(None, _missing(name, draft))
+        return ResolvedName(None, _missing(name, draft))
     valid = [unit for unit in found if not reach.is_ended(unit, draft.unit)]
     if not valid:
         return None
@@ -598,8 +602,8 @@ def _found(name: NamedMemory, position: int, reach: Reach, *, documents: bool) -
     ]
     fitting = [unit for unit, problem in zip(valid, refused, strict=True) if not problem]
     if len(fitting) > 1:
-        return Named(None, candidates=tuple(unit.id for unit in fitting))
-    return Named(fitting[0]) if fitting else Named(valid[0], refused[0])
+        return ResolvedName(None, candidates=tuple(unit.id for unit in fitting))
+    return ResolvedName(fitting[0]) if fitting else ResolvedName(valid[0], refused[0])
 
 
 def _problem_of_replacing(draft: Draft, change: ExtractedChange, unit: MemoryUnit, reach: Reach) -> str:
@@ -711,7 +715,7 @@ class Retraction:
     refused: dict[str, list[Dropped]] = field(default_factory=dict)
     """By the unit that named a memory: why nothing became of it."""
 
-    def note_stated(self, draft: Draft, statement: str, found: Stated, judgement: Judgement) -> None:
+    def note_stated(self, draft: Draft, statement: str, found: StatementEffect, judgement: Judgement) -> None:
         """Add what one statement does: what is equal ends, else what a model named of those it may mean."""
         by = draft.unit
         ends = judgement.ends.get((statement, by.id))
@@ -729,7 +733,7 @@ class Retraction:
             if draft.said_by_person and not draft.given:
                 self.open.append(OpenStatement(statement, by, found.candidates))
 
-    def note_named(self, by: MemoryUnit, change: ExtractedChange, named: Named) -> None:
+    def note_named(self, by: MemoryUnit, change: ExtractedChange, named: ResolvedName) -> None:
         """Add what becomes of one memory that a unit names."""
         if named.candidates:
             words = f"what was made from {', '.join(change.sources)}"
@@ -752,7 +756,7 @@ class Retraction:
                 self._close_whole(unit, each.asked, FORGET_REQUESTED)
             self.forgotten.append(replace(each.request, unit_ids=tuple(unit.id for unit in closed)))
 
-    def note_added(self, by: MemoryUnit, named: Named) -> None:
+    def note_added(self, by: MemoryUnit, named: ResolvedName) -> None:
         """Move the items of a unit behind those of the document that it adds to; where it cannot, they stay its own."""
         if named.unit is not None and not named.refused:
             self.reach.move_items(by, named.unit)
@@ -823,13 +827,13 @@ def retract(
     for position, draft in enumerate(drafts):
         if draft.unit.kind is UnitKind.DOCUMENT_ITEM:
             continue
-        for change, named in list(named_memories(position, reach)):
+        for change, named in list(resolve_changes(position, reach)):
             retraction.note_named(draft.unit, change, named)
         # Behind what it ends: a document that it replaces takes no items.
-        if document := named_document(position, reach):
+        if document := resolve_document(position, reach):
             retraction.note_added(draft.unit, document)
         for text in dict.fromkeys(draft.invalidates):
-            found = stated(text, draft.statements[text], position, reach, thresholds)
+            found = statement_effect(text, draft.statements[text], position, reach, thresholds)
             retraction.note_stated(draft, text, found, judgement)
     return retraction
 

@@ -23,7 +23,7 @@ from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.units import NAMESPACE, MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite, UnitWrite
 from hindsight_integrations.retain.drafts import Origin, WaitingPassage
-from hindsight_integrations.retain.extraction import Waiting, occurrence
+from hindsight_integrations.retain.extraction import UnextractedPassage, occurrence
 from hindsight_integrations.retain.verbatim import VerbatimExtractor
 from hindsight_integrations.validation.messages import role_of
 
@@ -55,7 +55,7 @@ _PASSAGE, _ORIGIN = TypeAdapter(StoredPassage), TypeAdapter(Origin)
 
 
 def waiting_tasks(
-    waiting: Iterable[Waiting],
+    waiting: Iterable[UnextractedPassage],
     origin: Origin,
     speakers: Mapping[MessageKey, str],
     *,

@@ -61,13 +61,13 @@ from hindsight_integrations.reflect.opinions.evidence import (
     AssessedFact,
     Fact,
     HeldOpinion,
-    about,
     evidence_rows,
     find_near,
     held_opinions,
     held_wording,
     read_facts,
     step_of,
+    topic_of,
     weighed,
 )
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
@@ -192,7 +192,7 @@ FORMED_BEFORE = "formed by the same operation before"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Draft:
+class OpinionDraft:
     """An opinion put forward, and what it meets with.
 
     Attributes:
@@ -232,7 +232,7 @@ class Situation:
     revision: int
     profile: BankProfile
     profile_number: int
-    drafts: tuple[Draft, ...] = ()
+    drafts: tuple[OpinionDraft, ...] = ()
     logs: tuple[OpinionLog, ...] = ()
     grounds: tuple[Grounds, ...] = ()
     facts: Mapping[str, Fact] = field(default_factory=dict)
@@ -261,7 +261,7 @@ def read_situation(
         drafts = []
         for each, stands_on, unit, vector in zip(given, grounds, units, vectors, strict=True):
             entities = tuple(entities_of(each, stands_on, known))
-            draft = Draft(each, stands_on.fault(each.grounds), unit, vector, entities)
+            draft = OpinionDraft(each, stands_on.fault(each.grounds), unit, vector, entities)
             drafts.append(
                 draft
                 if draft.fault
@@ -283,14 +283,16 @@ def unchanged(found: Situation, occasion: Occasion, ledger: LedgerReader, bank: 
     )
 
 
-def _with_near(draft: Draft, held: Sequence[HeldOpinion], memories: int, thresholds: Thresholds) -> Draft:
+def _with_near(
+    draft: OpinionDraft, held: Sequence[HeldOpinion], memories: int, thresholds: Thresholds
+) -> OpinionDraft:
     """The draft with the opinions near it, among those with its tags."""
     seen = [each for each in held if each.log.tags == draft.unit.tags]
     text = normalised_text(draft.unit.text)
     same = next((each for each in seen if normalised_text(each.wording.text) == text), None)
     if same is not None:
         return replace(draft, same=same)
-    found = find_near(about(draft.entities, draft.vector, memories), seen, thresholds)
+    found = find_near(topic_of(draft.entities, draft.vector, memories), seen, thresholds)
     return replace(draft, near=tuple(found))
 
 
@@ -314,7 +316,7 @@ def _units(
     return units
 
 
-def _weighed(drafts: Sequence[Draft]) -> list[str]:
+def _weighed(drafts: Sequence[OpinionDraft]) -> list[str]:
     logs = {each.log.id: each.log for draft in drafts for each in (*draft.near, *filter(None, [draft.same]))}
     cited = (unit_id for draft in drafts for unit_id in draft.given.cited)
     return sorted({*cited, *(unit_id for log in logs.values() for unit_id in weighed(log))})
@@ -469,7 +471,7 @@ class Decision:
         """Whether there is anything to be written of opinions."""
         return bool(self.formed or self.reworded or self.evidence)
 
-    def add(self, draft: Draft, unit: MemoryUnit) -> None:
+    def add(self, draft: OpinionDraft, unit: MemoryUnit) -> None:
         """Let a draft's unit be written."""
         self.units += (UnitWrite(unit, draft.vector.astype("<f4").tobytes()),)
         self.mentions += tuple(MentionWrite(unit.id, each.id, each.name) for each in draft.entities)
@@ -502,9 +504,11 @@ class _Decider:
     occasion: Occasion
     services: Services
     decision: Decision = field(default_factory=Decision)
-    kept: list[Draft] = field(default_factory=list)
+    kept: list[OpinionDraft] = field(default_factory=list)
 
-    def decided(self, draft: Draft, relations: Mapping[tuple[str, str], PairRelation]) -> OpinionDecision:
+    def decided(
+        self, draft: OpinionDraft, relations: Mapping[tuple[str, str], PairRelation]
+    ) -> OpinionDecision:
         if draft.fault:
             return _change(draft, OpinionOutcome.REFUSED, None, draft.fault)
         if twin := self._said_before(draft):
@@ -522,11 +526,11 @@ class _Decider:
         ]
         return self._of_held(draft, bearing) if bearing else self._form(draft)
 
-    def _said_before(self, draft: Draft) -> Draft | None:
+    def _said_before(self, draft: OpinionDraft) -> OpinionDraft | None:
         """Another one of the same answer that says the same thing."""
         return next((each for each in self.kept if self._says_the_same(draft, each)), None)
 
-    def _says_the_same(self, one: Draft, other: Draft) -> bool:
+    def _says_the_same(self, one: OpinionDraft, other: OpinionDraft) -> bool:
         if one.unit.tags != other.unit.tags:
             return False
         texts = (one.unit.text, other.unit.text)
@@ -538,7 +542,7 @@ class _Decider:
         alike = float(one.vector @ other.vector) >= self.services.embedder.identity.thresholds.duplicate
         return alike and denied == denied_too and not told_apart(said, said_too)
 
-    def _form(self, draft: Draft) -> OpinionDecision:
+    def _form(self, draft: OpinionDraft) -> OpinionDecision:
         self.kept.append(draft)
         self.decision.add(draft, draft.unit)
         self.decision.formed += (
@@ -556,7 +560,9 @@ class _Decider:
         )
         return _change(draft, OpinionOutcome.FORMED, draft.unit.id, "")
 
-    def _of_held(self, draft: Draft, bearing: Sequence[tuple[HeldOpinion, PairRelation]]) -> OpinionDecision:
+    def _of_held(
+        self, draft: OpinionDraft, bearing: Sequence[tuple[HeldOpinion, PairRelation]]
+    ) -> OpinionDecision:
         """What an opinion does that bears on some that are held: nothing but through the facts it cites."""
         rows = {held.log.id: self._evidence(draft, held, related) for held, related in bearing}
         evidence = tuple(row for found in rows.values() for row in found)
@@ -569,7 +575,9 @@ class _Decider:
         decided = _change(draft, outcome, held.log.id, related.reason)
         return replace(decided, assessment=_assessment(related), evidence=evidence)
 
-    def _evidence(self, draft: Draft, held: HeldOpinion, related: PairRelation) -> tuple[EvidenceWrite, ...]:
+    def _evidence(
+        self, draft: OpinionDraft, held: HeldOpinion, related: PairRelation
+    ) -> tuple[EvidenceWrite, ...]:
         written = {(row.opinion_id, row.unit_id) for row in self.decision.evidence}
         assessment = _assessment(related)
         assessed = [
@@ -586,7 +594,7 @@ class _Decider:
             step=step_of(self.found.profile, self.services.config.opinions),
         )
 
-    def _reword(self, draft: Draft, held: HeldOpinion, related: PairRelation) -> bool:
+    def _reword(self, draft: OpinionDraft, held: HeldOpinion, related: PairRelation) -> bool:
         """Let an opinion have the draft's words, once an answer."""
         if held.log.id in {each.opinion_id for each in self.decision.reworded}:
             return False
@@ -615,7 +623,9 @@ def _assessment(related: PairRelation) -> Assessment:
     return Assessment.CONTRADICT if related.strength is EvidenceStrength.STRONG else Assessment.WEAKEN
 
 
-def _change(draft: Draft, outcome: OpinionOutcome, opinion_id: str | None, reason: str) -> OpinionDecision:
+def _change(
+    draft: OpinionDraft, outcome: OpinionOutcome, opinion_id: str | None, reason: str
+) -> OpinionDecision:
     return OpinionDecision(
         OpinionChange(outcome, draft.given.text, draft.given.confidence, opinion_id, reason)
     )
