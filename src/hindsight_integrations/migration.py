@@ -28,7 +28,7 @@ __all__ = ["ImportReport", "LeftOut", "aimport_langmem", "aimport_mem0", "import
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class MigratedMemory:
     """A memory of another system.
 
     Attributes:
@@ -117,27 +117,29 @@ def _leaves(value: object, name: str) -> Iterator[tuple[str, str]]:
         yield name, str(value).strip()
 
 
-Memory = Hindsight | AsyncHindsight | MemoryBank | AsyncMemoryBank
+Destination = Hindsight | AsyncHindsight | MemoryBank | AsyncMemoryBank
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
-def checked_memory(memory: object) -> Memory:
+def checked_memory(memory: object) -> Destination:
     """An engine or bank of either face.
 
     Raises:
         InvalidRequest: it is none.
     """
-    if not isinstance(memory, Memory):
+    if not isinstance(memory, Destination):
         raise InvalidRequest(
             "memory", f"{type(memory).__name__} is not a memory", "Pass an engine or a bank."
         )
     return memory
 
 
-def sorted_out(found: Iterable[Record | LeftOut]) -> tuple[dict[str, list[Record]], list[LeftOut]]:
+def sorted_out(
+    found: Iterable[MigratedMemory | LeftOut],
+) -> tuple[dict[str, list[MigratedMemory]], list[LeftOut]]:
     """Records by bank, the earliest first, since what was said later may end what was said before; and what was left out."""
-    by_bank: dict[str, list[Record]] = {}
+    by_bank: dict[str, list[MigratedMemory]] = {}
     left = []
     for each in found:
         if isinstance(each, LeftOut):
@@ -149,7 +151,9 @@ def sorted_out(found: Iterable[Record | LeftOut]) -> tuple[dict[str, list[Record
     return by_bank, left
 
 
-def import_records(found: Iterable[Record | LeftOut], memory: Memory, *, dry_run: bool) -> ImportReport:
+def import_records(
+    found: Iterable[MigratedMemory | LeftOut], memory: Destination, *, dry_run: bool
+) -> ImportReport:
     """Bring records into their banks; a record that is there already, unchanged, is left as it is."""
     by_bank, left = sorted_out(found)
     if dry_run:
@@ -162,7 +166,7 @@ def import_records(found: Iterable[Record | LeftOut], memory: Memory, *, dry_run
 
 
 async def aimport_records(
-    found: Iterable[Record | LeftOut], memory: Memory, *, dry_run: bool
+    found: Iterable[MigratedMemory | LeftOut], memory: Destination, *, dry_run: bool
 ) -> ImportReport:
     """As `import_records`."""
     by_bank, left = sorted_out(found)
@@ -175,7 +179,7 @@ async def aimport_records(
     return _report(by_bank, left, done)
 
 
-def as_item(record: Record) -> RetainItem:
+def as_item(record: MigratedMemory) -> RetainItem:
     """A record as a document of one fact: no model is asked to say it again."""
     facts = VerbatimExtractor().extract_passages([record.text], timestamp=record.said_at)
     return RetainItem(
@@ -187,28 +191,28 @@ def as_item(record: Record) -> RetainItem:
     )
 
 
-def _bank(memory: Memory, name: str) -> MemoryBank:
+def _bank(memory: Destination, name: str) -> MemoryBank:
     if isinstance(memory, MemoryBank | AsyncMemoryBank):
         return memory if isinstance(memory, MemoryBank) else MemoryBank.over(memory)
     return (memory if isinstance(memory, Hindsight) else Hindsight.over(memory)).bank(name)
 
 
-async def _abank(memory: Memory, name: str) -> AsyncMemoryBank:
+async def _abank(memory: Destination, name: str) -> AsyncMemoryBank:
     if isinstance(memory, MemoryBank | AsyncMemoryBank):
         return memory if isinstance(memory, AsyncMemoryBank) else memory.asynchronous
     return await (memory if isinstance(memory, AsyncHindsight) else memory.asynchronous).bank(name)
 
 
-def _foreseen(by_bank: Mapping[str, Sequence[Record]], left: Sequence[LeftOut]) -> ImportReport:
+def _foreseen(by_bank: Mapping[str, Sequence[MigratedMemory]], left: Sequence[LeftOut]) -> ImportReport:
     return ImportReport(
         {name: len(records) for name, records in by_bank.items()}, left_out=tuple(left), dry_run=True
     )
 
 
 def _report(
-    by_bank: Mapping[str, Sequence[Record]],
+    by_bank: Mapping[str, Sequence[MigratedMemory]],
     left: Sequence[LeftOut],
-    done: Sequence[tuple[Sequence[Record], BulkResult]],
+    done: Sequence[tuple[Sequence[MigratedMemory], BulkResult]],
 ) -> ImportReport:
     counts, known, failed = Counter[str](), 0, []
     for records, result in done:
@@ -245,7 +249,7 @@ class StoredItem(Protocol):
 
 def import_langmem(
     store: Any,  # noqa: ANN401 - any BaseStore; LangGraph is not imported here
-    memory: Memory,
+    memory: Destination,
     *,
     namespace: Namespace = (),
     bank_of: BankOfNamespace | None = None,
@@ -268,7 +272,7 @@ def import_langmem(
         InvalidRequest: `memory` is none, or `bank_of` gives no name.
     """
     checked_memory(memory)
-    found: list[Record | LeftOut] = []
+    found: list[MigratedMemory | LeftOut] = []
     page, bank = None, _bank_of(memory, bank_of)
     while page is None or len(page) == PAGE:
         page = store.search(namespace, limit=PAGE, offset=len(found))
@@ -278,7 +282,7 @@ def import_langmem(
 
 async def aimport_langmem(
     store: Any,  # noqa: ANN401
-    memory: Memory,
+    memory: Destination,
     *,
     namespace: Namespace = (),
     bank_of: BankOfNamespace | None = None,
@@ -294,7 +298,7 @@ async def aimport_langmem(
         dry_run: as there.
     """
     checked_memory(memory)
-    found: list[Record | LeftOut] = []
+    found: list[MigratedMemory | LeftOut] = []
     page, bank = None, _bank_of(memory, bank_of)
     while page is None or len(page) == PAGE:
         page = await store.asearch(namespace, limit=PAGE, offset=len(found))
@@ -302,14 +306,14 @@ async def aimport_langmem(
     return await aimport_records(found, memory, dry_run=dry_run)
 
 
-def _bank_of(memory: Memory, bank_of: BankOfNamespace | None) -> BankOfNamespace:
+def _bank_of(memory: Destination, bank_of: BankOfNamespace | None) -> BankOfNamespace:
     if isinstance(memory, MemoryBank | AsyncMemoryBank):
         name = memory.name
         return lambda _: name
     return bank_of or (lambda namespace: namespace[-1])
 
 
-def langmem_record(item: StoredItem, bank_of: BankOfNamespace) -> Record | LeftOut:
+def langmem_record(item: StoredItem, bank_of: BankOfNamespace) -> MigratedMemory | LeftOut:
     """An item as a record; what says nothing is left out."""
     namespace = tuple(item.namespace)
     name = f"langmem:{'/'.join(namespace)}/{item.key}"
@@ -331,7 +335,9 @@ def langmem_record(item: StoredItem, bank_of: BankOfNamespace) -> Record | LeftO
         **({"kind": kind} if isinstance(kind, str) else {}),
         **_created(item),
     }
-    return Record(name, bank, text, moment(item.updated_at) or moment(item.created_at), metadata=metadata)
+    return MigratedMemory(
+        name, bank, text, moment(item.updated_at) or moment(item.created_at), metadata=metadata
+    )
 
 
 def _created(item: StoredItem) -> dict[str, str]:
@@ -361,7 +367,7 @@ _OURS = {
 
 
 def import_mem0(
-    memories: Given, memory: Memory, *, bank_of: BankOfRecord | None = None, dry_run: bool = False
+    memories: Given, memory: Destination, *, bank_of: BankOfRecord | None = None, dry_run: bool = False
 ) -> ImportReport:
     """Bring mem0's memories into banks, word for word, with their times.
 
@@ -386,7 +392,7 @@ def import_mem0(
 
 
 async def aimport_mem0(
-    memories: Given, memory: Memory, *, bank_of: BankOfRecord | None = None, dry_run: bool = False
+    memories: Given, memory: Destination, *, bank_of: BankOfRecord | None = None, dry_run: bool = False
 ) -> ImportReport:
     """As `import_mem0`, by the async methods of the memory.
 
@@ -400,7 +406,9 @@ async def aimport_mem0(
     return await aimport_records(mem0_records(memories, memory, bank_of), memory, dry_run=dry_run)
 
 
-def mem0_records(memories: Given, memory: Memory, bank_of: BankOfRecord | None) -> list[Record | LeftOut]:
+def mem0_records(
+    memories: Given, memory: Destination, bank_of: BankOfRecord | None
+) -> list[MigratedMemory | LeftOut]:
     """Each of mem0's memories as a record."""
     one = memory.name if isinstance(memory, MemoryBank | AsyncMemoryBank) else None
 
@@ -414,7 +422,7 @@ def mem0_records(memories: Given, memory: Memory, bank_of: BankOfRecord | None) 
     return [mem0_record(given, place, bank, now) for place, given in enumerate(_listed(memories))]
 
 
-def mem0_record(given: object, place: int, bank_of: BankOfRecord, now: datetime) -> Record | LeftOut:
+def mem0_record(given: object, place: int, bank_of: BankOfRecord, now: datetime) -> MigratedMemory | LeftOut:
     """One of mem0's memories as a record, or why it is none.
 
     Args:
@@ -437,7 +445,7 @@ def mem0_record(given: object, place: int, bank_of: BankOfRecord, now: datetime)
     if not bank:
         return LeftOut(name, f"nothing says whose it is ({', '.join(OWNERS)})")
     said_at = moment(given.get("updated_at")) or moment(given.get("created_at"))
-    return Record(name, bank, text, said_at, _tags(given), _metadata(given))
+    return MigratedMemory(name, bank, text, said_at, _tags(given), _metadata(given))
 
 
 def _metadata(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,8 +33,8 @@ from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
-from hindsight_integrations.prompts.answer import Asked
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
+from hindsight_integrations.prompts.answer import PromptQuestion
 from hindsight_integrations.prompts.assess_evidence import AskedOpinion
 from hindsight_integrations.prompts.end_memories import OpenStatement
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage
@@ -156,14 +156,16 @@ def _tiers(data: Data) -> MemoryTiers:
 
 def _answered(render: Render, profile: BankProfile, directives: Sequence[str] = ()) -> list[Prompt[Any]]:
     """Of two memories and of none, with a situation and without."""
-    asked = [Asked(data.text, data.unit.mentioned_at, data.text) for data in (ONE, OTHER)]
+    asked = [PromptQuestion(data.text, data.unit.mentioned_at, data.text) for data in (ONE, OTHER)]
     shown = [
         render(each, _tiers(data), profile, directives)
         for each, data in zip(asked, (ONE, OTHER), strict=True)
     ]
     return [
         *shown,
-        render(Asked("?", ONE.unit.mentioned_at), MemoryTiers(RecallResult((), 0)), profile, directives),
+        render(
+            PromptQuestion("?", ONE.unit.mentioned_at), MemoryTiers(RecallResult((), 0)), profile, directives
+        ),
     ]
 
 
@@ -195,7 +197,7 @@ def _ended_by_messages(render: Render) -> list[Prompt[Any]]:
 
 
 def _conversation(data: Data, profile: BankProfile) -> list[PromptMessage]:
-    asked = Asked(data.text, data.unit.mentioned_at, data.text)
+    asked = PromptQuestion(data.text, data.unit.mentioned_at, data.text)
     step = LookupStep.model_validate({"tool": "recall", "arguments": {"query": data.text}})
     return [
         *first_messages([tool.usage for tool in MEMORY_TOOLS], profile, (), asked, _tiers(data), calls=10),
@@ -286,8 +288,8 @@ RENDERINGS = [
 def system_of(prompt: Prompt[Any]) -> str:
     """Its system message, which is the first and the only one."""
     first, *rest = prompt.messages
-    assert first.role is Role.SYSTEM
-    assert Role.SYSTEM not in {message.role for message in rest}
+    assert first.role is PromptRole.SYSTEM
+    assert PromptRole.SYSTEM not in {message.role for message in rest}
     return first.text
 
 
@@ -355,7 +357,7 @@ def test_a_schema_in_words_keeps_the_prefix(rendered: list[Prompt[Any]]) -> None
 def test_streamed_answers_begin_with_the_same_system_message() -> None:
     """What is asked for as plain text has a stable beginning too; a last step goes on with all that was sent before."""
     streamed = [
-        streamed_answer_prompt(Asked(data.text, data.unit.mentioned_at), _tiers(data), PROFILES[0])
+        streamed_answer_prompt(PromptQuestion(data.text, data.unit.mentioned_at), _tiers(data), PROFILES[0])
         for data in (ONE, OTHER)
     ]
     assert streamed[0].messages[0] == streamed[1].messages[0]
@@ -367,4 +369,6 @@ def test_streamed_answers_begin_with_the_same_system_message() -> None:
         assert list(prompt.messages[:-1]) == talk[:-1]
         assert prompt.messages[-1].text.startswith(talk[-1].text)
         roles = [message.role for message in prompt.messages[1:]]
-        assert roles == [Role.USER, Role.ASSISTANT] * (len(roles) // 2) + [Role.USER], "both sides take turns"
+        assert roles == [PromptRole.USER, PromptRole.ASSISTANT] * (len(roles) // 2) + [PromptRole.USER], (
+            "both sides take turns"
+        )

@@ -46,7 +46,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.models.llamaindex import LlamaIndexModel
-from hindsight_integrations.models.protocols import LanguageModel, Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import LanguageModel, Prompt, PromptMessage, PromptRole
 from hindsight_integrations.models.structured_output import Extra
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.testing.contracts import (
@@ -191,7 +191,7 @@ def test_the_schema_and_the_messages_are_sent(serving: Serving) -> None:
 def test_extracted_facts_make_the_trip(serving: Serving) -> None:
     """The extraction schema, with its decimals, enums and nested parts, is one a tool call can have."""
     fact = {"what": "A coffee cost 3.41 USD.", "record": {"kind": "expense", "value": "3.41", "unit": "USD"}}
-    prompt = Prompt("facts", [PromptMessage(Role.USER, "I paid 3.41 for a coffee.")], Facts)
+    prompt = Prompt("facts", [PromptMessage(PromptRole.USER, "I paid 3.41 for a coffee.")], Facts)
     server = serving([{"facts": [fact]}])
     (found,) = asyncio.run(adapted(server).complete(prompt)).output.facts
     assert [record.value for record in found.records] == [Decimal("3.41")]

@@ -28,7 +28,7 @@ from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUn
 from hindsight_integrations.models.llamaindex import LlamaIndexModel
 from hindsight_integrations.models.protocols import (
     PromptMessage,
-    Role,
+    PromptRole,
     StreamingLanguageModel,
     TextPrompt,
 )
@@ -37,7 +37,9 @@ from hindsight_integrations.models.vendor_errors import TimedModel
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
 
 TEXT = "The ferry to Brenna leaves at seven, and the last one back at nine in the evening."
-PROMPT = TextPrompt("told", (PromptMessage(Role.SYSTEM, "Tell."), PromptMessage(Role.USER, "When?")))
+PROMPT = TextPrompt(
+    "told", (PromptMessage(PromptRole.SYSTEM, "Tell."), PromptMessage(PromptRole.USER, "When?"))
+)
 Serving = Callable[..., OpenAIServer]
 
 

@@ -32,7 +32,7 @@ from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUn
 from hindsight_integrations.models.langchain import LangChainModel
 from hindsight_integrations.models.protocols import (
     PromptMessage,
-    Role,
+    PromptRole,
     SpokenText,
     StreamingLanguageModel,
     TextPrompt,
@@ -42,7 +42,9 @@ from hindsight_integrations.models.vendor_errors import TimedModel
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 TEXT = "The ferry to Brenna leaves at seven, and the last one back at nine in the evening."
-PROMPT = TextPrompt("told", (PromptMessage(Role.SYSTEM, "Tell."), PromptMessage(Role.USER, "When?")))
+PROMPT = TextPrompt(
+    "told", (PromptMessage(PromptRole.SYSTEM, "Tell."), PromptMessage(PromptRole.USER, "When?"))
+)
 Serving = Callable[[Script], OpenAIServer]
 
 

@@ -32,7 +32,7 @@ from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.models.protocols import Prompt
-from hindsight_integrations.prompts.answer import Answer, Asked, answer_prompt
+from hindsight_integrations.prompts.answer import Answer, PromptQuestion, answer_prompt
 from hindsight_integrations.prompts.answered_facts import ExtractedFacts
 from hindsight_integrations.prompts.assess_evidence import (
     AnsweredAssessments,
@@ -133,13 +133,13 @@ def untold_repair() -> str:
 
 def answer() -> str:
     profile = BankProfile(name="Iris", background="I help two friends remember.")
-    asked = Asked("When was the support group?", MONDAY, "CONTEXT>>> They are about to meet.")
+    asked = PromptQuestion("When was the support group?", MONDAY, "CONTEXT>>> They are about to meet.")
     directives = ["Never give\nmedical advice.", "RULES>>> is no end."]
     return rendered(answer_prompt(asked, tiers(), profile, directives))
 
 
 def step_of_a_reflection() -> str:
-    asked = Asked("When was the support group?", MONDAY, "a chat")
+    asked = PromptQuestion("When was the support group?", MONDAY, "a chat")
     usages = [tool.usage for tool in MEMORY_TOOLS]
     step = ReflectStepAnswer.model_validate(
         {"thought": "The day is missing.", "tool": "search_turns", "arguments": {"words": "support group"}}
@@ -162,7 +162,7 @@ def step_of_a_reflection() -> str:
 
 
 def streamed_answer() -> str:
-    asked = Asked("When was the support group?", MONDAY)
+    asked = PromptQuestion("When was the support group?", MONDAY)
     prompt = streamed_answer_prompt(asked, tiers(), BankProfile())
     return "\n".join(f"--- {message.role}\n{message.text}" for message in prompt.messages) + "\n"
 
@@ -181,7 +181,9 @@ class Advice(BaseModel):
 def bare_answer() -> str:
     bare = replace(tiers().recalled, records=())
     shown = replace(tiers(), recalled=bare, mental_models=(), observations=(), beliefs=())
-    return rendered(answer_prompt(Asked("When was the support group?", MONDAY), shown, BankProfile()))
+    return rendered(
+        answer_prompt(PromptQuestion("When was the support group?", MONDAY), shown, BankProfile())
+    )
 
 
 def relations() -> str:

@@ -15,7 +15,7 @@ from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.prompts.answer import Asked, answer_prompt
+from hindsight_integrations.prompts.answer import PromptQuestion, answer_prompt
 from hindsight_integrations.prompts.character import character_in_words, verbalize
 from hindsight_integrations.prompts.rendering import template
 
@@ -39,7 +39,9 @@ PROFILES = [
 def messages(profile: BankProfile, query: str = "Where does Zoe live?", unit: MemoryUnit = UNIT) -> list[str]:
     item = RecalledUnit(unit, 1.0)
     tiers = MemoryTiers(RecallResult((item,), 1), facts=(item,))
-    return [each.text for each in answer_prompt(Asked(query, unit.mentioned_at), tiers, profile).messages]
+    return [
+        each.text for each in answer_prompt(PromptQuestion(query, unit.mentioned_at), tiers, profile).messages
+    ]
 
 
 def differing(one: BankProfile, other: BankProfile) -> tuple[list[str], list[str]]:

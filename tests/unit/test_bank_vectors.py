@@ -22,7 +22,7 @@ from ledger_support import commit
 
 from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.indexes import projection as vectors
-from hindsight_integrations.indexes.bank_vectors import BankVectors, Standing
+from hindsight_integrations.indexes.bank_vectors import BankVectors, IndexStanding
 from hindsight_integrations.indexes.exact import ExactVectorIndex
 from hindsight_integrations.indexes.fts5 import Fts5Keywords
 from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
@@ -149,7 +149,7 @@ def test_the_index_answers_for_what_it_has(world: World) -> None:
 class Distracted(ExactVectorIndex):
     """Empties itself while it is asked, as another thread's rebuild does."""
 
-    def __init__(self, standing: Standing, problem: str = "") -> None:
+    def __init__(self, standing: IndexStanding, problem: str = "") -> None:
         super().__init__(BANK)
         self.standing, self.problem, self.asked = standing, problem, 0
 
@@ -164,7 +164,7 @@ class Distracted(ExactVectorIndex):
 @pytest.mark.parametrize("problem", ["", "gone"])
 def test_an_index_that_fails_or_is_emptied_meanwhile_costs_no_answer(problem: str) -> None:
     """The search that met it is answered exactly, and so are later ones of the same view, without asking again."""
-    scorer, standing = ExactVectorIndex(BANK), Standing()
+    scorer, standing = ExactVectorIndex(BANK), IndexStanding()
     scorer.upsert(np.arange(5, dtype=np.int64), np.stack([make_vector(f"v{n}") for n in range(5)]))
     index = Distracted(standing, problem)
     view = BankVectors(scorer, index, np.array([3]), standing, standing.clears)

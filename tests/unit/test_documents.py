@@ -21,7 +21,7 @@ from hindsight_integrations.model.documents import document_text, in_served_orde
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.recalled import ServedItems
 from hindsight_integrations.models.tokens import default_token_counter
-from hindsight_integrations.recall.documents import Document
+from hindsight_integrations.recall.documents import ServedDocument
 
 ITEMS = [
     make_item("i1", "d", 1, "two shirts", field="Clothes"),
@@ -130,7 +130,7 @@ def test_of_a_document_that_does_not_fit_the_best_items_are_served(words: list[i
     )
     best_first = tuple(reversed(range(len(items))))
     cost = counter.count([document_text("List", items)])[0]
-    short = Document("List", ServedItems(items, cost), best_first).within(budget, counter)
+    short = ServedDocument("List", ServedItems(items, cost), best_first).within(budget, counter)
 
     def spent(count: int) -> int:
         return counter.count([document_text("List", items[-count:], left_out=len(items) - count)])[0]

@@ -15,7 +15,7 @@ from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import UnitKind
-from hindsight_integrations.retain.drafts import Draft, Origin, draft_facts
+from hindsight_integrations.retain.drafts import Origin, UnitDraft, draft_facts
 from hindsight_integrations.retain.extraction import Extraction
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -24,7 +24,7 @@ ORIGIN = Origin("b", "UTC", NOW, {"m1": NOW, "m2": NOW + timedelta(minutes=1)}, 
 
 def drafted(
     chunks: Sequence[Sequence[ExtractedFact]], origin: Origin = ORIGIN
-) -> tuple[list[Draft], list[Dropped]]:
+) -> tuple[list[UnitDraft], list[Dropped]]:
     return draft_facts(Extraction(tuple(map(tuple, chunks))), origin)
 
 

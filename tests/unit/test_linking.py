@@ -16,13 +16,13 @@ from hindsight_integrations.model.facts import ExtractedCausalRelation
 from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.retain import linking
-from hindsight_integrations.retain.drafts import Draft
+from hindsight_integrations.retain.drafts import UnitDraft
 from hindsight_integrations.retain.linking import (
     HOUR,
     SEMANTIC_LINKS,
     TEMPORAL_FLOOR,
     TEMPORAL_LINKS,
-    Pair,
+    WeightedLink,
     causal_links,
     semantic_links,
     temporal_links,
@@ -88,8 +88,8 @@ def test_causal_links_follow_the_claims() -> None:
         for n in range(2)
     ]
     drafts = [
-        Draft(units[0]),
-        Draft(
+        UnitDraft(units[0]),
+        UnitDraft(
             units[1],
             causes=(
                 ExtractedCausalRelation(
@@ -109,12 +109,14 @@ def test_causal_links_follow_the_claims() -> None:
 
 
 PAIRS = st.lists(
-    st.builds(Pair, st.integers(0, 9), st.integers(0, 4), st.floats(0, 1)), max_size=40, unique=True
+    st.builds(WeightedLink, st.integers(0, 9), st.integers(0, 4), st.floats(0, 1)), max_size=40, unique=True
 )
 
 
 @given(PAIRS, st.dictionaries(st.integers(0, 4), st.integers(0, 6)), st.integers(0, 6))
-def test_no_unit_gets_more_than_its_share(pairs: list[Pair], degrees: dict[int, int], limit: int) -> None:
+def test_no_unit_gets_more_than_its_share(
+    pairs: list[WeightedLink], degrees: dict[int, int], limit: int
+) -> None:
     """A unit takes links up to the limit and no more, the strongest first, and room is never left unused."""
     kept = within_degree(pairs, degrees, limit)
     for unit in range(5):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations.model.aggregates import RecordEntry
-from hindsight_integrations.model.record_digest import Bound, Target
+from hindsight_integrations.model.record_digest import Bound, GoalTarget
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Granule, Interval, Weekday
 from hindsight_integrations.model.units import FactType, MemoryUnit
@@ -91,7 +91,7 @@ def test_weeks_are_summed_as_they_begin(bought: Bought, sunday: bool) -> None:
 
 @given(BOUGHT, st.integers(1, 3_000))
 def test_a_goal_is_met_in_the_weeks_that_keep_to_it(bought: Bought, cents: int) -> None:
-    target = Target(Decimal(cents) / 100, Bound.AT_MOST, "EUR", Granule.WEEK)
+    target = GoalTarget(Decimal(cents) / 100, Bound.AT_MOST, "EUR", Granule.WEEK)
     calendar = Calendar(LISBON)
     found = standing(target, "goal", coffees(bought), None, date(2025, 6, 29), calendar)
     weeks = sums_of(coffees(bought), Granule.WEEK, None, calendar)
@@ -113,13 +113,13 @@ def test_what_is_no_number_leaves_the_sum_open(value: str) -> None:
     entries = [entry(date(2025, 6, 2), Decimal(3)), entry(date(2025, 6, 3), value)]
     [found] = figures_of(entries, "all time", None, Calendar(LISBON), adds_up=True)
     assert (found.count, found.total, found.mean) == (2, None, None)
-    target = Target(Decimal(10), Bound.AT_MOST, "EUR", Granule.WEEK)
+    target = GoalTarget(Decimal(10), Bound.AT_MOST, "EUR", Granule.WEEK)
     assert standing(target, "goal", entries, None, date(2025, 6, 3), Calendar(LISBON)) is None
 
 
 def test_a_goal_in_kilometres_is_met_by_miles() -> None:
     runs = [entry(date(2025, 6, 24), Decimal(4), "mi")]
-    target = Target(Decimal(6), Bound.AT_LEAST, "km", Granule.WEEK)
+    target = GoalTarget(Decimal(6), Bound.AT_LEAST, "km", Granule.WEEK)
     found = standing(target, "goal", runs, None, date(2025, 6, 29), Calendar(LISBON))
     assert found is not None
     assert (found.met, found.target.unit) == (1, "mi")

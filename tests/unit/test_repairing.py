@@ -9,15 +9,15 @@ from typing import cast
 from pydantic import BaseModel
 
 from hindsight_integrations.errors import MalformedOutput
-from hindsight_integrations.models.protocols import Completion, Prompt, PromptMessage, Role, T
-from hindsight_integrations.prompts.repair import REPAIRS, Answered, complete_with_repair
+from hindsight_integrations.models.protocols import Completion, Prompt, PromptMessage, PromptRole, T
+from hindsight_integrations.prompts.repair import REPAIRS, RepairedAnswer, complete_with_repair
 
 
 class Colour(BaseModel):
     name: str
 
 
-PROMPT = Prompt("colour", (PromptMessage(Role.SYSTEM, "Name a colour."),), Colour)
+PROMPT = Prompt("colour", (PromptMessage(PromptRole.SYSTEM, "Name a colour."),), Colour)
 
 
 class Answers:
@@ -42,7 +42,7 @@ def no_red(colour: Colour) -> str:
     return "red is not allowed" if colour.name == "red" else ""
 
 
-def ask(model: Answers, check: Callable[[Colour], str] | None = no_red) -> Answered[Colour]:
+def ask(model: Answers, check: Callable[[Colour], str] | None = no_red) -> RepairedAnswer[Colour]:
     return asyncio.run(complete_with_repair(model, PROMPT, check=check))
 
 
@@ -59,7 +59,7 @@ def test_a_refused_answer_is_shown_again_with_the_reason() -> None:
     assert answered.output == Colour(name="blue")
     assert (answered.tokens_in, answered.tokens_out, answered.tries) == (20, 2, 2)
     *_, own, instruction = model.asked[1].messages
-    assert (own.role, own.text) == (Role.ASSISTANT, '{"name":"red"}')
+    assert (own.role, own.text) == (PromptRole.ASSISTANT, '{"name":"red"}')
     assert "red is not allowed" in instruction.text
 
 

@@ -20,7 +20,7 @@ from hindsight_integrations.language.packs import ENGLISH
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole, EntityType
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.retain.drafts import Draft
+from hindsight_integrations.retain.drafts import UnitDraft
 from hindsight_integrations.retain.resolution import (
     Resolution,
     cooccurrence,
@@ -40,9 +40,9 @@ PERSON, ORG, PLACE, OTHER, CONCEPT, PRODUCT = (
 )
 
 
-def draft(number: int, *mentions: tuple[str, EntityType], at: datetime = NOW) -> Draft:
+def draft(number: int, *mentions: tuple[str, EntityType], at: datetime = NOW) -> UnitDraft:
     unit = MemoryUnit(id=f"u{number}", bank="b", text="t", fact_type=FactType.WORLD, mentioned_at=at)
-    return Draft(unit, tuple(EntityMention(text, kind) for text, kind in mentions))
+    return UnitDraft(unit, tuple(EntityMention(text, kind) for text, kind in mentions))
 
 
 def resolved(

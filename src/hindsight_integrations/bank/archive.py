@@ -17,7 +17,7 @@ from hindsight_integrations.errors import ArchiveInvalid, EmbedderMismatch, show
 from hindsight_integrations.ledger.values import ArchiveRow, Json
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.validation.archive import archived_embedder, check_line
-from hindsight_integrations.validation.arguments import Target, checked_file
+from hindsight_integrations.validation.arguments import ExportTarget, checked_file
 
 FORMAT, VERSION = "hindsight-memory-archive", 1
 DEVELOPMENT_FORMAT = "hindsight-archive"  # of development versions, whose archives 1 to 6 had other lines
@@ -153,7 +153,7 @@ class AsyncArchive(BankVerbs):
 
     namespace = "archive"
 
-    async def export(self, target: Target) -> int:
+    async def export(self, target: ExportTarget) -> int:
         """Write the whole bank as JSON lines: memories with vectors and history, entities, links, documents, message keys, items.
 
         Streams, so the size of the bank does not matter. A file that is there already is replaced only once the archive
@@ -173,7 +173,7 @@ class AsyncArchive(BankVerbs):
         return await self._context.services.workers.read(self._export, given)
 
     @writes
-    async def load(self, source: Target) -> int:
+    async def load(self, source: ExportTarget) -> int:
         """Fill this empty bank from an archive: the same memories with the same ids, and the archived profile with its history.
 
         All or nothing: an archive that is damaged, cut short, of another version, or with a value that no memory has, leaves

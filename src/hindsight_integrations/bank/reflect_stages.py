@@ -273,7 +273,7 @@ def _index_without_records(index: CitationIndex) -> CitationIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class OpinionCandidate:
     """An opinion of an answer that may be kept, and its place among those of the answer, from 1."""
 
     number: int
@@ -301,7 +301,7 @@ class AnswerState:
     operation: str
     revision: int
     reflection: StageState
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[OpinionCandidate, ...]
     moves: tuple[StageState, ...] | None = None
     relations: tuple[StageState, ...] = ()
     compared: tuple[int, int, int] = (0, 0, 0)
@@ -498,7 +498,9 @@ def _stored(state: ReflectState, request: ReflectQuery) -> StageState:
 _OCCASION = ("query", "asked_at", "operation", "revision")
 
 
-def _approved(candidates: Iterable[Candidate], approved: Iterable[int] | None) -> dict[int, ProposedOpinion]:
+def _approved(
+    candidates: Iterable[OpinionCandidate], approved: Iterable[int] | None
+) -> dict[int, ProposedOpinion]:
     """The opinions that may be kept, by number.
 
     Raises:

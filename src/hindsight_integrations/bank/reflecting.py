@@ -61,7 +61,7 @@ from hindsight_integrations.reflect.context import (
     MentalModelsNear,
     Period,
     Recall,
-    RecordWords,
+    RecordSelection,
     ReflectContext,
     SaidTurn,
     Sources,
@@ -217,7 +217,7 @@ class LimitedReads:
         return await self._mental_models(replace(self._query, text=text))
 
     async def records(
-        self, wanted: RecordWords, *, period: Period
+        self, wanted: RecordSelection, *, period: Period
     ) -> Sequence[tuple[RecordEntry, RecalledUnit]]:
         """Every record of this sort, in order of time."""
         entries = await self._entries(wanted, period)
@@ -230,13 +230,13 @@ class LimitedReads:
         ]
 
     async def aggregate(
-        self, how: Aggregation, wanted: RecordWords, *, period: Period
+        self, how: Aggregation, wanted: RecordSelection, *, period: Period
     ) -> tuple[Aggregate, tuple[RecalledUnit, ...]]:
         """One exact value over such records."""
         found = aggregate(await self._entries(wanted, period), how, other=wanted.kind is not None)
         return found, await self.standing(found.units)
 
-    async def _entries(self, wanted: RecordWords, period: Period) -> list[RecordEntry]:
+    async def _entries(self, wanted: RecordSelection, period: Period) -> list[RecordEntry]:
         """Every record of this sort whose memory mentions the entity, if one is wanted."""
         about = None if wanted.entity is None else (await self._mentioned(wanted.entity)).units
         entries = await AsyncRecords(self._context).list(

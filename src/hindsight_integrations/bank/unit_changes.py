@@ -18,7 +18,7 @@ from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.retain.drafts import Draft
+from hindsight_integrations.retain.drafts import UnitDraft
 from hindsight_integrations.retain.linking import links_of
 
 RESTORED_BY_HAND = "restored"
@@ -118,7 +118,9 @@ def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
     threshold = embedder.identity.thresholds.semantic_link
     view = bank.projection.view()
     links = (
-        links_of([Draft(unit, vector=vectors[0])], view, threshold) if unit.kind is UnitKind.MEMORY else []
+        links_of([UnitDraft(unit, vector=vectors[0])], view, threshold)
+        if unit.kind is UnitKind.MEMORY
+        else []
     )
     kept = tuple(link for link in links if link.type is not LinkType.CAUSAL and link.source != link.target)
     return replace(edit, vector=vectors[0].astype("<f4").tobytes(), links=kept)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rich.progress import Progress
 
-from hindsight_integrations.cli.importing import Format, Source, Thread, read_source
+from hindsight_integrations.cli.importing import Format, ImportedThread, ImportSource, read_source
 from hindsight_integrations.cli.show import (
     clean,
     entities_table,
@@ -298,7 +298,7 @@ def retain(
 
 def _sources(
     text: str | None, files: Sequence[Path], *, forced: Format | None, day_first: bool | None
-) -> list[tuple[str, Source]]:
+) -> list[tuple[str, ImportSource]]:
     """What is to be retained, each with its name; empty for what was typed."""
     if (text is None) == (not files):
         wrong = "Nothing to retain: pass TEXT, --file, or - for standard input" if text is None else None
@@ -317,7 +317,7 @@ def _sources(
 
 
 def _items(
-    sources: Sequence[tuple[str, Source]], thread: str | None, timestamp: str | None
+    sources: Sequence[tuple[str, ImportSource]], thread: str | None, timestamp: str | None
 ) -> tuple[list[RetainItem], list[int]]:
     """The items to retain, and how many messages each has."""
     from hindsight_integrations.model.requests import Document, Message, RetainItem
@@ -341,7 +341,7 @@ def _items(
     return items, sizes
 
 
-def _parts(conversation: Thread) -> Iterator[Sequence[object]]:
+def _parts(conversation: ImportedThread) -> Iterator[Sequence[object]]:
     for begin in range(0, len(conversation.messages), MESSAGES_AN_ITEM):
         yield conversation.messages[begin : begin + MESSAGES_AN_ITEM]
 
@@ -358,7 +358,7 @@ def _retain(bank: MemoryBank, items: Sequence[RetainItem], sizes: Sequence[int])
         return bank.retain_many(items, progress=advance, batch_size=ITEMS_A_COMMIT)
 
 
-def _print_source(name: str, source: Source) -> None:
+def _print_source(name: str, source: ImportSource) -> None:
     """Say how an input was read; nothing of a text that was typed."""
     if not name:
         return

@@ -44,7 +44,7 @@ _TITLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Thread:
+class ImportedThread:
     """The messages of one conversation.
 
     Attributes:
@@ -57,7 +57,7 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ImportSource:
     """What one file or text holds.
 
     Attributes:
@@ -69,7 +69,7 @@ class Source:
 
     format: Format
     text: str = ""
-    threads: tuple[Thread, ...] = ()
+    threads: tuple[ImportedThread, ...] = ()
     dropped: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -80,7 +80,7 @@ class Source:
 
 def read_source(
     data: bytes, name: str, *, forced: Format | None = None, day_first: bool | None = None
-) -> Source:
+) -> ImportSource:
     """Read a file's content, in the format that it is found to have.
 
     Args:
@@ -97,7 +97,7 @@ def read_source(
     if chosen is Format.TEXT:
         if forced is None and name.lower().endswith((".json", ".jsonl")):
             raise _unknown_json(text, name)
-        return Source(Format.TEXT, text)
+        return ImportSource(Format.TEXT, text)
     if chosen is Format.WHATSAPP:
         return _read_whatsapp(text, name, day_first)
     rows = _json_lines(text, name) if chosen is Format.JSONL else _json(text, name)
@@ -211,7 +211,7 @@ def _unknown_json(text: str, name: str) -> InvalidRequest:
     )
 
 
-def _read_messages(rows: Iterable[Mapping[str, Any]], chosen: Format) -> Source:
+def _read_messages(rows: Iterable[Mapping[str, Any]], chosen: Format) -> ImportSource:
     """Read messages with role or speaker, and content or text; system and tool messages are dropped."""
     from hindsight_integrations.validation.messages import (
         as_message,
@@ -226,20 +226,20 @@ def _read_messages(rows: Iterable[Mapping[str, Any]], chosen: Format) -> Source:
             dropped["empty messages"] += 1
         else:
             messages.append(message)
-    return Source(chosen, threads=(Thread(_with_ids(messages)),), dropped=dropped)
+    return ImportSource(chosen, threads=(ImportedThread(_with_ids(messages)),), dropped=dropped)
 
 
-def _read_chatgpt(value: Any) -> Source:  # noqa: ANN401 - JSON
+def _read_chatgpt(value: Any) -> ImportSource:  # noqa: ANN401 - JSON
     """Read the visible branch of each conversation: from `current_node` up to the root."""
     threads, dropped = [], Counter[str]()
     for number, row in enumerate(value if isinstance(value, list) else [value], 1):
         messages = list(reversed([*_chatgpt_branch(row, dropped)]))
         name = row.get("conversation_id") or row.get("id") or f"conversation {number}"
         if messages:
-            threads.append(Thread(_with_ids(messages), str(name)))
+            threads.append(ImportedThread(_with_ids(messages), str(name)))
         else:
             dropped["conversations without messages"] += 1
-    return Source(Format.CHATGPT, threads=tuple(threads), dropped=dropped)
+    return ImportSource(Format.CHATGPT, threads=tuple(threads), dropped=dropped)
 
 
 def _chatgpt_branch(conversation: Mapping[str, Any], dropped: Counter[str]) -> Iterator[Message]:
@@ -267,7 +267,7 @@ def _chatgpt_branch(conversation: Mapping[str, Any], dropped: Counter[str]) -> I
             yield Message(text, role, at, str(message.get("id") or node["id"]))
 
 
-def _read_locomo(value: Any) -> Source:  # noqa: ANN401 - JSON
+def _read_locomo(value: Any) -> ImportSource:  # noqa: ANN401 - JSON
     """Read LoCoMo conversations; turns of a session are half a minute apart, a shared photo is told by its caption."""
     threads = []
     for row in value if isinstance(value, list) else [value]:
@@ -282,8 +282,8 @@ def _read_locomo(value: Any) -> Source:  # noqa: ANN401 - JSON
                 sessions.get(f"session_{number}") or (), sessions[f"session_{number}_date_time"]
             )
         ]
-        threads.append(Thread(tuple(turns), row.get("sample_id")))
-    return Source(Format.LOCOMO, threads=tuple(threads))
+        threads.append(ImportedThread(tuple(turns), row.get("sample_id")))
+    return ImportSource(Format.LOCOMO, threads=tuple(threads))
 
 
 def _locomo_turns(turns: Iterable[Mapping[str, Any]], date: str) -> Iterator[Message]:
@@ -294,7 +294,7 @@ def _locomo_turns(turns: Iterable[Mapping[str, Any]], date: str) -> Iterator[Mes
         yield Message(text, turn["speaker"], start + timedelta(seconds=30 * position), turn["dia_id"])
 
 
-_READERS: Mapping[Format, Callable[[Any], Source]] = {
+_READERS: Mapping[Format, Callable[[Any], ImportSource]] = {
     Format.JSONL: lambda rows: _read_messages(rows, Format.JSONL),
     Format.OPENAI: lambda rows: _read_messages(rows, Format.OPENAI),
     Format.CHATGPT: _read_chatgpt,
@@ -327,7 +327,7 @@ def _header(line: str) -> re.Match[str] | None:
     return _HEADER.fullmatch(line.lstrip(_MARKS))
 
 
-def _read_whatsapp(text: str, name: str, day_first: bool | None) -> Source:
+def _read_whatsapp(text: str, name: str, day_first: bool | None) -> ImportSource:
     """Read a chat exported as text; lines without a speaker, deleted messages and media are dropped."""
     dropped: Counter[str] = Counter()
     chat: list[_ChatLine] = []
@@ -364,7 +364,7 @@ def _read_whatsapp(text: str, name: str, day_first: bool | None) -> Source:
             messages.append(Message(words.strip(_MARKS), item.speaker, _chat_time(item, name, order)))
     if not messages:
         raise InvalidRequest(name, "has no messages with text", "Pass a file with a conversation.")
-    return Source(Format.WHATSAPP, threads=(Thread(_with_ids(messages)),), dropped=dropped)
+    return ImportSource(Format.WHATSAPP, threads=(ImportedThread(_with_ids(messages)),), dropped=dropped)
 
 
 def _finds_day_first(headers: Iterable[re.Match[str]], name: str) -> bool:

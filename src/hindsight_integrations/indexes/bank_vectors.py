@@ -20,7 +20,7 @@ class ScoringVectorIndex(VectorIndex, VectorScorer, Protocol):
 
 
 @dataclass(slots=True)
-class Standing:
+class IndexStanding:
     """How far an index may be asked, shared by its follower and by all searches of it, on any thread.
 
     Attributes:
@@ -50,7 +50,7 @@ class BankVectors:
     scorer: ScoringVectorIndex
     index: VectorIndex | None = None
     tail: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
-    standing: Standing = field(default_factory=Standing)
+    standing: IndexStanding = field(default_factory=IndexStanding)
     clears: int = 0
 
     def search(self, vectors: Matrix, limit: int) -> list[Hits]:

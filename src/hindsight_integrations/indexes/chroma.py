@@ -292,7 +292,7 @@ class Beside:
         return Beside(self.ids[keep], self.vectors[keep])
 
 
-class Reach:
+class SearchReach:
     """How far searches get in one loaded graph. A graph that Chroma builds anew when it loads it has other gaps.
 
     Written while no other call runs, read beside others.
@@ -839,7 +839,7 @@ class ChromaVectorIndex:
             return
         collection = client.collection(self._name)
         known, found = self._known, str(collection.id)
-        bound = _Bound(client, collection, client.files(collection), Reach(collection))
+        bound = _Bound(client, collection, client.files(collection), SearchReach(collection))
         if known != found:
             self._watermark = self._mark.read(found) if self._mark else None
             # A mark of another collection: killed after that one was dropped and before its pages were overwritten.
@@ -908,7 +908,7 @@ class _Bound:
     client: ChromaClient
     collection: Collection
     files: SegmentFiles
-    reach: Reach
+    reach: SearchReach
     loaded: bool = False
 
     @property

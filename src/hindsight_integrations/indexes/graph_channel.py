@@ -13,7 +13,7 @@ import numpy as np
 
 from hindsight_integrations.indexes.bank_view import BankView
 from hindsight_integrations.indexes.hybrid import Selection
-from hindsight_integrations.indexes.named_entities import Named
+from hindsight_integrations.indexes.named_entities import NamedEntities
 from hindsight_integrations.indexes.spreading_activation import (
     SEMANTIC_SEEDS,
     Causes,
@@ -60,7 +60,7 @@ def graph_channel(
     selected: Selection,
     *,
     walk: Walk,
-    named: Named,
+    named: NamedEntities,
     steps: int,
     seeds: Hits,
     relevance: Relevance,

@@ -16,7 +16,7 @@ from hindsight_integrations.model.names import normalise_name
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedEntities:
     """What a question names.
 
     Attributes:
@@ -31,7 +31,7 @@ class Named:
     names: frozenset[str] = frozenset()
 
 
-def named_in(text: str, view: BankView, languages: Sequence[Language]) -> Named:
+def named_in(text: str, view: BankView, languages: Sequence[Language]) -> NamedEntities:
     """Look the question's possible names up in the bank."""
     names = sorted({normalise_name(name) for name in possible_names(text, languages)} - {""})
     with view.ledger.snapshot(view.bank) as ledger:
@@ -41,4 +41,4 @@ def named_in(text: str, view: BankView, languages: Sequence[Language]) -> Named:
     speakers = [entity for entity in named.values() if entity.role is EntityRole.SPEAKER]
     own = frozenset(speakers[0].names) if len(speakers) == 1 else frozenset[str]()
     answering = frozenset(name for entity in named.values() for name in entity.names)
-    return Named(np.unique(np.fromiter(rows.values(), np.int64, len(rows))), own, answering)
+    return NamedEntities(np.unique(np.fromiter(rows.values(), np.int64, len(rows))), own, answering)

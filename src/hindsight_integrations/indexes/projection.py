@@ -20,7 +20,7 @@ from hindsight_integrations.errors import (
     LedgerLost,
     StorageError,
 )
-from hindsight_integrations.indexes.bank_vectors import BankVectors, ScoringVectorIndex, Standing
+from hindsight_integrations.indexes.bank_vectors import BankVectors, IndexStanding, ScoringVectorIndex
 from hindsight_integrations.indexes.bank_view import BankView
 from hindsight_integrations.indexes.columns import (
     ARRAYS,
@@ -200,7 +200,7 @@ class VectorFollower(Follower[VectorIndex]):
     def __init__(self, name: str, bank: str, index: VectorIndex, scorer: ScoringVectorIndex) -> None:
         super().__init__(name, bank, index)
         self._scorer = scorer
-        self._standing = Standing()
+        self._standing = IndexStanding()
         self._seen: int | None = None  # the tail is of this revision; None if it is still to be read
         self._tail = _NOTHING
         self._stale = _NOTHING  # removed, as no erasure: the index may still hold them, the scorer does not

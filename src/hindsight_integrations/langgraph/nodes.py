@@ -200,7 +200,7 @@ def check_key(config: RunnableConfig, key: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodePosition:
     """Where in a graph a node runs.
 
     Attributes:
@@ -217,13 +217,13 @@ class Place:
     run_id: str | None
 
 
-def place_of(config: RunnableConfig) -> Place:
+def place_of(config: RunnableConfig) -> NodePosition:
     """Where the node of this config runs."""
     configurable, metadata = config.get("configurable", {}), config.get("metadata", {})
     info = current_runtime().execution_info
     # LangGraph writes a node's name and the id of its task for each graph around, and for the node itself.
     around = str(configurable.get("checkpoint_ns", "")).split("|")[:-1]
-    return Place(
+    return NodePosition(
         node=str(metadata.get("langgraph_node", "")) or "memory",
         thread="" if (thread := configurable.get("thread_id")) is None else str(thread),
         namespace="|".join(part.split(":")[0] for part in around),
@@ -467,7 +467,7 @@ def _check_worker(where: BankFinder) -> None:
         )
 
 
-def _of_run(place: Place, messages_key: str, config: RunnableConfig) -> dict[str, Any]:
+def _of_run(place: NodePosition, messages_key: str, config: RunnableConfig) -> dict[str, Any]:
     """What a run says of its messages: the thread, which of the thread's lists they are, and where they come from.
 
     Two runs without a thread are two conversations, so that neither drops anything of the other.

@@ -173,7 +173,7 @@ MOST_MINUTES = 1_000 * 365 * 24 * 60.0  # a thousand years
 Call = Callable[[Any], Any]
 """A question to a bank's items, of either face."""
 
-Step = tuple[Call, Callable[[Any], None]]
+StoreStep = tuple[Call, Callable[[Any], None]]
 """A question, and what takes its answer."""
 
 
@@ -321,7 +321,7 @@ class HindsightStore(BaseStore):
         engine = memory if isinstance(memory, AsyncHindsight) else memory.asynchronous
         return await engine.bank(self._name)
 
-    def _planned(self, ops: Sequence[Op]) -> tuple[list[Step], list[Result]]:
+    def _planned(self, ops: Sequence[Op]) -> tuple[list[StoreStep], list[Result]]:
         """What to ask of the bank's items, reads before the one write, and the results that the answers are placed in."""
         for op in ops:
             _check_op(op)
@@ -371,7 +371,7 @@ def _check_op(op: Op) -> None:
     validate_op_namespace(op)
 
 
-def _gets(ops: Sequence[Op], results: list[Result]) -> Iterator[Step]:
+def _gets(ops: Sequence[Op], results: list[Result]) -> Iterator[StoreStep]:
     """One question for all keys whose reads refresh, and one for the others."""
     for refresh in (False, True):
         at = [n for n, op in enumerate(ops) if isinstance(op, GetOp) and bool(op.refresh_ttl) is refresh]

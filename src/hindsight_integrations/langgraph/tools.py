@@ -62,9 +62,9 @@ from hindsight_integrations.validation.options import (
     with_defaults,
 )
 
-Asked = Callable[[Any], Any]  # a call of a bank of either face: of the async one an awaitable
+AskPerson = Callable[[Any], Any]  # a call of a bank of either face: of the async one an awaitable
 Reply = tuple[str, Any]  # what the model reads, and the artifact: plain JSON
-Steps = Generator[Asked, Any, Reply]
+Steps = Generator[AskPerson, Any, Reply]
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,9 @@ def designations(text: str, language: Language) -> list[tuple[str, ...]]:
     return [*found, tuple(run)] if run else found
 
 
-Span = tuple[int, int, str]  # where it starts, its length negated so that longer ones sort first, the name
+NameSpan = tuple[
+    int, int, str
+]  # where it starts, its length negated so that longer ones sort first, the name
 
 CAPITAL = (
     f"[{''.join(letter for letter in map(chr, range(0x530)) if letter.isupper())}]"  # Latin, Greek, Cyrillic
@@ -150,7 +152,7 @@ _SENTENCE_START = re.compile(
 )
 
 
-def spans(text: str, seen: Collection[str], small: Collection[str], names: NameWords) -> Iterator[Span]:
+def spans(text: str, seen: Collection[str], small: Collection[str], names: NameWords) -> Iterator[NameSpan]:
     """The capitalised names of a text.
 
     Args:
@@ -246,7 +248,7 @@ class _Place:
     joined: bool  # to a name before it, by "und" or a comma
 
 
-def noun_spans(text: str, seen: Collection[str], names: NameWords, nouns: NounWords) -> Iterator[Span]:
+def noun_spans(text: str, seen: Collection[str], names: NameWords, nouns: NounWords) -> Iterator[NameSpan]:
     """The names among the nouns of a text.
 
     Args:
@@ -446,7 +448,7 @@ class NameSpotter:
     def _language(self, text: str) -> Language:
         return language_of(text, self._languages)
 
-    def _capitals(self, text: str, names: NameWords) -> Iterator[Span]:
+    def _capitals(self, text: str, names: NameWords) -> Iterator[NameSpan]:
         if names.nouns:
             return noun_spans(text, self._seen, names, names.nouns)
         return spans(text, self._seen, self._small, names)
@@ -470,12 +472,12 @@ def _known_pattern(aliases: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", re.IGNORECASE)
 
 
-def _matches(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[NameSpan]:
     for match in pattern.finditer(text):
         yield match.start(), -len(match[0]), match[0]
 
 
-def _acronyms(text: str, shouted: frozenset[str]) -> Iterator[Span]:
+def _acronyms(text: str, shouted: frozenset[str]) -> Iterator[NameSpan]:
     """Words of two to six capitals; several in a row, or most of a text in capitals, are shouting."""
     letters = [letter for letter in text if letter.isalpha()]
     if sum(letter.isupper() for letter in letters) * 2 > len(letters) and len(letters) > 6:

@@ -26,8 +26,8 @@ from hindsight_integrations.ledger.rows import (
     OWN_COLUMNS,
     SEALED,
     BankRow,
+    CommitTarget,
     Row,
-    Target,
     all_rows,
     mapping_text,
     unit_row,
@@ -122,7 +122,7 @@ def commit(connection: Connection, bank: BankRow, writes: WriteSet, now: datetim
     if changes_nothing(writes):
         return Receipt(bank.revision, ())
     check_shape(writes, bank.dimension)
-    target = Target(connection, bank.id, bank.revision + 1)
+    target = CommitTarget(connection, bank.id, bank.revision + 1)
     write_profile(connection, bank.id, writes, now)
     write_refresh(connection, bank.id, writes)
     write_thread(connection, bank.id, writes)
@@ -138,7 +138,7 @@ def commit(connection: Connection, bank: BankRow, writes: WriteSet, now: datetim
     return Receipt(target.revision, created, enqueued)
 
 
-def _write_all(target: Target, writes: WriteSet, now: int) -> tuple[str, ...]:
+def _write_all(target: CommitTarget, writes: WriteSet, now: int) -> tuple[str, ...]:
     _write_sources(target, writes)
     created = write_units(target, writes)
     write_turns(target, writes, created)
@@ -163,7 +163,7 @@ def _write_all(target: Target, writes: WriteSet, now: int) -> tuple[str, ...]:
     return tuple(created)
 
 
-def write_units(target: Target, writes: WriteSet) -> dict[str, int]:
+def write_units(target: CommitTarget, writes: WriteSet) -> dict[str, int]:
     """Insert the units that are not there yet, with all that hangs on them; their row ids by id, in row order."""
     connection, bank, revision = target.connection, target.bank, target.revision
     if not writes.units:
@@ -213,7 +213,7 @@ def _sealed(row: Row) -> Values:
 _UNIT_COLUMNS = (*OWN_COLUMNS, "bank", "created", "changed", "checksum")
 
 
-def _join_documents(target: Target, items: Sequence[tuple[int, MemoryUnit]]) -> None:
+def _join_documents(target: CommitTarget, items: Sequence[tuple[int, MemoryUnit]]) -> None:
     """Make items parts of their documents, and raise the highest number given in each document."""
     if not items:
         return
@@ -229,7 +229,7 @@ def _join_documents(target: Target, items: Sequence[tuple[int, MemoryUnit]]) -> 
     )
 
 
-def _write_sources(target: Target, writes: WriteSet) -> None:
+def _write_sources(target: CommitTarget, writes: WriteSet) -> None:
     """Store documents, chunks and message keys; known ones are brought up to date."""
     connection, bank = target.connection, target.bank
     run_many(
@@ -279,7 +279,7 @@ def _write_sources(target: Target, writes: WriteSet) -> None:
     )
 
 
-def _unit_rows(target: Target, writes: WriteSet, created: Mapping[str, int]) -> dict[str, int]:
+def _unit_rows(target: CommitTarget, writes: WriteSet, created: Mapping[str, int]) -> dict[str, int]:
     """Row ids of the units mentions, links, events and items speak of; raises InvalidRequest for unknown ones."""
     references = unit_references(writes)
     wanted = sorted(set().union(*references.values()))
@@ -289,7 +289,7 @@ def _unit_rows(target: Target, writes: WriteSet, created: Mapping[str, int]) -> 
     return rows
 
 
-def write_links(target: Target, new: Iterable[Link], rows: Mapping[str, int]) -> None:
+def write_links(target: CommitTarget, new: Iterable[Link], rows: Mapping[str, int]) -> None:
     """Insert links that are not there yet; `rows` are the row ids of their ends."""
     values = [
         {
@@ -305,7 +305,7 @@ def write_links(target: Target, new: Iterable[Link], rows: Mapping[str, int]) ->
     run_many(target.connection, _ADD_LINK, values)
 
 
-def _write_event(target: Target, event: ValidityEvent, rows: Mapping[str, int]) -> bool:
+def _write_event(target: CommitTarget, event: ValidityEvent, rows: Mapping[str, int]) -> bool:
     """Append an event, and bring `closed_at` of the unit in line; False if it is in the log already."""
     unit, moment = rows[event.unit_id], to_micros(event.effective_at)
     values = {

@@ -24,7 +24,7 @@ from hindsight_integrations.ledger.opinions import enqueue_reinforcement, judge_
 from hindsight_integrations.ledger.records import rewrite_values
 from hindsight_integrations.ledger.rows import (
     At,
-    Target,
+    CommitTarget,
     compact_row,
     find_bank,
     mapping_text,
@@ -82,7 +82,7 @@ class UnitEditor(UnitReader):
             revision, row = stored.revision + 1, rows[edit.unit.id]
             if damaged_units(connection, stored.id, np.array([row])):
                 raise MemoryDamaged(bank, (edit.unit.id,))
-            target = Target(connection, stored.id, revision)
+            target = CommitTarget(connection, stored.id, revision)
             _write_unit(target, row, edit)
             seal_units(connection, stored.id, [row, *_tag_items(target, row, edit)])
             if edit.links is not None:
@@ -108,7 +108,7 @@ class UnitEditor(UnitReader):
         return revision
 
 
-def _tag_items(target: Target, document: int, edit: UnitEdit) -> list[int]:
+def _tag_items(target: CommitTarget, document: int, edit: UnitEdit) -> list[int]:
     """Give the items of a document its new tags; their row ids. Damaged ones stay as they are."""
     if "tags" not in edit.fields:
         return []
@@ -122,7 +122,7 @@ def _tag_items(target: Target, document: int, edit: UnitEdit) -> list[int]:
     return sound
 
 
-def _write_unit(target: Target, row: int, edit: UnitEdit) -> None:
+def _write_unit(target: CommitTarget, row: int, edit: UnitEdit) -> None:
     unit = edit.unit
     compact, compact_tokens = compact_row(unit)
     values = {

@@ -21,8 +21,8 @@ from hindsight_integrations.ledger.observations import (
 )
 from hindsight_integrations.ledger.rows import (
     At,
+    CommitTarget,
     Reader,
-    Target,
     entity_from,
     entity_rows,
     find_bank,
@@ -69,7 +69,7 @@ _ADD_ENTITIES = insert(entities).returning(entities.c.entity_id, entities.c.id)
 _UPDATE_ENTITY = update(entities).where(entities.c.id == bindparam("row"))
 
 
-def write_entities(target: Target, writes: Mapping[str, EntityWrite]) -> None:
+def write_entities(target: CommitTarget, writes: Mapping[str, EntityWrite]) -> None:
     """Insert new entities; give known ones the names and the role they lack."""
     if not writes:
         return
@@ -152,7 +152,7 @@ _COUNT_MENTIONS = (
 )
 
 
-def write_mentions(target: Target, writes: WriteSet, units: Mapping[str, int]) -> None:
+def write_mentions(target: CommitTarget, writes: WriteSet, units: Mapping[str, int]) -> None:
     """Insert new mentions and count them on their entities; those of observations are not counted.
 
     Entities whose valid facts became more are marked as changed by this revision.
@@ -175,7 +175,7 @@ def write_mentions(target: Target, writes: WriteSet, units: Mapping[str, int]) -
     target.connection.execute(_COUNT_MENTIONS, {"of_bank": target.bank, "revision": target.revision})
 
 
-def _add_mentions(target: Target, new: Iterable[tuple[int, int, str]]) -> None:
+def _add_mentions(target: CommitTarget, new: Iterable[tuple[int, int, str]]) -> None:
     """Insert mentions (row ids of unit and entity, text) that are not there."""
     common = {"bank": target.bank, "revision": target.revision}
     rows = [{"unit": unit, "entity": entity, "text": text, **common} for unit, entity, text in new]
@@ -566,7 +566,7 @@ class _Editor:
         self.connection, self.name = connection, name
         bank = find_bank(connection, name)
         self.bank, self.revision = bank.id, bank.revision + 1
-        self.target = Target(connection, self.bank, self.revision)
+        self.target = CommitTarget(connection, self.bank, self.revision)
 
     def entity(self, entity_id: str) -> _EntityRow:
         values = {"bank": self.bank, "ids": [entity_id]}

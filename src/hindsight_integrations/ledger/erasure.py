@@ -48,7 +48,7 @@ from hindsight_integrations.ledger.opinions import (
     with_wordings,
 )
 from hindsight_integrations.ledger.records import erase_unused, touched_categories
-from hindsight_integrations.ledger.rows import BankRow, Target, find_bank
+from hindsight_integrations.ledger.rows import BankRow, CommitTarget, find_bank
 from hindsight_integrations.ledger.rules import blocks
 from hindsight_integrations.ledger.sql import Values, among, insert, run_many
 from hindsight_integrations.ledger.tables import (
@@ -568,7 +568,7 @@ _DELETE_TURN = delete(turns).where(
 _DELETE_UNIT_TURN = _DELETE_TURN.where(turns.c.unit.is_not(None))
 
 
-def erase_turns(target: Target, places: set[Place]) -> tuple[int, int]:
+def erase_turns(target: CommitTarget, places: set[Place]) -> tuple[int, int]:
     """Erase the texts of these messages: how many were kept, beside those that are units; and how many rows changed besides.
 
     Memories made from them that stay are to be indexed again, without their words.
@@ -698,7 +698,7 @@ _NOTE_ERASURE = _NOTE_ERASURE.on_conflict_do_update(
 
 def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetime) -> ForgetReceipt:
     """Erase within the open transaction; the receipt has names, whatever becomes of them."""
-    target = Target(connection, row.id, row.revision + 1)
+    target = CommitTarget(connection, row.id, row.revision + 1)
     names = _names(connection, row.id, erasure)
     whole = WholeNames(names, connection.scalars(_TEXTS, {"bank": row.id}) if names else ())
     selected = {
@@ -876,7 +876,7 @@ _CLOSE = (
 )
 
 
-def _undo_endings(target: Target, rows: list[int]) -> list[int]:
+def _undo_endings(target: CommitTarget, rows: list[int]) -> list[int]:
     """Make valid again what these units ended and nothing else did, while they are still there; row ids, ascending.
 
     It was never said, so the log does not keep it. Wordings of opinions follow rules of their own (`opinion_erasure`).

@@ -15,7 +15,7 @@ from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import advance
 from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.records import digest
-from hindsight_integrations.ledger.rows import At, Reader, Row, Target, fetched, find_bank, unit_rows
+from hindsight_integrations.ledger.rows import At, CommitTarget, Reader, Row, fetched, find_bank, unit_rows
 from hindsight_integrations.ledger.rules import check_shape
 from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
@@ -321,7 +321,7 @@ class ItemWriter(ItemReader):
         """
         with self._database.writing() as connection:
             row = find_bank(connection, bank)
-            target = Target(connection, row.id, row.revision + 1)
+            target = CommitTarget(connection, row.id, row.revision + 1)
             new = _new_units(target, bank, writes, row.dimension)
             changed = sum(
                 _put(target, write, now) if isinstance(write, ItemWrite) else _deleted(target, write)
@@ -354,7 +354,7 @@ class ItemWriter(ItemReader):
         with self._database.writing() as connection:
             row, clock = find_bank(connection, bank), self._database.clock.now()
             complete(connection, row.id, claims, clock)
-            target = Target(connection, row.id, row.revision + 1)
+            target = CommitTarget(connection, row.id, row.revision + 1)
             expired = connection.execute(_EXPIRED, {"of": row.id, "now": to_micros(now)}).scalars().all()
             if _delete_rows(target, expired):
                 advance(target.connection, target.bank, target.revision)
@@ -371,7 +371,7 @@ class ItemWriter(ItemReader):
                 result = connection.execute(_NAMED_ITEM, _named(row.id, ItemDelete(namespace, key)))
             rows = result.scalars().all()
             if rows:
-                target = Target(connection, row.id, row.revision + 1)
+                target = CommitTarget(connection, row.id, row.revision + 1)
                 _delete_rows(target, rows)
                 _begin_scrub(target)
             return len(rows)
@@ -387,7 +387,7 @@ class ItemWriter(ItemReader):
             row = find_bank(connection, bank)
             if not _residue(connection, row.id):
                 return False
-            _begin_scrub(Target(connection, row.id, row.revision + 1))
+            _begin_scrub(CommitTarget(connection, row.id, row.revision + 1))
             return True
 
     def expired_banks(self, now: datetime) -> list[str]:
@@ -396,7 +396,7 @@ class ItemWriter(ItemReader):
             return list(connection.execute(_EXPIRED_BANKS, {"now": to_micros(now)}).scalars())
 
 
-def _put(target: Target, write: ItemWrite, now: datetime) -> int:
+def _put(target: CommitTarget, write: ItemWrite, now: datetime) -> int:
     """Insert or replace an item; how many units it had that are no longer its texts."""
     named, instant = _named(target.bank, write), to_micros(now)
     ttl = None if write.ttl is None else write.ttl // MICROSECOND
@@ -422,13 +422,13 @@ def _put(target: Target, write: ItemWrite, now: datetime) -> int:
     return len(dropped)
 
 
-def _deleted(target: Target, write: ItemDelete) -> int:
+def _deleted(target: CommitTarget, write: ItemDelete) -> int:
     """Delete an item; how many units it had."""
     rows = target.connection.execute(_NAMED_ITEM, _named(target.bank, write)).scalars().all()
     return _delete_rows(target, rows)
 
 
-def _delete_rows(target: Target, rows: Sequence[int]) -> int:
+def _delete_rows(target: CommitTarget, rows: Sequence[int]) -> int:
     """Delete items by row id; how many units they had."""
     if not rows:
         return 0
@@ -440,7 +440,7 @@ def _delete_rows(target: Target, rows: Sequence[int]) -> int:
 
 
 def _new_units(
-    target: Target, bank: str, writes: Iterable[ItemWrite | ItemDelete], dimension: int | None
+    target: CommitTarget, bank: str, writes: Iterable[ItemWrite | ItemDelete], dimension: int | None
 ) -> tuple[UnitWrite, ...]:
     """The units that are not there yet."""
     by_id = {unit.unit.id: unit for write in writes if isinstance(write, ItemWrite) for unit in write.units}
@@ -453,7 +453,7 @@ def _new_units(
 
 
 def _own(
-    target: Target, bank: str, writes: Sequence[ItemWrite | ItemDelete], new: tuple[UnitWrite, ...]
+    target: CommitTarget, bank: str, writes: Sequence[ItemWrite | ItemDelete], new: tuple[UnitWrite, ...]
 ) -> None:
     """Write the units, and whose they are."""
     write_units(target, WriteSet(bank, 0, units=new))
@@ -465,7 +465,7 @@ def _own(
     run_many(target.connection, _ADD_UNITS, owners)
 
 
-def _leave_residue(target: Target, texts: int) -> None:
+def _leave_residue(target: CommitTarget, texts: int) -> None:
     if texts:
         target.connection.execute(_ADD_RESIDUE, {"bank": target.bank, "texts": texts})
 
@@ -474,7 +474,7 @@ def _residue(connection: Connection, bank: int) -> int:
     return connection.execute(_RESIDUE, {"of": bank}).scalar() or 0
 
 
-def _begin_scrub(target: Target) -> None:
+def _begin_scrub(target: CommitTarget) -> None:
     """As after an erasure: indexes rewrite their files from this revision on, and a scrub that is killed is made up for."""
     target.connection.execute(_DELETE_RESIDUE, {"of": target.bank})
     target.connection.execute(_MARK_ERASURE, {"bank": target.bank, "revision": target.revision})

@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.ledger.databases import Database
-from hindsight_integrations.ledger.rows import Reader, Target, entity_rows, is_fact, unit_rows
+from hindsight_integrations.ledger.rows import CommitTarget, Reader, entity_rows, is_fact, unit_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
@@ -260,7 +260,7 @@ _LEAVE_OUT = _LEAVE_OUT.on_conflict_do_update(
 )
 
 
-def write_observed(target: Target, writes: WriteSet) -> None:
+def write_observed(target: CommitTarget, writes: WriteSet) -> None:
     """Put what was made of an entity in place of what was made before; units and mentions are there already.
 
     Raises:
@@ -294,7 +294,9 @@ def write_observed(target: Target, writes: WriteSet) -> None:
     connection.execute(_OBSERVE, {"revision": observed.at_revision, "entity": entity})
 
 
-def _grounds(target: Target, bank: str, entity: int, observed: ObservedWrite) -> dict[int, frozenset[int]]:
+def _grounds(
+    target: CommitTarget, bank: str, entity: int, observed: ObservedWrite
+) -> dict[int, frozenset[int]]:
     """Row ids of the facts, by the row id of the observation that stands on them."""
     connection, wanted = target.connection, {fact for facts in observed.facts.values() for fact in facts}
     made = unit_rows(connection, target.bank, list(observed.facts))
@@ -337,7 +339,7 @@ def observations_of(connection: Connection, entity_rows: Collection[int]) -> lis
     return select_ids(connection, _MADE_OF, entity_rows)
 
 
-def change_facts(target: Target, rows: Collection[int]) -> None:
+def change_facts(target: CommitTarget, rows: Collection[int]) -> None:
     """Some facts no longer say what they said: what was made of them ends, and their entities wait for observations.
 
     Args:
@@ -354,7 +356,7 @@ def documents_of(connection: Connection, rows: Collection[int]) -> list[int]:
     return sorted({*select_ids(connection, _DOCUMENTS, rows)}.difference(rows))
 
 
-def move_documents(target: Target, rows: Collection[int]) -> list[int]:
+def move_documents(target: CommitTarget, rows: Collection[int]) -> list[int]:
     """Row ids of the documents whose items are among these units; their rows say that they changed."""
     documents = documents_of(target.connection, rows)
     if documents:
@@ -383,13 +385,13 @@ def entities_to_sum_up(connection: Connection, rows: Collection[int]) -> list[in
     return sorted({*entities_of_facts(connection, rows), *select_ids(connection, _OBSERVED, rows)})
 
 
-def note_changed(target: Target, rows: Collection[int]) -> None:
+def note_changed(target: CommitTarget, rows: Collection[int]) -> None:
     """The facts of these entities (by row id) are others from this revision on."""
     if rows:
         target.connection.execute(_MOVE_ENTITIES, {"rows": rows, "revision": target.revision})
 
 
-def remove_units(target: Target, rows: Collection[int]) -> None:
+def remove_units(target: CommitTarget, rows: Collection[int]) -> None:
     """Remove units that were derived, or waited, as no erasure: what they were made of lives on."""
     if not rows:
         return

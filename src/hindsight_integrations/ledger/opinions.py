@@ -17,7 +17,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, exists, func, litera
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger.checksums import closing
 from hindsight_integrations.ledger.observations import FACTS_AMONG, grouped, select_ids, unit_lists
-from hindsight_integrations.ledger.rows import Reader, Row, Target, fetched, is_fact, unit_rows
+from hindsight_integrations.ledger.rows import CommitTarget, Reader, Row, fetched, is_fact, unit_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import Values, among, insert, numbers, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
@@ -362,7 +362,7 @@ _NOTE_ASSESSED = (
 )
 
 
-def write_opinions(target: Target, writes: WriteSet, recorded_at: int) -> None:
+def write_opinions(target: CommitTarget, writes: WriteSet, recorded_at: int) -> None:
     """Write what becomes of a bank's opinions. Its units are there already, its events too.
 
     A unit of the opinion network that comes without a formation or a rewording becomes an opinion that was given.
@@ -397,7 +397,7 @@ def write_opinions(target: Target, writes: WriteSet, recorded_at: int) -> None:
     )
 
 
-def _take_over(target: Target, recorded_at: int) -> None:
+def _take_over(target: CommitTarget, recorded_at: int) -> None:
     """Make opinions of this commit's units of the opinion network that word none."""
     created = target.connection.execute(_CREATED, {"bank": target.bank, "revision": target.revision}).all()
     run_many(
@@ -424,7 +424,7 @@ def _take_over(target: Target, recorded_at: int) -> None:
 
 
 def _wording(
-    target: Target, unit: int, opinion: int | None = None, number: int = 1, reason: str = ""
+    target: CommitTarget, unit: int, opinion: int | None = None, number: int = 1, reason: str = ""
 ) -> Values:
     """A row of `opinion_wordings`: of the unit's own opinion, unless one is given."""
     return {
@@ -436,7 +436,7 @@ def _wording(
     }
 
 
-def _form(target: Target, bank: str, formed: FormationWrite, operation: str, recorded_at: int) -> None:
+def _form(target: CommitTarget, bank: str, formed: FormationWrite, operation: str, recorded_at: int) -> None:
     """A new opinion; one whose unit is a wording already stays as it is."""
     if not 0.0 <= formed.confidence <= 1.0:
         raise _unfit(f"confidence {formed.confidence} is not between 0 and 1", "Give a share of certainty.")
@@ -463,7 +463,7 @@ def _form(target: Target, bank: str, formed: FormationWrite, operation: str, rec
     _write_wording(target, _wording(target, unit), grounds)
 
 
-def _reword(target: Target, bank: str, reworded: RewordingWrite) -> None:
+def _reword(target: CommitTarget, bank: str, reworded: RewordingWrite) -> None:
     """A new wording, which stands on all that the one before stands on as well; what is the newest already stays so."""
     (opinion,) = _opinions(target, bank, [reworded.opinion_id]).values()
     unit, worded = _opinion_unit(target, bank, reworded.unit_id)
@@ -484,7 +484,7 @@ def _reword(target: Target, bank: str, reworded: RewordingWrite) -> None:
     _write_wording(target, _wording(target, unit, opinion, number + 1, reworded.reason), grounds)
 
 
-def _opinion_unit(target: Target, bank: str, unit_id: str) -> tuple[int, int | None]:
+def _opinion_unit(target: CommitTarget, bank: str, unit_id: str) -> tuple[int, int | None]:
     """Row id of a unit that may word an opinion, and that of the opinion it words already."""
     rows = target.connection.execute(_UNIT, {"bank": target.bank, "unit": unit_id}).all()
     check_known("opinions", [unit_id], [known for known, *_ in rows], bank)
@@ -494,7 +494,7 @@ def _opinion_unit(target: Target, bank: str, unit_id: str) -> tuple[int, int | N
     return unit, opinion
 
 
-def _opinions(target: Target, bank: str, opinion_ids: Collection[str]) -> dict[str, int]:
+def _opinions(target: CommitTarget, bank: str, opinion_ids: Collection[str]) -> dict[str, int]:
     """Row ids of opinions."""
     if not opinion_ids:
         return {}
@@ -503,7 +503,7 @@ def _opinions(target: Target, bank: str, opinion_ids: Collection[str]) -> dict[s
     return rows
 
 
-def _based_on_rows(target: Target, bank: str, unit: int, based_on: Sequence[str]) -> set[int]:
+def _based_on_rows(target: CommitTarget, bank: str, unit: int, based_on: Sequence[str]) -> set[int]:
     """Row ids of what a wording stands on: for what was itself made from facts, or worded from them, those facts.
 
     Observations are made anew all the time; who forgets a fact must find what was worded from it nevertheless.
@@ -513,7 +513,7 @@ def _based_on_rows(target: Target, bank: str, unit: int, based_on: Sequence[str]
     return {*select_ids(target.connection, _BASED_ON, rows.values())} - {unit}
 
 
-def _write_wording(target: Target, wording: Values, facts: Collection[int]) -> None:
+def _write_wording(target: CommitTarget, wording: Values, facts: Collection[int]) -> None:
     target.connection.execute(insert(opinion_wordings), wording)
     run_many(
         target.connection,
@@ -522,7 +522,7 @@ def _write_wording(target: Target, wording: Values, facts: Collection[int]) -> N
     )
 
 
-def _write_evidence(target: Target, bank: str, rows: Sequence[EvidenceWrite], recorded_at: int) -> None:
+def _write_evidence(target: CommitTarget, bank: str, rows: Sequence[EvidenceWrite], recorded_at: int) -> None:
     """Append to evidence logs; a fact that is in one already stays there as it is."""
     if not rows:
         return
@@ -639,7 +639,7 @@ _SET_CLOSED = (
 )
 
 
-def follow_grounds(target: Target, rows: Collection[int]) -> None:
+def follow_grounds(target: CommitTarget, rows: Collection[int]) -> None:
     """Close the opinions whose last ground was closed, and restore those of which the ledger did so and one is back.
 
     Args:
@@ -673,7 +673,7 @@ def follow_grounds(target: Target, rows: Collection[int]) -> None:
         seen |= waiting
 
 
-def _set_closed(target: Target, moments: Mapping[int, int | None]) -> None:
+def _set_closed(target: CommitTarget, moments: Mapping[int, int | None]) -> None:
     """From when on units are closed."""
     run_many(
         target.connection,
@@ -772,7 +772,7 @@ def with_wordings(connection: Connection, rows: Collection[int], *, whole: bool)
 
 
 def erase_opinions(
-    target: Target, rows: Collection[int], documents: Collection[int] = ()
+    target: CommitTarget, rows: Collection[int], documents: Collection[int] = ()
 ) -> tuple[int, list[int]]:
     """Erase what these units leave in opinions, while they are still there.
 
@@ -797,7 +797,7 @@ def erase_opinions(
     return len(select_ids(connection, _FORMED, rows)), newest
 
 
-def follow_own_grounds(target: Target, wordings: Collection[int]) -> None:
+def follow_own_grounds(target: CommitTarget, wordings: Collection[int]) -> None:
     """Close those wordings, which are the newest again, of which all grounds were closed meanwhile."""
     follow_grounds(target, select_ids(target.connection, _FACTS_UNDER, wordings))
 
@@ -812,7 +812,7 @@ def judge_corrected(connection: Connection, *rows: int) -> None:
         connection.execute(_DROP_JUDGED, {"rows": rows})
 
 
-def _blank_reasons(target: Target, rows: Collection[int]) -> None:
+def _blank_reasons(target: CommitTarget, rows: Collection[int]) -> None:
     """Blank the reasons of the opinions that tell of these units, and those written with them."""
     readers = target.connection.execute(_READERS, {"rows": rows}).all()
     if not readers:

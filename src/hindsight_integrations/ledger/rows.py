@@ -111,7 +111,7 @@ class BankRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CommitTarget:
     """Where a commit writes: the connection, the bank's row id, and the revision it makes."""
 
     connection: Connection
@@ -163,7 +163,7 @@ def unit_rows(connection: Connection, bank: int, unit_ids: Sequence[str]) -> dic
     return _row_ids(connection, _UNIT_ROWS, bank, unit_ids)
 
 
-def all_rows(target: Target, unit_ids: Sequence[str], created: Mapping[str, int]) -> dict[str, int]:
+def all_rows(target: CommitTarget, unit_ids: Sequence[str], created: Mapping[str, int]) -> dict[str, int]:
     """The same of units of which some were created by this commit, whose rows are known."""
     older = [unit for unit in unit_ids if unit not in created]
     return {**created, **unit_rows(target.connection, target.bank, older)}

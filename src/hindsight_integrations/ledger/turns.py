@@ -15,8 +15,8 @@ from sqlalchemy import Connection, FromClause, Select, and_, bindparam, delete, 
 
 from hindsight_integrations.ledger.observations import remove_units
 from hindsight_integrations.ledger.rows import (
+    CommitTarget,
     Reader,
-    Target,
     all_rows,
 )
 from hindsight_integrations.ledger.rules import check_known
@@ -254,7 +254,7 @@ class TurnReader(Reader):
         return [(thread, message) for _, message, thread in sorted(saying)]
 
 
-def write_turns(target: Target, writes: WriteSet, created: Mapping[str, int]) -> None:
+def write_turns(target: CommitTarget, writes: WriteSet, created: Mapping[str, int]) -> None:
     """Keep the latest wording of each message, and nothing of what it said before; `created` are the new units' rows."""
     _end_waiting(target, writes)
     names = [turn.unit_id for turn in writes.turns if turn.unit_id]
@@ -284,7 +284,7 @@ def write_turns(target: Target, writes: WriteSet, created: Mapping[str, int]) ->
     run_many(target.connection, _PUT_TURN, latest)
 
 
-def _end_waiting(target: Target, writes: WriteSet) -> None:
+def _end_waiting(target: CommitTarget, writes: WriteSet) -> None:
     """Remove turns that wait no more: extracted, or of an earlier wording of a message. No erasure: their text lives on."""
     rows: set[int] = set()
     if writes.extracted:

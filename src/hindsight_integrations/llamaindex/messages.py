@@ -221,7 +221,7 @@ ANSWERS = ("assistant", "model", "chatbot")
 
 Count = Callable[[str], int]
 
-Step = list[ChatMessage]
+MessageStep = list[ChatMessage]
 """One message, or a message that calls tools with their results."""
 
 
@@ -292,10 +292,10 @@ def calls(message: ChatMessage) -> list[object]:
     return [*made] or (list(beside) if isinstance(beside, list) else [])
 
 
-def _divided(messages: Sequence[ChatMessage]) -> tuple[list[ChatMessage], list[list[Step]]]:
+def _divided(messages: Sequence[ChatMessage]) -> tuple[list[ChatMessage], list[list[MessageStep]]]:
     """The system messages in front, and the turns after them, each but perhaps the first begun by the user."""
     front = next((at for at, each in enumerate(messages) if each.role not in INSTRUCTIONS), len(messages))
-    turns: list[list[Step]] = []
+    turns: list[list[MessageStep]] = []
     for step in _steps(messages[front:]):
         if step[0].role == "user" or not turns:
             turns.append([])
@@ -303,8 +303,8 @@ def _divided(messages: Sequence[ChatMessage]) -> tuple[list[ChatMessage], list[l
     return list(messages[:front]), turns
 
 
-def _steps(messages: Sequence[ChatMessage]) -> list[Step]:
-    steps: list[Step] = []
+def _steps(messages: Sequence[ChatMessage]) -> list[MessageStep]:
+    steps: list[MessageStep] = []
     for message in messages:
         if message.role not in RESULTS:
             steps.append([message])
@@ -313,7 +313,7 @@ def _steps(messages: Sequence[ChatMessage]) -> list[Step]:
     return [step for step in steps if len(step) > len(calls(step[0]))]
 
 
-def _awaits(step: Step, result: ChatMessage) -> bool:
+def _awaits(step: MessageStep, result: ChatMessage) -> bool:
     """Whether a result belongs to a step: its call is there and has none yet. Where ids are missing, places count."""
     asked = [_call_id(call) for call in calls(step[0])]
     told = [each.additional_kwargs.get("tool_call_id") for each in step[1:]]
@@ -329,9 +329,9 @@ def _call_id(call: object) -> object:
     return call.get("id") if isinstance(call, Mapping) else getattr(call, "id", None)
 
 
-def _newest_steps(turn: list[Step], left: int, count: Count) -> list[ChatMessage]:
+def _newest_steps(turn: list[MessageStep], left: int, count: Count) -> list[ChatMessage]:
     asked = turn[:1] if turn[0][0].role == "user" else []
-    kept: list[Step] = []
+    kept: list[MessageStep] = []
     left -= messages_tokens(_joined(asked), count)
     for step in reversed(turn[len(asked) :]):
         left -= messages_tokens(step, count)
@@ -341,7 +341,7 @@ def _newest_steps(turn: list[Step], left: int, count: Count) -> list[ChatMessage
     return [*_joined(asked), *_joined(kept[::-1])]
 
 
-def _joined(steps: Iterable[Step]) -> list[ChatMessage]:
+def _joined(steps: Iterable[MessageStep]) -> list[ChatMessage]:
     return [message for step in steps for message in step]
 
 

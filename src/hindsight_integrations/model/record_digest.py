@@ -25,7 +25,7 @@ class Bound(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class GoalTarget:
     """A number to reach, or not to exceed.
 
     Attributes:
@@ -46,7 +46,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class GoalStanding:
     """How the records of one category stand to a goal of the bank.
 
     Attributes:
@@ -58,7 +58,7 @@ class Standing:
         periods: how many periods with records that time has.
     """
 
-    target: Target
+    target: GoalTarget
     unit_id: str
     days: tuple[date, date]
     value: Decimal | None
@@ -164,7 +164,7 @@ class RecordDigest(Displayed, Tabular):
     window: Interval | None
     figures: tuple[Figures, ...]
     periods: tuple[PeriodValue, ...]
-    goals: tuple[Standing, ...]
+    goals: tuple[GoalStanding, ...]
     heading: str
     rows: tuple[RecordRow, ...]
     tokens: int

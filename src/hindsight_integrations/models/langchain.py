@@ -16,7 +16,7 @@ from hindsight_integrations.models.protocols import (
     Completion,
     Prompt,
     PromptMessage,
-    Role,
+    PromptRole,
     TextPrompt,
     answer_place,
     answer_problem,
@@ -263,7 +263,7 @@ def _usage(raw: object) -> tuple[int, int]:
 def _messages(messages: Sequence[PromptMessage]) -> list[BaseMessage]:
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-    kinds = {Role.SYSTEM: SystemMessage, Role.USER: HumanMessage, Role.ASSISTANT: AIMessage}
+    kinds = {PromptRole.SYSTEM: SystemMessage, PromptRole.USER: HumanMessage, PromptRole.ASSISTANT: AIMessage}
     return [kinds[message.role](content=message.text) for message in messages]
 
 

@@ -174,7 +174,7 @@ def _begun(text: str) -> int:
 T = TypeVar("T", bound=BaseModel)
 
 
-class Role(StrEnum):
+class PromptRole(StrEnum):
     """Who speaks in a prompt."""
 
     SYSTEM = "system"
@@ -186,7 +186,7 @@ class Role(StrEnum):
 class PromptMessage:
     """One message of a prompt."""
 
-    role: Role
+    role: PromptRole
     text: str
 
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from hindsight_integrations.model.facts import bare
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import MemoryTiers
-from hindsight_integrations.models.protocols import MOST_ANSWER_TOKENS, Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import MOST_ANSWER_TOKENS, Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.answered_opinions import (
     MOST_OPINIONS,
     AnsweredOpinion,
@@ -65,7 +65,7 @@ class Answer(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PromptQuestion:
     """A question as it is put to a model.
 
     Attributes:
@@ -80,7 +80,7 @@ class Asked:
 
 
 def answer_prompt(
-    asked: Asked,
+    asked: PromptQuestion,
     tiers: MemoryTiers,
     profile: BankProfile,
     directives: Sequence[str] = (),
@@ -101,8 +101,8 @@ def answer_prompt(
     return Prompt(
         name="answer",
         messages=(
-            PromptMessage(Role.SYSTEM, system_message("answer", profile, directives)),
-            PromptMessage(Role.USER, "\n\n".join(question_parts(asked, tiers))),
+            PromptMessage(PromptRole.SYSTEM, system_message("answer", profile, directives)),
+            PromptMessage(PromptRole.USER, "\n\n".join(question_parts(asked, tiers))),
         ),
         schema=Answer if output is None else with_output(Answer, output),
         most_tokens=max(MOST_ANSWER_TOKENS, max_answer_tokens + THINKING_TOKENS),
@@ -118,7 +118,7 @@ def system_message(rules: str, profile: BankProfile, directives: Sequence[str], 
     return "\n\n".join(parts)
 
 
-def question_parts(asked: Asked, tiers: MemoryTiers) -> list[str]:
+def question_parts(asked: PromptQuestion, tiers: MemoryTiers) -> list[str]:
     """What the user's message of an answering prompt says: situation, memories, question."""
     parts = [f"About the situation:\n{fenced('CONTEXT', [asked.context])}"] if asked.context else []
     parts += shown_tiers(tiers) or ["No memories were found."]

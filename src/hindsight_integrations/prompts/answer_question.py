@@ -8,7 +8,7 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, Field
 
 from hindsight_integrations.model.facts import bare
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
 
@@ -33,8 +33,8 @@ def answer_question_prompt(question: str, notes: Iterable[str], *, moment: datet
     return Prompt(
         name="answer_question",
         messages=(
-            PromptMessage(Role.SYSTEM, template("answer_question")),
-            PromptMessage(Role.USER, f"{fenced('NOTES', numbered)}\n\n{asked}"),
+            PromptMessage(PromptRole.SYSTEM, template("answer_question")),
+            PromptMessage(PromptRole.USER, f"{fenced('NOTES', numbered)}\n\n{asked}"),
         ),
         schema=ReaderAnswer,
     )

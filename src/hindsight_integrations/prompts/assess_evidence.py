@@ -16,7 +16,7 @@ from hindsight_integrations.model.facts import bare, one_of
 from hindsight_integrations.model.opinions import Assessment, Conviction, EvidenceStrength
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.observe import fact_line
 from hindsight_integrations.prompts.rendering import fenced, template
@@ -98,8 +98,8 @@ def assess_evidence_prompt(
     return Prompt(
         name="assess_evidence",
         messages=(
-            PromptMessage(Role.SYSTEM, f"{template('assess_evidence')}\n\n{verbalize(profile)}"),
-            PromptMessage(Role.USER, "\n\n".join(parts)),
+            PromptMessage(PromptRole.SYSTEM, f"{template('assess_evidence')}\n\n{verbalize(profile)}"),
+            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
         ),
         schema=AnsweredAssessments,
         most_tokens=MOST_TOKENS,

@@ -10,7 +10,7 @@ from pydantic.config import JsonDict
 
 from hindsight_integrations.model.facts import ExtractedRecord, FactPart, Text, list_of, texts_of
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.answered_facts import AnsweredItem, ReadLeniently, some_fit
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage, shown_with
 from hindsight_integrations.prompts.rendering import fenced, template
@@ -74,7 +74,10 @@ def concise_facts_prompt(passage: Passage, instructions: Instructions) -> Prompt
     system = template("concise_facts").replace("{general_knowledge}", general)
     return Prompt(
         name="concise_facts",
-        messages=(PromptMessage(Role.SYSTEM, system), PromptMessage(Role.USER, "\n\n".join(parts))),
+        messages=(
+            PromptMessage(PromptRole.SYSTEM, system),
+            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
+        ),
         schema=ConciseFacts,
         temperature=0.1,
         most_tokens=MOST_TOKENS,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hindsight_integrations.model.facts import bare
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_STATEMENTS = 8  # of one prompt
@@ -79,8 +79,8 @@ def end_memories_prompt(statements: Sequence[OpenStatement]) -> Prompt[AnsweredE
     return Prompt(
         name="end_memories",
         messages=(
-            PromptMessage(Role.SYSTEM, template("end_memories")),
-            PromptMessage(Role.USER, "\n\n".join(parts)),
+            PromptMessage(PromptRole.SYSTEM, template("end_memories")),
+            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
         ),
         schema=AnsweredEndings,
         most_tokens=MOST_TOKENS,

@@ -11,7 +11,7 @@ from hindsight_integrations.config import ExtractionMode, GeneralKnowledge
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.answered_facts import ExtractedFacts
 from hindsight_integrations.prompts.rendering import fenced, template
 
@@ -76,8 +76,8 @@ def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIV
     return Prompt(
         name="extract_facts",
         messages=(
-            PromptMessage(Role.SYSTEM, _system(instructions)),
-            PromptMessage(Role.USER, "\n\n".join(parts)),
+            PromptMessage(PromptRole.SYSTEM, _system(instructions)),
+            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
         ),
         schema=ExtractedFacts,
         temperature=0.1,  # as the authors' own server extracts

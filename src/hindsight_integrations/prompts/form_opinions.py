@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from hindsight_integrations.model.facts import bare
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.answered_opinions import MOST_OPINIONS, AnsweredOpinion, opinions_of
 from hindsight_integrations.prompts.memories import memory_line
 from hindsight_integrations.prompts.rendering import fenced, template
@@ -52,7 +52,7 @@ def form_opinions_prompt(
         "Your answer:\n" + fenced("ANSWER", [answer]),
     )
     messages = (
-        PromptMessage(Role.SYSTEM, template("form_opinions")),
-        PromptMessage(Role.USER, "\n\n".join(parts)),
+        PromptMessage(PromptRole.SYSTEM, template("form_opinions")),
+        PromptMessage(PromptRole.USER, "\n\n".join(parts)),
     )
     return Prompt("form_opinions", messages, AnsweredOpinions, most_tokens=MOST_TOKENS)

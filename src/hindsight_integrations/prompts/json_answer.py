@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import template
 
 T = TypeVar("T", bound=BaseModel)
@@ -19,6 +19,6 @@ def with_schema_in_words(prompt: Prompt[T]) -> Prompt[T]:
     schema = json.dumps(prompt.schema.model_json_schema(), separators=(",", ":"))
     asked = f"{template('json_answer')}\n{schema}"
     first, *rest = prompt.messages
-    if first.role is Role.SYSTEM:
+    if first.role is PromptRole.SYSTEM:
         return replace(prompt, messages=(replace(first, text=f"{first.text}\n\n{asked}"), *rest))
-    return replace(prompt, messages=(PromptMessage(Role.SYSTEM, asked), first, *rest))
+    return replace(prompt, messages=(PromptMessage(PromptRole.SYSTEM, asked), first, *rest))

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 from hindsight_integrations.model.facts import bare
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_TOKENS = 4_096  # of a verdict: it has about 100; the rest is for models that think aloud first
@@ -59,8 +59,8 @@ def judge_answer_prompt(
     return Prompt(
         name=f"judge_{rule}",
         messages=(
-            PromptMessage(Role.SYSTEM, "\n\n".join(rules)),
-            PromptMessage(Role.USER, "\n\n".join(parts)),
+            PromptMessage(PromptRole.SYSTEM, "\n\n".join(rules)),
+            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
         ),
         schema=AnswerVerdict,
         most_tokens=MOST_TOKENS,
@@ -88,8 +88,8 @@ def judge_criterion_prompt(criterion: str, response: str) -> Prompt[CriterionVer
     return Prompt(
         name="judge_criterion",
         messages=(
-            PromptMessage(Role.SYSTEM, template("judge_criterion")),
-            PromptMessage(Role.USER, user),
+            PromptMessage(PromptRole.SYSTEM, template("judge_criterion")),
+            PromptMessage(PromptRole.USER, user),
         ),
         schema=CriterionVerdict,
         most_tokens=MOST_TOKENS,

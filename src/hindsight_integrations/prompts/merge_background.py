@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_TOKENS = (
@@ -51,8 +51,8 @@ def merge_background_prompt(current: Sequence[str], snippet: Sequence[str]) -> P
     return Prompt(
         name="merge_background",
         messages=(
-            PromptMessage(Role.SYSTEM, template("merge_background")),
-            PromptMessage(Role.USER, "\n\n".join(parts)),
+            PromptMessage(PromptRole.SYSTEM, template("merge_background")),
+            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
         ),
         schema=MergedBackground,
         most_tokens=MOST_TOKENS,

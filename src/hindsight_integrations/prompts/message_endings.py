@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hindsight_integrations.model.facts import bare
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.extract_facts import Passage, shown_with
 from hindsight_integrations.prompts.rendering import fenced, template
 
@@ -61,8 +61,8 @@ def message_endings_prompt(passage: Passage, asked: Collection[str]) -> Prompt[A
     return Prompt(
         name="message_endings",
         messages=(
-            PromptMessage(Role.SYSTEM, template("message_endings")),
-            PromptMessage(Role.USER, "\n\n".join(parts)),
+            PromptMessage(PromptRole.SYSTEM, template("message_endings")),
+            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
         ),
         schema=AnsweredMessageEndings,
         temperature=0.1,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hindsight_integrations.config import MOST_OBSERVATIONS
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_TOKENS = (
@@ -65,8 +65,8 @@ def observe_prompt(
     return Prompt(
         name="observe",
         messages=(
-            PromptMessage(Role.SYSTEM, template("observe")),
-            PromptMessage(Role.USER, "\n\n".join(parts)),
+            PromptMessage(PromptRole.SYSTEM, template("observe")),
+            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
         ),
         schema=AnsweredObservations,
         most_tokens=MOST_TOKENS,

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 from hindsight_integrations.language.units import currency_of
 from hindsight_integrations.model.aggregates import RecordEntry
-from hindsight_integrations.model.record_digest import Bound, DayValue, Figures, PeriodValue, Standing
+from hindsight_integrations.model.record_digest import Bound, DayValue, Figures, GoalStanding, PeriodValue
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule, readable_time
 
@@ -71,7 +71,7 @@ class DigestWords:
         """That there are no records of a time."""
         return f"{self._when(when, days)}: no records"
 
-    def goal(self, standing: Standing) -> str:
+    def goal(self, standing: GoalStanding) -> str:
         """How the records stand to a goal, now and in the time asked about."""
         target = standing.target
         limit = target.bound is Bound.AT_MOST

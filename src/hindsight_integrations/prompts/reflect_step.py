@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import MemoryTiers
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role, TextPrompt
-from hindsight_integrations.prompts.answer import Asked, question_parts, system_message
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole, TextPrompt
+from hindsight_integrations.prompts.answer import PromptQuestion, question_parts, system_message
 from hindsight_integrations.prompts.answered_opinions import texts_of
 from hindsight_integrations.prompts.rendering import fenced, template
 
@@ -143,7 +143,7 @@ def first_messages(
     usages: Sequence[str],
     profile: BankProfile,
     directives: Sequence[str],
-    asked: Asked,
+    asked: PromptQuestion,
     tiers: MemoryTiers,
     *,
     calls: int,
@@ -160,8 +160,8 @@ def first_messages(
     """
     tools = "Tools\n" + "\n".join(f"- {each}" for each in usages)
     return [
-        PromptMessage(Role.SYSTEM, system_message("reflect_step", profile, directives, tools=tools)),
-        with_calls_left(PromptMessage(Role.USER, "\n\n".join(question_parts(asked, tiers))), calls),
+        PromptMessage(PromptRole.SYSTEM, system_message("reflect_step", profile, directives, tools=tools)),
+        with_calls_left(PromptMessage(PromptRole.USER, "\n\n".join(question_parts(asked, tiers))), calls),
     ]
 
 
@@ -173,18 +173,20 @@ def with_calls_left(message: PromptMessage, calls: int) -> PromptMessage:
 def step_said(step: LookupStep) -> PromptMessage:
     """A call as the conversation keeps it: in the very form in which the next is to be written."""
     written = step.model_dump()
-    return PromptMessage(Role.ASSISTANT, json.dumps(written, ensure_ascii=False))
+    return PromptMessage(PromptRole.ASSISTANT, json.dumps(written, ensure_ascii=False))
 
 
 def result_said(tool: str, lines: Sequence[str], note: str = "") -> PromptMessage:
     """What a tool gave, as data."""
     shown = [fenced("RESULT", lines)] if lines else []
-    return PromptMessage(Role.USER, "\n".join([f"Result of {tool}:", *shown, *([note] if note else [])]))
+    return PromptMessage(
+        PromptRole.USER, "\n".join([f"Result of {tool}:", *shown, *([note] if note else [])])
+    )
 
 
 def problem_said(tool: str, problem: str) -> PromptMessage:
     """Why a call gave nothing."""
-    return PromptMessage(Role.USER, f"{tool} gave nothing:\n{fenced('PROBLEM', [problem])}")
+    return PromptMessage(PromptRole.USER, f"{tool} gave nothing:\n{fenced('PROBLEM', [problem])}")
 
 
 def reflect_step_prompt(messages: Sequence[PromptMessage], *, streamed: bool = False) -> Prompt[LookupStep]:
@@ -210,13 +212,13 @@ def streamed_last_step_prompt(
 def _asked(messages: Sequence[PromptMessage], text: str) -> tuple[PromptMessage, ...]:
     """A conversation that ends in this text of the user's: the templates of many models want both sides to take turns."""
     *before, last = messages
-    if last.role is Role.USER:
-        return (*before, PromptMessage(Role.USER, f"{last.text}\n\n{text}"))
-    return (*messages, PromptMessage(Role.USER, text))
+    if last.role is PromptRole.USER:
+        return (*before, PromptMessage(PromptRole.USER, f"{last.text}\n\n{text}"))
+    return (*messages, PromptMessage(PromptRole.USER, text))
 
 
 def streamed_answer_prompt(
-    asked: Asked,
+    asked: PromptQuestion,
     tiers: MemoryTiers,
     profile: BankProfile,
     directives: Sequence[str] = (),
@@ -225,7 +227,7 @@ def streamed_answer_prompt(
 ) -> TextPrompt:
     """Render a question with what is known of it, to be answered in plain text; see `answer_prompt`."""
     messages = (
-        PromptMessage(Role.SYSTEM, system_message("streamed_answer", profile, directives)),
-        PromptMessage(Role.USER, "\n\n".join(question_parts(asked, tiers))),
+        PromptMessage(PromptRole.SYSTEM, system_message("streamed_answer", profile, directives)),
+        PromptMessage(PromptRole.USER, "\n\n".join(question_parts(asked, tiers))),
     )
     return TextPrompt("streamed_answer", messages, most_tokens=max_answer_tokens + MOST_TOKENS)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hindsight_integrations.model.facts import bare, one_of
 from hindsight_integrations.model.opinions import EvidenceStrength
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_PAIRS = 25  # of one prompt: five new opinions with five held ones each
@@ -84,8 +84,8 @@ def relate_opinions_prompt(new: Sequence[NewOpinion], held: Sequence[str]) -> Pr
     return Prompt(
         name="relate_opinions",
         messages=(
-            PromptMessage(Role.SYSTEM, template("relate_opinions")),
-            PromptMessage(Role.USER, "\n\n".join(parts)),
+            PromptMessage(PromptRole.SYSTEM, template("relate_opinions")),
+            PromptMessage(PromptRole.USER, "\n\n".join(parts)),
         ),
         schema=AnsweredRelations,
         most_tokens=MOST_TOKENS,

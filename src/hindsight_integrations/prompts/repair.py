@@ -14,7 +14,7 @@ from hindsight_integrations.models.protocols import (
     LanguageModel,
     Prompt,
     PromptMessage,
-    Role,
+    PromptRole,
     written_answer,
 )
 from hindsight_integrations.prompts.rendering import template
@@ -31,7 +31,7 @@ def repair_prompt(prompt: Prompt[T], *, answer: str, problem: str) -> Prompt[T]:
     """`prompt` continued by the model's own answer and the validation error."""
     shown = clean_text(answer[:ANSWER_CHARACTERS]) or "(nothing)"
     instruction = template("repair").replace("{problem}", clean_text(problem[:PROBLEM_CHARACTERS]))
-    more = (PromptMessage(Role.ASSISTANT, shown), PromptMessage(Role.USER, instruction))
+    more = (PromptMessage(PromptRole.ASSISTANT, shown), PromptMessage(PromptRole.USER, instruction))
     return replace(prompt, messages=(*prompt.messages, *more))
 
 
@@ -39,7 +39,7 @@ REPAIRS = 2  # tries after the first answer
 
 
 @dataclass(frozen=True, slots=True)
-class Answered(Generic[T]):
+class RepairedAnswer(Generic[T]):
     """What came of a prompt, repairs included.
 
     Attributes:
@@ -65,7 +65,7 @@ async def complete_with_repair(
     *,
     check: Callable[[T], str] | None = None,
     keep_last: bool = False,
-) -> Answered[T]:
+) -> RepairedAnswer[T]:
     """The model's answer, requested anew while it is unusable, at most twice.
 
     Args:
@@ -91,7 +91,7 @@ async def complete_with_repair(
         except ModelError:
             if last is None or not keep_last:
                 raise
-            return Answered(None, problem, tokens_in, tokens_out, last, tries)
+            return RepairedAnswer(None, problem, tokens_in, tokens_out, last, tries)
         else:
             tokens_in, tokens_out = tokens_in + done.tokens_in, tokens_out + done.tokens_out
             found, text = done.output, done.text or done.output.model_dump_json()
@@ -99,6 +99,6 @@ async def complete_with_repair(
             last = found
             problem = check(found) if check else ""
             if not problem:
-                return Answered(found, "", tokens_in, tokens_out, last, tries)
+                return RepairedAnswer(found, "", tokens_in, tokens_out, last, tries)
         request = repair_prompt(prompt, answer=text, problem=problem)
-    return Answered(None, problem, tokens_in, tokens_out, last, tries)
+    return RepairedAnswer(None, problem, tokens_in, tokens_out, last, tries)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel, Field, create_model
 
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.models.protocols import Prompt, PromptMessage, Role
+from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.memories import memory_line
 from hindsight_integrations.prompts.rendering import fenced, template
 
@@ -50,7 +50,7 @@ def typed_answer_prompt(
         "The answer:\n" + fenced("ANSWER", [answer]),
     ]
     messages = (
-        PromptMessage(Role.SYSTEM, template("typed_answer")),
-        PromptMessage(Role.USER, "\n\n".join(parts)),
+        PromptMessage(PromptRole.SYSTEM, template("typed_answer")),
+        PromptMessage(PromptRole.USER, "\n\n".join(parts)),
     )
     return Prompt("typed_answer", messages, schema)

@@ -13,7 +13,7 @@ from hindsight_integrations.indexes.bank_view import BankView
 from hindsight_integrations.indexes.documents import DocumentItems
 from hindsight_integrations.indexes.graph_channel import Walk
 from hindsight_integrations.indexes.hybrid import Selection
-from hindsight_integrations.indexes.named_entities import Named
+from hindsight_integrations.indexes.named_entities import NamedEntities
 from hindsight_integrations.model.arrays import IntArray, Vector
 from hindsight_integrations.model.requests import Budget, RecallQuery
 from hindsight_integrations.model.time import Interval
@@ -80,7 +80,7 @@ class RecallContext(RecallQuestion):
     window: Interval | None
     selected: Selection
     time_alone: bool
-    named: Named
+    named: NamedEntities
     walk: Walk
 
 

@@ -18,7 +18,7 @@ from hindsight_integrations.models.protocols import TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ServedDocument:
     """A document as it may be served.
 
     Attributes:
@@ -61,7 +61,7 @@ def documents_among(
     *,
     form: TextForm = TextForm.FULL,
     matches: Sequence[int] = (),
-) -> dict[int, Document]:
+) -> dict[int, ServedDocument]:
     """Those of the units (by row id) that are documents, by row id.
 
     Args:
@@ -81,7 +81,7 @@ def documents_among(
     texts = {row: head_text(unit, form) for row, unit in heads.items()}
     costs = counter.count([document_text(text, served[row]) for row, text in texts.items()])
     return {
-        row: Document(text, ServedItems(tuple(served[row]), cost), _best_first(served[row], ranks))
+        row: ServedDocument(text, ServedItems(tuple(served[row]), cost), _best_first(served[row], ranks))
         for (row, text), cost in zip(texts.items(), costs, strict=True)
     }
 

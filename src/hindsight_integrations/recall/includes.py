@@ -32,7 +32,7 @@ from hindsight_integrations.recall.rerank import OBSERVED, grounds_of, observati
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class UnitSource:
     """Where recalled units came from: a passage of a document, or a turn.
 
     Attributes:
@@ -52,7 +52,7 @@ def source_chunks(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tupl
         return ()
     with timed(run.trace, "chunks") as detail:
         turns = _turns(run, units)
-        sources: dict[Source, list[str]] = {}
+        sources: dict[UnitSource, list[str]] = {}
         missing = 0
         for row, item in units.items():
             own = _sources(item, turns.get(row))
@@ -66,13 +66,13 @@ def source_chunks(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tupl
     return found
 
 
-def _sources(item: RecalledUnit, turns: Sequence[SourceTurn] | None) -> list[Source] | None:
+def _sources(item: RecalledUnit, turns: Sequence[SourceTurn] | None) -> list[UnitSource] | None:
     """What a unit came from, beside what the units themselves show; None if that is not known any more."""
     if item.unit.document_id is not None:
-        return [Source(item.unit.document_id, item.unit.chunk)]
+        return [UnitSource(item.unit.document_id, item.unit.chunk)]
     if item.unit.speaker:
         return []
-    return None if turns is None else [Source(turn=turn) for turn in turns]
+    return None if turns is None else [UnitSource(turn=turn) for turn in turns]
 
 
 def _turns(run: RecallContext, units: Mapping[int, RecalledUnit]) -> dict[int, list[SourceTurn]]:
@@ -106,7 +106,7 @@ def with_history(turn: SourceTurn, columns: Columns, valid: BoolArray) -> Source
     return replace(turn, history=bool(len(rows)) and not columns.allowed(rows, valid).any())
 
 
-def _chunks(run: RecallContext, sources: Mapping[Source, Sequence[str]]) -> list[RecalledChunk]:
+def _chunks(run: RecallContext, sources: Mapping[UnitSource, Sequence[str]]) -> list[RecalledChunk]:
     """Whole passages, then the beginning of the first that does not fit; erased ones are left out.
 
     A passage is 3,000 characters, so skipping one that does not fit (as `pack` does with units) could leave most of a
@@ -131,7 +131,7 @@ def _chunks(run: RecallContext, sources: Mapping[Source, Sequence[str]]) -> list
     return found
 
 
-def _passages(run: RecallContext, sources: Iterable[Source]) -> dict[tuple[str | None, int], str]:
+def _passages(run: RecallContext, sources: Iterable[UnitSource]) -> dict[tuple[str | None, int], str]:
     """The passages of the documents among the sources, by document and ordinal; damaged ones are left out."""
     documents = dict.fromkeys(source.document_id for source in sources if source.document_id is not None)
     stored = (run.view.ledger.units.document(run.view.bank, document) for document in documents)

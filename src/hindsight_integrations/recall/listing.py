@@ -155,7 +155,7 @@ class UnitFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PageEnd:
     """Where a page ended.
 
     Attributes:
@@ -169,13 +169,13 @@ class Place:
     newest: int
 
 
-def cursor_of(place: Place, bank: str, wanted: UnitFilter) -> str:
+def cursor_of(place: PageEnd, bank: str, wanted: UnitFilter) -> str:
     """The place as opaque text, sealed with the bank and the filters."""
     packed = _PLACE.pack(place.begins, place.row, place.newest)
     return base64.urlsafe_b64encode(packed + _seal(packed, bank, wanted)).decode()
 
 
-def place_of(cursor: object, bank: str, wanted: UnitFilter) -> Place:
+def place_of(cursor: object, bank: str, wanted: UnitFilter) -> PageEnd:
     """The place a cursor stands for.
 
     Raises:
@@ -192,7 +192,7 @@ def place_of(cursor: object, bank: str, wanted: UnitFilter) -> Place:
             "it does not belong to this bank and these filters",
             "Pass the cursor of the previous page with the same filters, or None to start over.",
         )
-    return Place(*_PLACE.unpack(packed))
+    return PageEnd(*_PLACE.unpack(packed))
 
 
 def _seal(packed: bytes, bank: str, wanted: UnitFilter) -> bytes:
@@ -200,7 +200,7 @@ def _seal(packed: bytes, bank: str, wanted: UnitFilter) -> bytes:
 
 
 def find_page(
-    view: BankView, wanted: UnitFilter, mentioning: IntArray | None, *, after: Place | None, limit: int
+    view: BankView, wanted: UnitFilter, mentioning: IntArray | None, *, after: PageEnd | None, limit: int
 ) -> UnitPage:
     """The next units that match, in order of when they begin, then of row id. Nothing is ranked.
 
@@ -229,7 +229,7 @@ def find_page(
     damaged = view.ledger.units.damaged(view.bank, ids) if len(units) < len(ids) else ()
     cursor = None
     if len(at) > limit:
-        cursor = cursor_of(Place(int(begins[page[-1]]), int(ids[-1]), newest), view.bank, wanted)
+        cursor = cursor_of(PageEnd(int(begins[page[-1]]), int(ids[-1]), newest), view.bank, wanted)
     served = {
         held[row].id: tuple(own)
         for row, own in read_items(items.rows_of(ids), view.ledger, view.bank).items()

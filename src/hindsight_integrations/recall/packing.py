@@ -26,7 +26,7 @@ from hindsight_integrations.model.time import SECOND
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.recall.context import RecallContext
-from hindsight_integrations.recall.documents import Document, documents_among
+from hindsight_integrations.recall.documents import ServedDocument, documents_among
 from hindsight_integrations.recall.rerank import Ranking
 from hindsight_integrations.services import Services
 
@@ -144,7 +144,7 @@ class Packed:
     ids: IntArray
     scores: Float64Array
     tokens: int
-    documents: Mapping[int, Document]
+    documents: Mapping[int, ServedDocument]
     items: Mapping[int, ServedItems]
 
 
@@ -236,7 +236,9 @@ def fitting(ids: IntArray, budget: int, columns: Columns, form: TextForm) -> Int
     return ids[pack(costs(ids, {}, columns, form).tolist(), budget)]
 
 
-def costs(ids: IntArray, documents: Mapping[int, Document], columns: Columns, form: TextForm) -> IntArray:
+def costs(
+    ids: IntArray, documents: Mapping[int, ServedDocument], columns: Columns, form: TextForm
+) -> IntArray:
     """Tokens of each unit (by row id) as it is served whole, (n,)."""
     counted = columns.compact if form is TextForm.COMPACT else columns.tokens
     tokens = counted[columns.positions(ids)].astype(np.int64)

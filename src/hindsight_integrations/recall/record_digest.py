@@ -36,11 +36,11 @@ from hindsight_integrations.model.record_digest import (
     Bound,
     DayValue,
     Figures,
+    GoalStanding,
+    GoalTarget,
     PeriodValue,
     RecordDigest,
     RecordRow,
-    Standing,
-    Target,
 )
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import MICROSECOND, Granule, Interval, Weekday
@@ -218,13 +218,13 @@ def periods_of(
 
 
 def standing(
-    target: Target,
+    target: GoalTarget,
     unit_id: str,
     entries: Sequence[RecordEntry],
     days: Days | None,
     today: date,
     calendar: Calendar,
-) -> Standing | None:
+) -> GoalStanding | None:
     """How records stand to a goal; None where they measure something else, or one lies in several of its periods.
 
     Args:
@@ -250,12 +250,12 @@ def standing(
     sums = {bounds: _sum(part, unit) for bounds, part in parts.items()}
     asked = [value for (first, last), value in sums.items() if days is None or (days[0] <= first <= days[1])]
     met = sum(target.met_by(value) for value in asked)
-    return Standing(replace(target, unit=unit), unit_id, looked_at, sums.get(looked_at), met, len(asked))
+    return GoalStanding(replace(target, unit=unit), unit_id, looked_at, sums.get(looked_at), met, len(asked))
 
 
 def target_of(
     entry: RecordEntry, subject: Subject, known: KnownThings, languages: Sequence[Language]
-) -> Target | None:
+) -> GoalTarget | None:
     """What a goal of the bank asks of a subject's records; None where it has no number or period, or is about something else.
 
     What may be spent is a limit, what is measured is to be reached, unless the goal's own words say otherwise; where they
@@ -276,7 +276,7 @@ def target_of(
         bound = None if least and not most else Bound.AT_MOST
     else:
         bound = None if most and least else Bound.AT_MOST if most else Bound.AT_LEAST
-    return None if bound is None else Target(record.value, bound, unit, period)
+    return None if bound is None else GoalTarget(record.value, bound, unit, period)
 
 
 def _goal_subject(category: str, unit: str, known: KnownThings) -> tuple[RecordKind, frozenset[str]] | None:
@@ -448,7 +448,7 @@ class _DigestBuilder:
         self._words = DigestWords(self._today)
         self._figures: list[Figures] = []
         self._of_time_asked: Figures | None = None
-        self._goals: list[Standing] = []
+        self._goals: list[GoalStanding] = []
         self._periods: tuple[PeriodValue, ...] = ()
 
     def digest(self, budget: int) -> RecordDigest | None:
@@ -593,7 +593,7 @@ class _DigestBuilder:
             seen.add(ids)
             yield figures_of(inside, name, days, self._calendar, adds_up=self._adds_up)
 
-    def _standings(self, past: Sequence[RecordEntry]) -> list[Standing]:
+    def _standings(self, past: Sequence[RecordEntry]) -> list[GoalStanding]:
         """How the records stand to the bank's goals for them."""
         query, services = self._run.query, self._run.services
         wanted = RecordFilter(RecordKind.GOAL, as_of=query.as_of)

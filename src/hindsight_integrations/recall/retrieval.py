@@ -18,7 +18,7 @@ from hindsight_integrations.indexes.bank_view import EXACT_LIMIT
 from hindsight_integrations.indexes.embedding import question_cosine, question_vector
 from hindsight_integrations.indexes.graph_channel import Walk, graph_channel, walk_of
 from hindsight_integrations.indexes.hybrid import RRF_K, Selection, keyword_channel, semantic_channel
-from hindsight_integrations.indexes.named_entities import Named, named_in
+from hindsight_integrations.indexes.named_entities import NamedEntities, named_in
 from hindsight_integrations.indexes.spreading_activation import Relevance
 from hindsight_integrations.indexes.temporal import matches, temporal_channel
 from hindsight_integrations.language.dates import question_time
@@ -277,7 +277,7 @@ def _embedded(question: RecallQuestion, meaning: str) -> Vector | None:
             return None
 
 
-def _understood(question: RecallQuestion) -> tuple[Named, Walk]:
+def _understood(question: RecallQuestion) -> tuple[NamedEntities, Walk]:
     """What else the question's words say (paper section 4.2.1): whom it names, how far the graph may go."""
     text, view, languages = question.query.text, question.view, question.services.languages
     with timed(question.trace, "plan"):

@@ -21,11 +21,10 @@ from hindsight_integrations.model.reflections import (
 from hindsight_integrations.model.requests import RecallQuery, ReflectQuery
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.models.protocols import LanguageModel, TokenCounter
-from hindsight_integrations.prompts.answer import Answer, Asked, answer_prompt
+from hindsight_integrations.prompts.answer import Answer, PromptQuestion, answer_prompt
 from hindsight_integrations.prompts.answered_opinions import AnsweredOpinion
 from hindsight_integrations.prompts.form_opinions import form_opinions_prompt
-from hindsight_integrations.prompts.repair import Answered as RepairedAnswer
-from hindsight_integrations.prompts.repair import complete_with_repair
+from hindsight_integrations.prompts.repair import RepairedAnswer, complete_with_repair
 from hindsight_integrations.prompts.typed_answer import OUTPUT, typed_answer_prompt
 from hindsight_integrations.reflect.citations import (
     CitationIndex,
@@ -201,7 +200,7 @@ async def answer_in_one_call(
         return AnsweredQuestion(nothing_known(tiers.recalled))
     index = CitationIndex.of(tiers)
     prompt = answer_prompt(
-        Asked(query.recall.text, query.recall.query_timestamp, query.context),
+        PromptQuestion(query.recall.text, query.recall.query_timestamp, query.context),
         tiers,
         context.profile,
         await context.directives(query.recall),

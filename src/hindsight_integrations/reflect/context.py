@@ -75,7 +75,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordWords:
+class RecordSelection:
     """Which records are meant, in a model's words; None means any.
 
     Attributes:
@@ -123,13 +123,13 @@ class MemoryReads(Protocol):
         ...
 
     async def records(
-        self, wanted: RecordWords, *, period: Period
+        self, wanted: RecordSelection, *, period: Period
     ) -> Sequence[tuple[RecordEntry, RecalledUnit]]:
         """Every record of this sort, in order of time, with its memory as it stands."""
         ...
 
     async def aggregate(
-        self, how: Aggregation, wanted: RecordWords, *, period: Period
+        self, how: Aggregation, wanted: RecordSelection, *, period: Period
     ) -> tuple[Aggregate, tuple[RecalledUnit, ...]]:
         """One exact value over such records, and the memories that entered it as they stand."""
         ...

@@ -24,7 +24,7 @@ from hindsight_integrations.model.reflections import (
 from hindsight_integrations.model.requests import RecallQuery, ReflectQuery, Strategy
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.models.protocols import LanguageModel, StreamingLanguageModel, TextPrompt
-from hindsight_integrations.prompts.answer import Asked
+from hindsight_integrations.prompts.answer import PromptQuestion
 from hindsight_integrations.prompts.reflect_step import streamed_answer_prompt, streamed_last_step_prompt
 from hindsight_integrations.reflect.agentic.steps import AgenticLoop, Progress
 from hindsight_integrations.reflect.answer import (
@@ -266,7 +266,7 @@ class ReflectSteps:
                 state.progress.messages, state.progress.why, max_answer_tokens=query.max_answer_tokens
             )
         return streamed_answer_prompt(
-            Asked(query.recall.text, query.recall.query_timestamp, query.context),
+            PromptQuestion(query.recall.text, query.recall.query_timestamp, query.context),
             state.tiers,
             context.profile,
             await context.directives(query.recall),

@@ -34,7 +34,7 @@ from hindsight_integrations.prompts.end_memories import (
     OpenStatement,
     numbered_candidates,
 )
-from hindsight_integrations.retain.drafts import Draft, Forgetting
+from hindsight_integrations.retain.drafts import Forgetting, UnitDraft
 from hindsight_integrations.retain.extraction import LLMExtractor
 from hindsight_integrations.retain.replacing import (
     names_of_entities,
@@ -252,7 +252,7 @@ SEARCHED = 20  # memories looked at for one statement; one that says the same co
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class SimilarMemory:
     """A memory and its cosine with what was searched for."""
 
     unit: MemoryUnit
@@ -260,7 +260,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reach:
+class ChangeScope:
     """Where the memories are that the facts of one commit end or change.
 
     Attributes:
@@ -271,7 +271,7 @@ class Reach:
         moved: items of the commit that belong to a document of the bank, or of another draft, by id.
     """
 
-    drafts: Sequence[Draft]
+    drafts: Sequence[UnitDraft]
     view: BankView
     changed: Mapping[str, ValidityEvent] = field(default_factory=dict)
     ended: dict[str, MemoryUnit] = field(default_factory=dict)
@@ -334,7 +334,9 @@ class Reach:
             [name for name, event in self.changed.items() if event.kind is ValidityKind.RESTORED]
         )
 
-    def nearest(self, text: str, vector: Vector, position: int, *, valid: bool = True) -> Iterator[Candidate]:
+    def nearest(
+        self, text: str, vector: Vector, position: int, *, valid: bool = True
+    ) -> Iterator[SimilarMemory]:
         """Valid memories (or those that have ended) nearest to a text by meaning and words: drafts, then the bank's.
 
         Args:
@@ -351,13 +353,13 @@ class Reach:
             cosines = np.stack([self.drafts[place].vector for place in drafts]) @ vector
             units = list(drafts.values())
             for place in np.argsort(-cosines, kind="stable")[:SEARCHED].tolist():
-                yield Candidate(units[place], float(cosines[place]))
+                yield SimilarMemory(units[place], float(cosines[place]))
         known = {unit.id for unit in drafts.values()}
         for candidate in self._stored(text, vector, by, valid=valid):
             if candidate.unit.id not in known:
                 yield candidate
 
-    def _stored(self, text: str, vector: Vector, by: MemoryUnit, *, valid: bool) -> Iterator[Candidate]:
+    def _stored(self, text: str, vector: Vector, by: MemoryUnit, *, valid: bool) -> Iterator[SimilarMemory]:
         view, columns = self.view, self.view.columns
         standing = valid_at(columns, by.mentioned_at)
         mask: BoolArray = (
@@ -374,7 +376,7 @@ class Reach:
             if unit is None or row not in vectors or not precedes(unit, by):
                 continue
             if self.is_ended(unit, by) is not valid:
-                yield Candidate(unit, float(vectors[row] @ vector))
+                yield SimilarMemory(unit, float(vectors[row] @ vector))
 
 
 def precedes(unit: MemoryUnit, by: MemoryUnit) -> bool:
@@ -478,7 +480,7 @@ class StatementEffect:
 
 
 def statement_effect(
-    text: str, vector: Vector, position: int, reach: Reach, thresholds: Thresholds
+    text: str, vector: Vector, position: int, reach: ChangeScope, thresholds: Thresholds
 ) -> StatementEffect:
     """What the statement of the draft at `position` ends: a memory is equal to it, or nothing happens.
 
@@ -528,7 +530,7 @@ def _folded(text: str) -> str:
     return normalised_text(text).rstrip(_END)
 
 
-def _related(near: list[Candidate], thresholds: Thresholds) -> StatementEffect:
+def _related(near: list[SimilarMemory], thresholds: Thresholds) -> StatementEffect:
     """The memories that the statement may mean, for people."""
     ranked = sorted(near, key=lambda each: -each.cosine)[:LISTED]
     similar = [(each.unit, passage_cosine(each.cosine, thresholds)) for each in ranked]
@@ -557,7 +559,7 @@ class ResolvedName:
     candidates: tuple[str, ...] = ()
 
 
-def resolve_changes(position: int, reach: Reach) -> Iterator[tuple[ExtractedChange, ResolvedName]]:
+def resolve_changes(position: int, reach: ChangeScope) -> Iterator[tuple[ExtractedChange, ResolvedName]]:
     """Each change of the draft at `position` with the memory that it names, or why nothing becomes of it.
 
     What has ended already is left out.
@@ -576,7 +578,7 @@ def resolve_changes(position: int, reach: Reach) -> Iterator[tuple[ExtractedChan
         yield change, named
 
 
-def resolve_document(position: int, reach: Reach) -> ResolvedName | None:
+def resolve_document(position: int, reach: ChangeScope) -> ResolvedName | None:
     """The document that the draft at `position` adds its items to, or why it cannot; None where it names none."""
     draft = reach.drafts[position]
     if draft.adds_to is None:
@@ -585,7 +587,7 @@ def resolve_document(position: int, reach: Reach) -> ResolvedName | None:
     return found or ResolvedName(None, "the document it names has ended")
 
 
-def _resolve(name: NamedMemory, position: int, reach: Reach, *, documents: bool) -> ResolvedName | None:
+def _resolve(name: NamedMemory, position: int, reach: ChangeScope, *, documents: bool) -> ResolvedName | None:
     """The one memory that is meant; why none can be, or which ones could; None where all that could be have ended."""
     draft = reach.drafts[position]
     found = (
@@ -606,7 +608,9 @@ def _resolve(name: NamedMemory, position: int, reach: Reach, *, documents: bool)
     return ResolvedName(fitting[0]) if fitting else ResolvedName(valid[0], refused[0])
 
 
-def _problem_of_replacing(draft: Draft, change: ExtractedChange, unit: MemoryUnit, reach: Reach) -> str:
+def _problem_of_replacing(
+    draft: UnitDraft, change: ExtractedChange, unit: MemoryUnit, reach: ChangeScope
+) -> str:
     """What of the memory the draft neither tells nor says was removed, for people."""
     names = [mention.text for mention in draft.mentions]
     own = [item.records[0] for item in reach.items_of(draft.unit).values()]
@@ -617,7 +621,7 @@ def _problem_of_replacing(draft: Draft, change: ExtractedChange, unit: MemoryUni
     return problem_of_replacing(untold(whole, _names_of(unit, reach), told))
 
 
-def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
+def _names_of(unit: MemoryUnit, reach: ChangeScope) -> list[tuple[str, ...]]:
     """The names of a memory's entities; of a draft's, those it was given with."""
     for draft in reach.drafts:
         if draft.unit.id == unit.id:
@@ -627,13 +631,13 @@ def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
     return names_of_entities(entity for each in entities.values() for entity in each)
 
 
-def _of_id(unit_id: str, position: int, reach: Reach) -> list[MemoryUnit]:
+def _of_id(unit_id: str, position: int, reach: ChangeScope) -> list[MemoryUnit]:
     return reach.stored([unit_id]) or [
         draft.unit for draft in reach.drafts[:position] if draft.unit.id == unit_id
     ]
 
 
-def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[MemoryUnit]:
+def _made_from(sources: Sequence[str], position: int, reach: ChangeScope) -> list[MemoryUnit]:
     """The memories made from exactly these messages, else those made from them and others; of the fact's own thread first."""
     ledger, bank, thread = reach.view.ledger, reach.view.bank, reach.drafts[position].unit.thread
     wanted = set(sources)
@@ -659,12 +663,12 @@ def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[Memo
     return []
 
 
-def _stored(rows: Iterable[int], reach: Reach) -> list[MemoryUnit]:
+def _stored(rows: Iterable[int], reach: ChangeScope) -> list[MemoryUnit]:
     ids = np.array(sorted(rows), np.int64)
     return list(reach.view.ledger.units.get(reach.view.bank, ids).values()) if len(ids) else []
 
 
-def _missing(name: NamedMemory, draft: Draft) -> str:
+def _missing(name: NamedMemory, draft: UnitDraft) -> str:
     if not name.sources:
         return "the memory it names is not in this bank"
     if set(name.sources) <= set(draft.unit.sources):
@@ -703,7 +707,7 @@ CERTAIN = 1.0  # score of memories that are named, of which only one can be mean
 class Retraction:
     """What the facts of a commit ended and added to: events to commit, and the same for people to read."""
 
-    reach: Reach
+    reach: ChangeScope
     events: list[ValidityEvent] = field(default_factory=list)
     closed: list[Withdrawal] = field(default_factory=list)
     removed: list[Withdrawal] = field(default_factory=list)
@@ -715,7 +719,9 @@ class Retraction:
     refused: dict[str, list[Dropped]] = field(default_factory=dict)
     """By the unit that named a memory: why nothing became of it."""
 
-    def note_stated(self, draft: Draft, statement: str, found: StatementEffect, judgement: Judgement) -> None:
+    def note_stated(
+        self, draft: UnitDraft, statement: str, found: StatementEffect, judgement: Judgement
+    ) -> None:
         """Add what one statement does: what is equal ends, else what a model named of those it may mean."""
         by = draft.unit
         ends = judgement.ends.get((statement, by.id))
@@ -807,7 +813,7 @@ class Retraction:
 
 
 def retract(
-    drafts: Sequence[Draft],
+    drafts: Sequence[UnitDraft],
     view: BankView,
     thresholds: Thresholds,
     judgement: Judgement = NOT_ASKED,
@@ -822,7 +828,7 @@ def retract(
         judgement: what a model said of statements that say no memory's very words.
         versions: what the commit closes and restores because messages were edited or dropped.
     """
-    reach = Reach(drafts, view, changed={event.unit_id: event for event in versions})
+    reach = ChangeScope(drafts, view, changed={event.unit_id: event for event in versions})
     retraction = Retraction(reach)
     for position, draft in enumerate(drafts):
         if draft.unit.kind is UnitKind.DOCUMENT_ITEM:

@@ -41,7 +41,7 @@ from hindsight_integrations.retain.changes import (
     units_of,
 )
 from hindsight_integrations.retain.documents import DocumentPlan
-from hindsight_integrations.retain.drafts import Draft, FollowedThread, Proposal, selected
+from hindsight_integrations.retain.drafts import FollowedThread, Proposal, UnitDraft, selected
 from hindsight_integrations.retain.linking import links_of
 from hindsight_integrations.retain.resolution import CANDIDATES, resolve
 from hindsight_integrations.retain.threads import NO_FORK, Fork, read_fork
@@ -67,7 +67,7 @@ class StatedOpinion:
 
 def without_known_opinions(
     fresh: IntArray,
-    drafts: Sequence[Draft],
+    drafts: Sequence[UnitDraft],
     view: BankView,
     *,
     duplicate: float,
@@ -114,7 +114,7 @@ def says_the_same(
     return said == held
 
 
-def formations(drafts: Sequence[Draft], revision: int) -> OpinionsWrite | None:
+def formations(drafts: Sequence[UnitDraft], revision: int) -> OpinionsWrite | None:
     """The opinions among units that are new, each formed without evidence; None if there are none.
 
     Args:
@@ -162,8 +162,8 @@ def _is_opinion(unit: MemoryUnit) -> bool:
 
 # Category resolution: the categories that records state to the bank's.
 def resolve_categories(
-    drafts: Sequence[Draft], lookup: Callable[[], Sequence[RecordCategory]]
-) -> list[Draft]:
+    drafts: Sequence[UnitDraft], lookup: Callable[[], Sequence[RecordCategory]]
+) -> list[UnitDraft]:
     """The drafts, the category of each record being the bank's name for it; what was stated stays in `stated`.
 
     Which records share a category does not depend on the order of the drafts, only what a new category is called does. What
@@ -323,7 +323,7 @@ def _fork(followed: FollowedThread, view: BankView) -> Fork:
     return read_fork(followed, view.ledger, view.bank)
 
 
-def _new_drafts(proposal: Proposal, fresh: IntArray, view: BankView, services: Services) -> list[Draft]:
+def _new_drafts(proposal: Proposal, fresh: IntArray, view: BankView, services: Services) -> list[UnitDraft]:
     """The drafts that are new, without opinions that are held already, in the bank's categories."""
     kept = without_known_opinions(
         fresh,

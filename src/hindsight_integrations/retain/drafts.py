@@ -60,7 +60,7 @@ def _no_vector() -> Vector:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class UnitDraft:
     """A unit to be, with what must be resolved against the bank.
 
     Attributes:
@@ -129,7 +129,7 @@ def draft_facts(
     *,
     ordinals: Sequence[int] = (),
     messages: Mapping[str, Message] | None = None,
-) -> tuple[list[Draft], list[Dropped]]:
+) -> tuple[list[UnitDraft], list[Dropped]]:
     """Facts, chunk by chunk, as drafts in order, then the items of those that are documents.
 
     What cannot become a unit is dropped with its reason.
@@ -142,7 +142,7 @@ def draft_facts(
         ordinals: ordinal of each chunk within its document; empty means 0, 1, 2 ...
         messages: by id, to see which facts are one of them word for word, and whose they are.
     """
-    drafts: list[Draft] = []
+    drafts: list[UnitDraft] = []
     dropped: list[Dropped] = []
     seen: dict[tuple[str, ...], int] = {}
     for place, facts in enumerate(extraction.chunks):
@@ -173,7 +173,7 @@ def draft_facts(
     return _with_items(in_order(drafts)), dropped
 
 
-def _with_items(drafts: Sequence[Draft]) -> list[Draft]:
+def _with_items(drafts: Sequence[UnitDraft]) -> list[UnitDraft]:
     """The drafts, and behind them the items of documents as drafts of their own, numbered from 1."""
     heads, items = [], []
     for draft in drafts:
@@ -184,7 +184,7 @@ def _with_items(drafts: Sequence[Draft]) -> list[Draft]:
         others = tuple(record for record in draft.unit.records if record.kind is not RecordKind.DOCUMENT_ITEM)
         heads.append(replace(draft, unit=replace(draft.unit, records=others, number=len(own))))
         items += [
-            Draft(_item(draft.unit, record, number), given=draft.given)
+            UnitDraft(_item(draft.unit, record, number), given=draft.given)
             for number, record in enumerate(own, 1)
         ]
     return [*heads, *items]
@@ -223,7 +223,7 @@ def as_extracted(fact: ExtractedFact, messages: Mapping[str, Message]) -> Extrac
     return fact.model_copy(update={"fact_type": kind, "confidence": None})
 
 
-def selected(drafts: Sequence[Draft], places: Sequence[int]) -> list[Draft]:
+def selected(drafts: Sequence[UnitDraft], places: Sequence[int]) -> list[UnitDraft]:
     """Some of the drafts; causal claims point at the same ones as before, and those at others are left out."""
     moved = {place: position for position, place in enumerate(places)}
     return [
@@ -235,7 +235,7 @@ def selected(drafts: Sequence[Draft], places: Sequence[int]) -> list[Draft]:
     ]
 
 
-def in_order(drafts: Sequence[Draft]) -> list[Draft]:
+def in_order(drafts: Sequence[UnitDraft]) -> list[UnitDraft]:
     """The drafts, mention times that tie set apart by a microsecond each, so that facts of one message keep their order."""
     met: Counter[datetime] = Counter()
     ordered = []
@@ -262,7 +262,7 @@ def _draft(
     chunk: int,
     seen: dict[tuple[str, ...], int],
     messages: Mapping[str, Message],
-) -> Draft:
+) -> UnitDraft:
     sources = tuple(source for source in fact.sources if source in origin.moments)
     place = sources or (str(chunk),)
     ordinal = seen[place] = seen.get(place, -1) + 1
@@ -288,7 +288,7 @@ def _draft(
         lasting=fact.lasting,
     )
     named = (EntityMention(entity.text, entity.type) for entity in fact.entities if entity.text.strip())
-    return Draft(unit, (*named, *origin.entities), (), tuple(fact.invalidates))
+    return UnitDraft(unit, (*named, *origin.entities), (), tuple(fact.invalidates))
 
 
 def _confidence(fact: ExtractedFact) -> float | None:
@@ -374,7 +374,7 @@ def _speaker(text: str, sources: Sequence[str], messages: Mapping[str, Message])
     return message.speaker if normalised_text(text) == normalised_text(message.spoken) else ""
 
 
-def _connect(drafts: list[Draft], facts: Sequence[ExtractedFact], kept: Mapping[int, int]) -> None:
+def _connect(drafts: list[UnitDraft], facts: Sequence[ExtractedFact], kept: Mapping[int, int]) -> None:
     for index, position in kept.items():
         others = {other: place for other, place in kept.items() if other != index}
         if claims := renumbered(facts[index].causal_relations, others):
@@ -463,7 +463,7 @@ class Proposal:
         calls: how often the model was called for it.
     """
 
-    drafts: Sequence[Draft]
+    drafts: Sequence[UnitDraft]
     keys: tuple[MessageKey, ...] = ()
     speakers: frozenset[str] = frozenset()
     moments: Mapping[Place, datetime] = field(default_factory=dict)
@@ -523,9 +523,9 @@ def forgettings(requests: Iterable[ForgetRequest], origin: Origin) -> tuple[Forg
     )
 
 
-def _joined_drafts(lists: Sequence[Sequence[Draft]]) -> list[Draft]:
+def _joined_drafts(lists: Sequence[Sequence[UnitDraft]]) -> list[UnitDraft]:
     """Several lists of drafts as one; causal claims point at the same drafts as before."""
-    together: list[Draft] = []
+    together: list[UnitDraft] = []
     for drafts in lists:
         places = {place: place + len(together) for place in range(len(drafts))}
         together += [replace(draft, causes=tuple(renumbered(draft.causes, places))) for draft in drafts]
@@ -549,7 +549,7 @@ def measured(proposal: Proposal, embedder: Embedder, tokens: TokenCounter) -> Pr
     return replace(proposal, drafts=with_tokens(drafts, tokens), waiting=waiting)
 
 
-def with_vectors(drafts: Sequence[Draft], embedder: Embedder) -> list[Draft]:
+def with_vectors(drafts: Sequence[UnitDraft], embedder: Embedder) -> list[UnitDraft]:
     """The drafts with their vectors, made in one batch, and those of their statements, made in another."""
     if not drafts:
         return []
@@ -562,7 +562,7 @@ def with_vectors(drafts: Sequence[Draft], embedder: Embedder) -> list[Draft]:
     ]
 
 
-def with_tokens(drafts: Sequence[Draft], tokens: TokenCounter) -> list[Draft]:
+def with_tokens(drafts: Sequence[UnitDraft], tokens: TokenCounter) -> list[UnitDraft]:
     """The drafts with what each text costs (paper eq. 8), whole and in short, counted in one batch."""
     units = [draft.unit for draft in drafts]
     counts = iter(tokens.count([text for unit in units for text in _forms(unit)]))

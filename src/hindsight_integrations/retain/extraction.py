@@ -58,7 +58,7 @@ from hindsight_integrations.prompts.message_endings import (
     message_endings_prompt,
     numbered_messages,
 )
-from hindsight_integrations.prompts.repair import Answered, complete_with_repair
+from hindsight_integrations.prompts.repair import RepairedAnswer, complete_with_repair
 from hindsight_integrations.retain.replacing import listed, told_texts, untold
 from hindsight_integrations.retain.verbatim import chunk_messages, chunk_text
 from hindsight_integrations.services import Services
@@ -465,7 +465,7 @@ class LLMExtractor:
         parts = [Message(piece, "text", timestamp, f"part-{n}") for n, piece in enumerate(pieces)]
         return [Passage((part,), (), context) for part in parts]
 
-    async def endings(self, statements: Sequence[OpenStatement]) -> Answered[AnsweredEndings]:
+    async def endings(self, statements: Sequence[OpenStatement]) -> RepairedAnswer[AnsweredEndings]:
         """Which memories some statements end, asked in one request; `timeout_s` holds for it by itself.
 
         Raises:
@@ -565,7 +565,7 @@ class LLMExtractor:
 
     async def _answer(
         self, passage: Passage
-    ) -> tuple[Answered[Any], Sequence[AnsweredFact] | None, Sequence[AskedToForget]]:
+    ) -> tuple[RepairedAnswer[Any], Sequence[AnsweredFact] | None, Sequence[AskedToForget]]:
         """What came of the prompt that the instructions name, the facts of it, or None if it is not usable, and requests to forget."""
         if self._instructions.mode is ExtractionMode.CONCISE:
             prompt = concise_facts_prompt(passage, self._instructions)
@@ -703,20 +703,20 @@ class EndingJudge:
 
     async def _answers(
         self, passages: Sequence[Passage], asked: frozenset[str]
-    ) -> list[Answered[AnsweredMessageEndings]]:
+    ) -> list[RepairedAnswer[AnsweredMessageEndings]]:
         """The answer to each passage, several asked at once."""
         end = None if self._timeout_s is None else asyncio.get_running_loop().time() + self._timeout_s
         gate = asyncio.Semaphore(self._concurrent)
 
-        async def ask(passage: Passage) -> Answered[AnsweredMessageEndings]:
+        async def ask(passage: Passage) -> RepairedAnswer[AnsweredMessageEndings]:
             prompt = message_endings_prompt(passage, asked)
             try:
                 async with asyncio.timeout_at(end), gate:
                     answered = await complete_with_repair(self._model, prompt)
             except TimeoutError:
-                answered = Answered(None, OUT_OF_TIME, 0, 0)
+                answered = RepairedAnswer(None, OUT_OF_TIME, 0, 0)
             except ModelError as error:
-                answered = Answered(None, type(error).__name__, 0, 0)
+                answered = RepairedAnswer(None, type(error).__name__, 0, 0)
             if answered.output is None:
                 number = len(numbered_messages(passage, asked))
                 logger.warning("the model did not say what %d message(s) end: %s", number, answered.problem)
@@ -749,7 +749,7 @@ class _Endings:
 
     def add(
         self,
-        answered: Answered[AnsweredMessageEndings],
+        answered: RepairedAnswer[AnsweredMessageEndings],
         passage: Passage,
         messages: Mapping[int, Message],
     ) -> None:

@@ -17,7 +17,7 @@ from hindsight_integrations.model.arrays import UNDATED, BoolArray, FloatArray, 
 from hindsight_integrations.model.links import LINK_CODES, Link, LinkType
 from hindsight_integrations.model.time import DAY, to_micros
 from hindsight_integrations.model.units import TOLD_NETWORKS, FactType, MemoryUnit, UnitKind
-from hindsight_integrations.retain.drafts import Draft
+from hindsight_integrations.retain.drafts import UnitDraft
 
 SIGMA_HOURS = 24.0  # decay of temporal links [paper eq. 4; earlier paper 2.5.1]
 TEMPORAL_FLOOR = 0.3  # weakest temporal link kept [earlier paper 2.5.1]
@@ -38,7 +38,7 @@ EXACT_LINKING_LIMIT = 400_000
 """Units beyond which a product of a large batch costs as much as HNSW (0.6 ms at 100k, linear)."""
 
 
-class Pair(NamedTuple):
+class WeightedLink(NamedTuple):
     """A link to be: new unit by position, the other by position or offset row id, and its weight in [0, 1]."""
 
     new: int
@@ -51,7 +51,7 @@ def temporal_weight(gap_micros: IntArray) -> FloatArray:
     return np.exp(-np.abs(gap_micros) / (SIGMA_HOURS * HOUR)).astype(np.float32)
 
 
-def temporal_links(points: IntArray, old_points: IntArray) -> list[Pair]:
+def temporal_links(points: IntArray, old_points: IntArray) -> list[WeightedLink]:
     """Pairs of each new unit with its nearest others in time, at most ten each, none below the floor.
 
     Args:
@@ -63,7 +63,7 @@ def temporal_links(points: IntArray, old_points: IntArray) -> list[Pair]:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return [
-        Pair(new, other, float(temporal_weight(every[other] - every[new])))
+        WeightedLink(new, other, float(temporal_weight(every[other] - every[new])))
         for new in range(len(points))
         for other in _nearest(new, order, place, every)
         if other >= len(points) or other < new  # two new units are linked once, from the later one
@@ -79,7 +79,7 @@ def _nearest(index: int, order: IntArray, place: IntArray, points: IntArray) -> 
     return [int(around[i]) for i in close if gaps[i] <= REACH]
 
 
-def semantic_links(vectors: Matrix, near: Sequence[Hits], threshold: float) -> list[Pair]:
+def semantic_links(vectors: Matrix, near: Sequence[Hits], threshold: float) -> list[WeightedLink]:
     """Pairs of each new unit with the most similar others (paper eq. 5), at most five each.
 
     Args:
@@ -95,14 +95,14 @@ def semantic_links(vectors: Matrix, near: Sequence[Hits], threshold: float) -> l
         cosines = np.concatenate([earlier, near[new].scores])
         best = ranked(others, cosines.astype(np.float32), SEMANTIC_LINKS)
         pairs += [
-            Pair(new, int(other), min(1.0, float(cosine)))
+            WeightedLink(new, int(other), min(1.0, float(cosine)))
             for other, cosine in zip(best.ids, best.scores, strict=True)
             if cosine >= threshold
         ]
     return pairs
 
 
-def causal_links(drafts: Sequence[Draft]) -> list[Link]:
+def causal_links(drafts: Sequence[UnitDraft]) -> list[Link]:
     """Links for the cause-effect relations extraction claimed (paper section 4.1.4, item 3; earlier paper 2.5.4)."""
     return [
         Link(
@@ -118,7 +118,9 @@ def causal_links(drafts: Sequence[Draft]) -> list[Link]:
     ]
 
 
-def within_degree(pairs: Sequence[Pair], degrees: Mapping[int, int], limit: int) -> list[Pair]:
+def within_degree(
+    pairs: Sequence[WeightedLink], degrees: Mapping[int, int], limit: int
+) -> list[WeightedLink]:
     """The pairs, strongest first, without those to another unit that is full by then.
 
     Args:
@@ -135,7 +137,7 @@ def within_degree(pairs: Sequence[Pair], degrees: Mapping[int, int], limit: int)
     return kept
 
 
-def links_of(drafts: Sequence[Draft], view: BankView, threshold: float) -> list[Link]:
+def links_of(drafts: Sequence[UnitDraft], view: BankView, threshold: float) -> list[Link]:
     """Links of new units to each other and to what the view holds.
 
     Observations are linked to nothing: what was derived of facts is no neighbour of them. Nor are items of
@@ -191,7 +193,7 @@ def _linked(columns: Columns) -> BoolArray:
     return of_types(columns, TOLD_NETWORKS)
 
 
-def _bounded(pairs: Sequence[Pair], fresh: int, view: BankView) -> list[Pair]:
+def _bounded(pairs: Sequence[WeightedLink], fresh: int, view: BankView) -> list[WeightedLink]:
     """Semantic pairs without those to a unit of the bank that has as many links as it may; see `degrees`."""
     rows = np.array(sorted({pair.other - fresh for pair in pairs if pair.other >= fresh}), np.int64)
     held = view.ledger.units.link_counts(view.bank, rows, LINK_CODES[LinkType.SEMANTIC, None])
@@ -199,11 +201,11 @@ def _bounded(pairs: Sequence[Pair], fresh: int, view: BankView) -> list[Pair]:
     return within_degree(pairs, degrees, SEMANTIC_DEGREE)
 
 
-def _named(pairs: Sequence[Pair], names: Mapping[int, str], kind: LinkType) -> list[Link]:
+def _named(pairs: Sequence[WeightedLink], names: Mapping[int, str], kind: LinkType) -> list[Link]:
     return [Link(names[p.new], names[p.other], kind, p.weight) for p in pairs if p.other in names]
 
 
-def _temporal(units: Sequence[MemoryUnit], view: BankView) -> list[Pair]:
+def _temporal(units: Sequence[MemoryUnit], view: BankView) -> list[WeightedLink]:
     """Temporal pairs; others are row ids offset by the number of new units, as in `semantic_links`."""
     points, short = _points(units)
     if not short.any():
@@ -217,7 +219,7 @@ def _temporal(units: Sequence[MemoryUnit], view: BankView) -> list[Pair]:
     rows = columns.ids[reach] + len(units)
     others = np.concatenate([positions, rows])
     return [
-        Pair(int(positions[pair.new]), int(others[pair.other]), pair.weight)
+        WeightedLink(int(positions[pair.new]), int(others[pair.other]), pair.weight)
         for pair in temporal_links(points[short], old[reach])
     ]
 

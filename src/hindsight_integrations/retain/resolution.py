@@ -20,7 +20,7 @@ from hindsight_integrations.model.entities import Entity, EntityMention, EntityR
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.units import NAMESPACE
 from hindsight_integrations.model.writes import EntityWrite, MentionWrite
-from hindsight_integrations.retain.drafts import Draft
+from hindsight_integrations.retain.drafts import UnitDraft
 
 # The paper gives no numbers for eq. 2; these are the ones of its authors' own server.
 NAME_WEIGHT, COOCCURRENCE_WEIGHT, RECENCY_WEIGHT = 0.5, 0.3, 0.2  # alpha, beta, gamma
@@ -95,7 +95,7 @@ def may_merge(name: str, known: str, kind: EntityType) -> bool:
 
 
 def resolve(
-    drafts: Sequence[Draft], lookup: Lookup, met: Neighbours, *, bank: str, speakers: frozenset[str]
+    drafts: Sequence[UnitDraft], lookup: Lookup, met: Neighbours, *, bank: str, speakers: frozenset[str]
 ) -> Resolution:
     """Map every mention of the drafts to one canonical entity, creating those that are new.
 

@@ -18,12 +18,12 @@ from hindsight_integrations.models.protocols import (
     LanguageModel,
     Prompt,
     PromptMessage,
+    PromptRole,
     Reranker,
-    Role,
 )
 
 
-class Verdict(BaseModel):
+class ContractAnswer(BaseModel):
     """The schema the contract asks for."""
 
     answer: str
@@ -36,18 +36,18 @@ ModelFor: TypeAlias = Callable[[list[Answer]], LanguageModel]
 VERDICT: dict[str, Any] = {"answer": "yes", "confidence": 0.5}
 
 
-def verdict_prompt(text: str = "Is it so?") -> Prompt[Verdict]:
+def verdict_prompt(text: str = "Is it so?") -> Prompt[ContractAnswer]:
     """A prompt of all three roles asking for a Verdict."""
     messages = (
-        PromptMessage(Role.SYSTEM, "Judge."),
-        PromptMessage(Role.USER, "Is water wet?"),
-        PromptMessage(Role.ASSISTANT, "It is."),
-        PromptMessage(Role.USER, text),
+        PromptMessage(PromptRole.SYSTEM, "Judge."),
+        PromptMessage(PromptRole.USER, "Is water wet?"),
+        PromptMessage(PromptRole.ASSISTANT, "It is."),
+        PromptMessage(PromptRole.USER, text),
     )
-    return Prompt("verdict", messages, Verdict)
+    return Prompt("verdict", messages, ContractAnswer)
 
 
-def run(call: Coroutine[Any, Any, Completion[Verdict]]) -> Completion[Verdict]:
+def run(call: Coroutine[Any, Any, Completion[ContractAnswer]]) -> Completion[ContractAnswer]:
     """Run a call in an event loop of its own."""
     return asyncio.run(call)
 
@@ -63,7 +63,7 @@ class LanguageModelContract:
     def test_it_answers_in_the_schema(self, model_for: ModelFor) -> None:
         """A caller gets a checked object, never text to parse."""
         done = run(model_for([VERDICT]).complete(verdict_prompt()))
-        assert done.output == Verdict(answer="yes", confidence=0.5)
+        assert done.output == ContractAnswer(answer="yes", confidence=0.5)
 
     def test_usage_is_reported(self, model_for: ModelFor) -> None:
         """Token costs show up in results."""
@@ -99,7 +99,7 @@ class LanguageModelContract:
         """Several chunks are extracted concurrently."""
         model = model_for([VERDICT] * 6)
 
-        async def both() -> list[Completion[Verdict]]:
+        async def both() -> list[Completion[ContractAnswer]]:
             return await asyncio.gather(*(model.complete(verdict_prompt(str(i))) for i in range(6)))
 
         assert [done.output.answer for done in asyncio.run(both())] == ["yes"] * 6

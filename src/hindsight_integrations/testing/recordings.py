@@ -19,7 +19,7 @@ from hindsight_integrations.models.protocols import (
     Completion,
     LanguageModel,
     Prompt,
-    Role,
+    PromptRole,
     answer_problem,
 )
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
@@ -37,7 +37,7 @@ class RecordedMessage(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    role: Role
+    role: PromptRole
     text: str
 
     @field_validator("text", mode="before")
@@ -334,7 +334,7 @@ def _validated(schema: type[T], recording: Recording) -> T:
 
 def _beginning(prompt: Prompt[T]) -> str:
     """How the user's first message begins, on one line."""
-    texts = (message.text for message in prompt.messages if message.role is Role.USER)
+    texts = (message.text for message in prompt.messages if message.role is PromptRole.USER)
     return shown(" ".join(next(texts, "").split()))
 
 

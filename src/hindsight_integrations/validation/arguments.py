@@ -153,7 +153,7 @@ def checked_min_scores(given: GivenScores) -> MinScores:
     raise InvalidRequest(f"min_scores.{stage}", f"{shown(value)} is not {expected}", "Choose one there.")
 
 
-Target: TypeAlias = str | Path | IO[str]
+ExportTarget: TypeAlias = str | Path | IO[str]
 
 
 def checked_types(types: object) -> tuple[FactType, ...]:

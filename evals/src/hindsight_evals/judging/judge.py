@@ -11,7 +11,7 @@ from hindsight_evals.judging.rules import rule_of
 from hindsight_evals.results import Judgment
 from hindsight_integrations.models.protocols import LanguageModel, Prompt
 from hindsight_integrations.prompts.judge_criterion import judge_answer_prompt, judge_criterion_prompt
-from hindsight_integrations.prompts.repair import Answered, complete_with_repair
+from hindsight_integrations.prompts.repair import RepairedAnswer, complete_with_repair
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -48,9 +48,9 @@ async def judged_criterion(judge: LanguageModel, criterion: Criterion, answer: s
     )
 
 
-async def _asked(judge: LanguageModel, prompt: Prompt[T]) -> Answered[T]:
+async def _asked(judge: LanguageModel, prompt: Prompt[T]) -> RepairedAnswer[T]:
     return await complete_with_repair(judge, prompt)
 
 
-def _unread(judge: LanguageModel, done: Answered[T]) -> Judgment:
+def _unread(judge: LanguageModel, done: RepairedAnswer[T]) -> Judgment:
     return Judgment(judge.name, None, 0.0, done.problem, done.tokens_in, done.tokens_out)

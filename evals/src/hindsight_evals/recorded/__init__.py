@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from hindsight_integrations import ModelError
-from hindsight_integrations.models.protocols import Completion, Prompt, Role
+from hindsight_integrations.models.protocols import Completion, Prompt, PromptRole
 
 HERE = Path(__file__).parent
 KEY_DIGITS = 20  # hexadecimal
@@ -45,7 +45,7 @@ class ReplayedModel:
         Raises:
             ModelError: nobody was asked this.
         """
-        asked = [message.text for message in prompt.messages if message.role is not Role.SYSTEM]
+        asked = [message.text for message in prompt.messages if message.role is not PromptRole.SYSTEM]
         answer = self._answers.get(key_of(prompt.name, asked))
         if answer is None:
             raise ModelError(f"no answer is recorded for {prompt.name!r}, {asked[0][-300:]!r}")
@@ -69,7 +69,9 @@ def keep(recordings: Path, week: Path) -> int:
     lines = []
     for path in sorted(recordings.glob("*.json")):
         recording = json.loads(path.read_text())
-        asked = ["\n".join(each["text"]) for each in recording["messages"] if each["role"] != Role.SYSTEM]
+        asked = [
+            "\n".join(each["text"]) for each in recording["messages"] if each["role"] != PromptRole.SYSTEM
+        ]
         if recording.get("answer") is not None:
             line = {"key": key_of(recording["prompt"], asked), "answer": recording["answer"]}
             lines.append(json.dumps(line, ensure_ascii=False))

@@ -10,7 +10,7 @@ from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.reflections import MemoryTiers, ReflectStep
 from hindsight_integrations.model.requests import Budget, ReflectQuery
 from hindsight_integrations.models.protocols import LanguageModel, PromptMessage
-from hindsight_integrations.prompts.answer import Asked
+from hindsight_integrations.prompts.answer import PromptQuestion
 from hindsight_integrations.prompts.reflect_step import (
     ANSWER,
     FinalAnswer,
@@ -24,8 +24,7 @@ from hindsight_integrations.prompts.reflect_step import (
     step_said,
     with_calls_left,
 )
-from hindsight_integrations.prompts.repair import Answered as RepairedAnswer
-from hindsight_integrations.prompts.repair import complete_with_repair
+from hindsight_integrations.prompts.repair import RepairedAnswer, complete_with_repair
 from hindsight_integrations.reflect.agentic.toolbox import (
     Numbering,
     Toolbox,
@@ -147,7 +146,7 @@ class AgenticLoop:
             tiers: that.
         """
         query = self._query
-        asked = Asked(query.recall.text, query.recall.query_timestamp, query.context)
+        asked = PromptQuestion(query.recall.text, query.recall.query_timestamp, query.context)
         directives = await self._context.directives(query.recall)
         usages, profile = self._toolbox.usages, self._context.profile
         return Progress(first_messages(usages, profile, directives, asked, tiers, calls=self._most_steps))

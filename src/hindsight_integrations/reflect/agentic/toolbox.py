@@ -48,7 +48,7 @@ from hindsight_integrations.prompts.memories import belief_line, memory_line, me
 from hindsight_integrations.prompts.reflect_step import ANSWER, LookupStep
 from hindsight_integrations.prompts.reflect_tools import record_line, sorts_line, tool_usage, turn_line
 from hindsight_integrations.reflect.citations import CitationIndex
-from hindsight_integrations.reflect.context import ANY_TIME, MemoryReads, Period, RecordWords
+from hindsight_integrations.reflect.context import ANY_TIME, MemoryReads, Period, RecordSelection
 
 
 class Numbering:
@@ -184,7 +184,7 @@ class Tool(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryTool(Generic[A]):
+class ReflectTool(Generic[A]):
     """A tool over memory; how it is called stands in `prompts/templates/reflect_tools.md`.
 
     Attributes:
@@ -536,9 +536,9 @@ class RecordsArguments(Dated):
     entity: str | None = Field(None, min_length=1, max_length=512)
 
     @property
-    def words(self) -> RecordWords:
+    def words(self) -> RecordSelection:
         """Which records are meant."""
-        return RecordWords(self.kind, self.category, self.unit, self.entity)
+        return RecordSelection(self.kind, self.category, self.unit, self.entity)
 
 
 class AggregateArguments(RecordsArguments):
@@ -573,12 +573,12 @@ async def aggregate(given: AggregateArguments, context: ToolContext) -> ToolResu
     return ToolResult(tuple(lines), tuple(item.unit.id for item in entered), CITED if marks else NOTHING)
 
 
-async def _sorts(words: RecordWords, context: ToolContext) -> tuple[str, ...]:
+async def _sorts(words: RecordSelection, context: ToolContext) -> tuple[str, ...]:
     """Which kinds and categories there are, where none that match: as near to what was asked for as there are any."""
     for wider in (
-        RecordWords(words.kind, entity=words.entity),
-        RecordWords(entity=words.entity),
-        RecordWords(),
+        RecordSelection(words.kind, entity=words.entity),
+        RecordSelection(entity=words.entity),
+        RecordSelection(),
     ):
         if found := await context.reads.records(wider, period=ANY_TIME):
             sorts = Counter((entry.record.kind, entry.record.category) for entry, _ in found).most_common()
@@ -818,17 +818,17 @@ async def opinions(given: OpinionsArguments, context: ToolContext) -> ToolResult
 
 
 MEMORY_TOOLS: tuple[Tool, ...] = (
-    MemoryTool("recall", RecallArguments, recall),
-    MemoryTool("chronology", ChronologyArguments, chronology),
-    MemoryTool("units", UnitsArguments, units),
-    MemoryTool("observations", ObservationsArguments, observations),
-    MemoryTool("opinions", OpinionsArguments, opinions),
-    MemoryTool("mental_models", MentalModelsArguments, mental_models),
-    MemoryTool("search_turns", SearchTurnsArguments, search_turns),
-    MemoryTool("expand", ExpandArguments, expand),
-    MemoryTool("records", RecordsArguments, records),
-    MemoryTool("aggregate", AggregateArguments, aggregate),
-    MemoryTool("calculator", CalculatorArguments, calculate),
+    ReflectTool("recall", RecallArguments, recall),
+    ReflectTool("chronology", ChronologyArguments, chronology),
+    ReflectTool("units", UnitsArguments, units),
+    ReflectTool("observations", ObservationsArguments, observations),
+    ReflectTool("opinions", OpinionsArguments, opinions),
+    ReflectTool("mental_models", MentalModelsArguments, mental_models),
+    ReflectTool("search_turns", SearchTurnsArguments, search_turns),
+    ReflectTool("expand", ExpandArguments, expand),
+    ReflectTool("records", RecordsArguments, records),
+    ReflectTool("aggregate", AggregateArguments, aggregate),
+    ReflectTool("calculator", CalculatorArguments, calculate),
 )
 
 

@@ -183,7 +183,7 @@ PairKey: TypeAlias = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class FactOpinionPair:
     """A fact to be assessed as evidence of an opinion.
 
     Attributes:
@@ -203,7 +203,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Verdict:
+class AssessorVerdict:
     """What an assessor said of a pair.
 
     Attributes:
@@ -222,12 +222,12 @@ def pair_key(opinion: OpinionEvidence, fact: Fact) -> PairKey:
     return opinion.log.id, opinion.wording.unit_id, fact.unit.id, fact.unit.text
 
 
-def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[Pair]:
+def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[FactOpinionPair]:
     """The next pairs to assess, as many as one prompt holds; empty if all were tried.
 
     Only opinions with the same tags share a prompt, so that no reason quotes what others may not see.
     """
-    batch: list[Pair] = []
+    batch: list[FactOpinionPair] = []
     seen: set[str] = set()
     left = BATCH_TOKENS
     for pair in _pairs(found, tried):
@@ -245,12 +245,12 @@ def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[Pai
     return batch
 
 
-def _pairs(found: PendingAssessment, tried: Collection[PairKey]) -> Iterator[Pair]:
+def _pairs(found: PendingAssessment, tried: Collection[PairKey]) -> Iterator[FactOpinionPair]:
     """The pairs not yet tried: by the tags of their opinions, then by opinion, then in order of mention."""
     for opinion in sorted(found.opinions, key=lambda each: each.log.tags):
         for fact in opinion.asked:
             if pair_key(opinion, fact) not in tried:
-                yield Pair(opinion, fact, _earlier(opinion, fact))
+                yield FactOpinionPair(opinion, fact, _earlier(opinion, fact))
 
 
 def _earlier(opinion: OpinionEvidence, fact: Fact) -> tuple[Fact, ...]:
@@ -283,7 +283,7 @@ class Rewording:
     fact: str
 
 
-def rewording_fault(text: str, pair: Pair, languages: Sequence[Language]) -> str:
+def rewording_fault(text: str, pair: FactOpinionPair, languages: Sequence[Language]) -> str:
     """What is wrong with a text as another wording of a pair's opinion; "" if nothing is.
 
     It must be an opinion like any other, and have no number that neither the old wording nor the fact has.
@@ -304,7 +304,7 @@ def may_reword(assessment: Assessment, strength: EvidenceStrength) -> bool:
     return assessment is not Assessment.NEUTRAL
 
 
-def rewording(opinion: OpinionEvidence, verdicts: Sequence[Verdict], bank: str) -> Rewording | None:
+def rewording(opinion: OpinionEvidence, verdicts: Sequence[AssessorVerdict], bank: str) -> Rewording | None:
     """The new wording of an opinion by the newest fact that calls for one; None if it stays.
 
     Args:
@@ -360,13 +360,16 @@ class Assessments:
         tokens_out: completion tokens likewise.
     """
 
-    verdicts: dict[PairKey, Verdict] = field(default_factory=dict)
+    verdicts: dict[PairKey, AssessorVerdict] = field(default_factory=dict)
     tokens_in: int = 0
     tokens_out: int = 0
 
 
 async def assess(
-    batch: Sequence[Pair], profile: BankProfile, model: LanguageModel, languages: Sequence[Language]
+    batch: Sequence[FactOpinionPair],
+    profile: BankProfile,
+    model: LanguageModel,
+    languages: Sequence[Language],
 ) -> Assessments:
     """Have a model assess pairs; a prompt that does not fit its context is split in two.
 
@@ -406,7 +409,7 @@ class AssessmentPrompt:
         languages: opinions may be in.
     """
 
-    def __init__(self, pairs: Sequence[Pair], languages: Sequence[Language]) -> None:
+    def __init__(self, pairs: Sequence[FactOpinionPair], languages: Sequence[Language]) -> None:
         self._languages = languages
         self._opinions = list({pair.opinion.log.id: pair.opinion for pair in pairs}.values())
         facts = {one.unit.id: one for pair in pairs for one in (pair.fact, *pair.earlier)}
@@ -453,31 +456,31 @@ class AssessmentPrompt:
         )
         return "; ".join(found[:MOST_PAIRS])
 
-    def verdicts(self, answer: AnsweredAssessments) -> dict[PairKey, Verdict]:
+    def verdicts(self, answer: AnsweredAssessments) -> dict[PairKey, AssessorVerdict]:
         """What of an answer counts: the pairs asked for, each as it was assessed first."""
-        found: dict[PairKey, Verdict] = {}
+        found: dict[PairKey, AssessorVerdict] = {}
         for one in answer.assessments:
             if pair := self._pairs.get((one.opinion, one.fact)):
                 found.setdefault(pair.key, self._verdict(one, pair))
         return found
 
-    def _verdict(self, one: AnsweredAssessment, pair: Pair) -> Verdict:
+    def _verdict(self, one: AnsweredAssessment, pair: FactOpinionPair) -> AssessorVerdict:
         earlier = {self._numbers[fact.unit.id]: fact.unit.id for fact in pair.earlier}
         again = tuple(earlier[number] for number in dict.fromkeys(one.restates) if number in earlier)
         assessed = AssessedFact(pair.fact, one.assessment, one.strength, one.reason, again)
         text = one.rewording.strip()
         if not text or self._fault(one, pair):
-            return Verdict(assessed)
-        return Verdict(assessed, text, self._grounds(text, pair))
+            return AssessorVerdict(assessed)
+        return AssessorVerdict(assessed, text, self._grounds(text, pair))
 
-    def _grounds(self, text: str, pair: Pair) -> tuple[str, ...]:
+    def _grounds(self, text: str, pair: FactOpinionPair) -> tuple[str, ...]:
         """What a rewording stands on: its fact, and whatever else it was shown and took something from."""
         own = [Ground(pair.fact.unit.text, (pair.fact.unit.id,)), Ground(pair.opinion.wording.text)]
         facts = [Ground(fact.unit.text, (fact.unit.id,)) for fact in self._facts]
         opinions = [Ground(each.wording.text, each.wording.based_on) for each in self._opinions]
         return completed_grounds(text, own, [*facts, *opinions], self._languages)
 
-    def _fault(self, one: AnsweredAssessment, pair: Pair) -> str:
+    def _fault(self, one: AnsweredAssessment, pair: FactOpinionPair) -> str:
         """What is wrong with a rewording that would be used; "" if nothing is."""
         if not one.rewording.strip() or not may_reword(one.assessment, one.strength):
             return ""
@@ -520,7 +523,7 @@ async def reinforce(task: Task, model: LanguageModel, projector: Projector, serv
         RevisionConflict: opinions or facts changed at every try.
         TaskClosed: somebody else finished the task meanwhile; nothing was written.
     """
-    verdicts: dict[PairKey, Verdict] = {}
+    verdicts: dict[PairKey, AssessorVerdict] = {}
     tried: set[PairKey] = set()
     spent, conflicts = Settled(), 0
     while True:
@@ -562,7 +565,7 @@ async def reinforce(task: Task, model: LanguageModel, projector: Projector, serv
 
 def decide(
     found: PendingAssessment,
-    verdicts: Mapping[PairKey, Verdict],
+    verdicts: Mapping[PairKey, AssessorVerdict],
     bank: str,
     services: Services,
     *,

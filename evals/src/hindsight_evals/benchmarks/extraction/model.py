@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from hindsight_integrations import HindsightConfig
 from hindsight_integrations.errors import MalformedOutput
-from hindsight_integrations.models.protocols import Completion, LanguageModel, Prompt, Role
+from hindsight_integrations.models.protocols import Completion, LanguageModel, Prompt, PromptRole
 from hindsight_integrations.models.tokens import default_token_counter
 from hindsight_integrations.testing import MissingAnswer, RecordedModel, RecordingModel
 
@@ -95,11 +95,11 @@ class CountedModel:
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
         """The model's answer; the request counts if it was answered, outside its schema too."""
-        system = "\n".join(message.text for message in prompt.messages if message.role is Role.SYSTEM)
-        rest = "\n".join(message.text for message in prompt.messages if message.role is not Role.SYSTEM)
+        system = "\n".join(message.text for message in prompt.messages if message.role is PromptRole.SYSTEM)
+        rest = "\n".join(message.text for message in prompt.messages if message.role is not PromptRole.SYSTEM)
         schema = json.dumps(prompt.schema.model_json_schema(), separators=(",", ":"))
         instructions, varying, shape = default_token_counter().count([system, rest, schema])
-        said = any(message.role is Role.ASSISTANT for message in prompt.messages)
+        said = any(message.role is PromptRole.ASSISTANT for message in prompt.messages)
         repair = said and prompt.name not in STEPWISE
         digest = sha256(system.encode()).hexdigest()[:12]
         request = Request(prompt.name, instructions, varying, shape, digest, repair)
