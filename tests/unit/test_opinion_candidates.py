@@ -8,14 +8,14 @@ from table import every_row
 
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
-from hindsight_integrations.reflect.opinions.evidence import About, about, may_bear_on, theta_of
+from hindsight_integrations.reflect.opinions.evidence import Topic, may_bear_on, theta_of, topic_of
 
 THRESHOLDS = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.9)
 
 
-def topic(cosine: float, *telling: str, hubs: tuple[str, ...] = ()) -> About:
+def topic(cosine: float, *telling: str, hubs: tuple[str, ...] = ()) -> Topic:
     """Of a vector that has this cosine with that of a topic of cosine 1."""
-    return About(frozenset(telling), frozenset(hubs), np.array([cosine, np.sqrt(1 - cosine**2)], np.float32))
+    return Topic(frozenset(telling), frozenset(hubs), np.array([cosine, np.sqrt(1 - cosine**2)], np.float32))
 
 
 def entity(name: str, mentions: int, role: EntityRole = EntityRole.NONE) -> Entity:
@@ -34,7 +34,7 @@ def entity(name: str, mentions: int, role: EntityRole = EntityRole.NONE) -> Enti
         (topic(1.0, hubs=("ferry",)), topic(0.31, hubs=("train",)), False),
     ],
 )
-def test_candidates(opinion: About, fact: About, found: bool) -> None:
+def test_candidates(opinion: Topic, fact: Topic, found: bool) -> None:
     """A telling entity is enough; a hub needs a likeness that is worth a look; likeness alone needs more."""
     assert may_bear_on(opinion, fact, THRESHOLDS) is found
     assert theta_of(THRESHOLDS) == pytest.approx(0.5)
@@ -49,5 +49,5 @@ def test_who_is_everywhere_tells_nothing() -> None:
         entity("bot", 3, EntityRole.AGENT),
         entity("ada", 3, EntityRole.SPEAKER),
     ]
-    made = about(named, np.ones(2, np.float32), 100)
+    made = topic_of(named, np.ones(2, np.float32), 100)
     assert (made.telling, made.hubs) == (frozenset({"ferry"}), frozenset({"island"}))

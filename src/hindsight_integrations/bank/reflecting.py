@@ -89,7 +89,7 @@ TURNS_A_READ = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Mentioned:
+class EntityMentions:
     """An entity and the memories that may be used and mention it.
 
     Attributes:
@@ -101,7 +101,7 @@ class Mentioned:
     units: frozenset[str]
 
 
-def mentioned(view: BankView, name: str, usable: BoolArray) -> Mentioned:
+def mentioned(view: BankView, name: str, usable: BoolArray) -> EntityMentions:
     """The entity of that id, or the only one of that name, that memories which may be used mention.
 
     Args:
@@ -125,7 +125,7 @@ def mentioned(view: BankView, name: str, usable: BoolArray) -> Mentioned:
         listed = ", ".join(f"{entity.name} ({entity.type}): {entity.id}" for entity, _ in found[:MOST_NAMED])
         raise InvalidRequest("entity", f"{shown(name)} stands for several: {listed}", "Pass an id.")
     ((entity, units),) = found
-    return Mentioned(entity.id, units)
+    return EntityMentions(entity.id, units)
 
 
 def _names_like(view: BankView, name: str, usable: BoolArray) -> list[str]:
@@ -244,7 +244,7 @@ class LimitedReads:
         )
         return [entry for entry in entries if about is None or entry.memory.id in about]
 
-    async def _mentioned(self, name: str) -> Mentioned:
+    async def _mentioned(self, name: str) -> EntityMentions:
         """Whom or what a name means, as far as the reflection may know of it."""
         asked = replace(self._query, types=tuple(FactType))
         async with self._context.viewing() as view:

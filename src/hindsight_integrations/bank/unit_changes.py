@@ -117,7 +117,11 @@ def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
     vectors = embed_units([unit], embedder)
     threshold = embedder.identity.thresholds.semantic_link
     view = bank.projection.view()
-    links = links_of([UnitDraft(unit)], vectors, view, threshold) if unit.kind is UnitKind.MEMORY else []
+    links = (
+        links_of([UnitDraft(unit, vector=vectors[0])], view, threshold)
+        if unit.kind is UnitKind.MEMORY
+        else []
+    )
     kept = tuple(link for link in links if link.type is not LinkType.CAUSAL and link.source != link.target)
     return replace(edit, vector=vectors[0].astype("<f4").tobytes(), links=kept)
 

@@ -23,7 +23,7 @@ from hindsight_integrations.services import Services
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BankQuestion:
+class RecallQuestion:
     """A question put to a bank, of which nothing is known yet but its words.
 
     Attributes:
@@ -64,7 +64,7 @@ class BankQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecallContext(BankQuestion):
+class RecallContext(RecallQuestion):
     """One recall under way: the question, and what was made of its words.
 
     Attributes:

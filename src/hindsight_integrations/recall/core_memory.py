@@ -119,7 +119,7 @@ LOOKED_AT = 200  # lasting facts considered, the nearest to the question: what 2
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PromptMemories:
     """What goes into a prompt, and why.
 
     Attributes:
@@ -138,7 +138,7 @@ def asks_nothing(run: RecallContext) -> bool:
     return run.query.include_core and is_small_talk(run.query.text, answers=True)
 
 
-def with_core(run: RecallContext, ranking: Ranking, likely: Ranking, filtered: BoolArray) -> Shown:
+def with_core(run: RecallContext, ranking: Ranking, likely: Ranking, filtered: BoolArray) -> PromptMemories:
     """Core memory, then what is likely to help, then the rest of a small bank.
 
     Args:
@@ -149,9 +149,11 @@ def with_core(run: RecallContext, ranking: Ranking, likely: Ranking, filtered: B
     """
     if asks_for_all(run.query.text) and not run.time_alone:
         rows = overview(run, filtered)
-        return Shown(rows, _scores(rows, ranking), dict.fromkeys(rows.tolist(), RecallReason.OVERVIEW))
+        return PromptMemories(
+            rows, _scores(rows, ranking), dict.fromkeys(rows.tolist(), RecallReason.OVERVIEW)
+        )
     if not run.query.include_core or run.query.k is not None:
-        return Shown(likely.ids, likely.scores, {})
+        return PromptMemories(likely.ids, likely.scores, {})
     with timed(run.trace, "core") as detail:
         core, more = _core(run, ranking, filtered)
         rest = _rest_of_small_bank(run, filtered)
@@ -162,7 +164,7 @@ def with_core(run: RecallContext, ranking: Ranking, likely: Ranking, filtered: B
     reasons = {row: RecallReason.SMALL_BANK for row in rest.tolist() if row not in found}
     reasons |= {row: RecallReason.REQUEST for row in more.tolist() if row not in found}
     reasons |= dict.fromkeys(core.tolist(), RecallReason.CORE)
-    return Shown(ids, _scores(ids, ranking), reasons)
+    return PromptMemories(ids, _scores(ids, ranking), reasons)
 
 
 def _scores(ids: IntArray, ranking: Ranking) -> Float64Array:

@@ -14,7 +14,7 @@ from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.recall.confidence import NOTHING, likely, likely_from, recall_confidence
-from hindsight_integrations.recall.context import BankQuestion, RecallContext, timed
+from hindsight_integrations.recall.context import RecallContext, RecallQuestion, timed
 from hindsight_integrations.recall.core_memory import answering, asks_nothing, with_core
 from hindsight_integrations.recall.includes import (
     entity_observations,
@@ -51,12 +51,12 @@ async def recall(query: RecallQuery, view: BankView, services: Services) -> Reca
         IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
     """
     items = DocumentItems.at(view.columns, query.as_of)
-    asked = BankQuestion(query=query, view=view, services=services, items=items)
+    question = RecallQuestion(query=query, view=view, services=services, items=items)
     mask = items.as_their_documents(selection(view.columns, query), view.columns)
     selected = Selection(mask, int(np.count_nonzero(mask)))
     if not selected.count:
-        asked.trace.notes.append(why_nothing(view.columns, query))
-    run, channels = await search_channels(asked, selected)
+        question.trace.notes.append(why_nothing(view.columns, query))
+    run, channels = await search_channels(question, selected)
     return await services.workers.read(_ranked_and_packed, run, channels, mask)
 
 

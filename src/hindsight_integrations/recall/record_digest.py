@@ -98,7 +98,7 @@ class Calendar:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedRecords:
     """The records of a stretch of days, and those next to it that a reader might think are among them.
 
     Attributes:
@@ -112,10 +112,10 @@ class Counted:
     told_inside: tuple[RecordEntry, ...] = ()
 
 
-def within(entries: Iterable[RecordEntry], days: Days | None, calendar: Calendar) -> Counted:
+def within(entries: Iterable[RecordEntry], days: Days | None, calendar: Calendar) -> CountedRecords:
     """The records of a stretch of days; of any time where it is None."""
     if days is None:
-        return Counted(tuple(entries))
+        return CountedRecords(tuple(entries))
     inside, partly, told = [], [], []
     for entry in entries:
         first, last = calendar.days_of(entry)
@@ -125,7 +125,7 @@ def within(entries: Iterable[RecordEntry], days: Days | None, calendar: Calendar
             partly.append(entry)
         elif days[0] <= calendar.day(entry.memory.mentioned_at) <= days[1]:
             told.append(entry)
-    return Counted(tuple(inside), tuple(partly), tuple(told))
+    return CountedRecords(tuple(inside), tuple(partly), tuple(told))
 
 
 def figures_of(
@@ -334,11 +334,11 @@ def record_digests(run: RecallContext, allowed: BoolArray, ranking: IntArray) ->
         return ()
     with timed(run.trace, "records") as detail:
         found: list[RecordDigest] = []
-        asked = _Asked.of(run, ranking)
+        asked = _RecordQuestion.of(run, ranking)
         for place, subject in enumerate(asked.subjects):
             share = (budget - sum(each.tokens for each in found)) // (len(asked.subjects) - place)
             try:
-                digest = _Digesting(run, asked, subject, allowed).digest(share)
+                digest = _DigestBuilder(run, asked, subject, allowed).digest(share)
             except MemoryDamaged as error:
                 run.trace.notes.append(f"records: no figures, {error}")
                 continue
@@ -348,7 +348,7 @@ def record_digests(run: RecallContext, allowed: BoolArray, ranking: IntArray) ->
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _RecordQuestion:
     """What a question asks of records.
 
     Attributes:
@@ -364,7 +364,7 @@ class _Asked:
     calendar: Calendar
 
     @classmethod
-    def of(cls, run: RecallContext, ranking: IntArray) -> _Asked:
+    def of(cls, run: RecallContext, ranking: IntArray) -> _RecordQuestion:
         """The same, read from the question's words and, where they name no category, from what it found."""
         query, services = run.query, run.services
         known = known_things(tuple(_categories(run)), tuple(services.languages))
@@ -404,7 +404,7 @@ def _categories(run: RecallContext) -> list[RecordCategory]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _SubjectRecords:
     """The records that were read.
 
     Attributes:
@@ -427,7 +427,7 @@ def _overlap(one: Days, other: Days) -> Days:
     return max(one[0], other[0]), min(one[1], other[1])
 
 
-class _Digesting:
+class _DigestBuilder:
     """Makes the digest of one subject.
 
     Args:
@@ -437,7 +437,9 @@ class _Digesting:
         allowed: which memories they may stand in.
     """
 
-    def __init__(self, run: RecallContext, asked: _Asked, subject: Subject, allowed: BoolArray) -> None:
+    def __init__(
+        self, run: RecallContext, asked: _RecordQuestion, subject: Subject, allowed: BoolArray
+    ) -> None:
         self._run, self._asked, self._subject, self._allowed = run, asked, subject, allowed
         self._calendar = asked.calendar
         self._moment = run.query.query_timestamp
@@ -491,7 +493,7 @@ class _Digesting:
             unit_ids=tuple(sorted(entered)),
         )
 
-    def _read(self) -> _Read:
+    def _read(self) -> _SubjectRecords:
         """The records of the subject: all of them, or the latest, of the time asked about where it names one."""
         query, window = self._run.query, self._asked.window
         entries: list[RecordEntry] = []
@@ -512,7 +514,7 @@ class _Digesting:
         if self._subject.kind is RecordKind.TASK:
             entries = open_tasks(entries, self._run.services.languages)
         entries.sort(key=lambda entry: (entry.at, entry.memory.mentioned_at))
-        return _Read(entries, unread, known)
+        return _SubjectRecords(entries, unread, known)
 
     def _known(self, found: Sequence[RecordEntry], more: int) -> Days:
         """The days of which all records were read, where not all of the bank were; none of a part of a day."""
@@ -534,7 +536,7 @@ class _Digesting:
         spans = [(entry, self._calendar.days_of(entry)) for entry in entries]
         return [entry for entry, (begins, ends) in spans if ends >= first and begins <= last]
 
-    def _figured(self, read: _Read) -> list[str]:
+    def _figured(self, read: _SubjectRecords) -> list[str]:
         """Figures and goals, kept, and in words; nothing of kinds that are no numbers, and none over history."""
         if self._subject.kind not in VALUED or self._run.query.include_invalidated:
             return []
@@ -566,7 +568,7 @@ class _Digesting:
         alike = self._subject.kind is not RecordKind.QUANTITY or len(self._subject.categories) == 1
         return alike and self._asked.known.adds_up(self._subject)
 
-    def _times(self, past: Sequence[RecordEntry], read: _Read) -> Iterator[list[Figures]]:
+    def _times(self, past: Sequence[RecordEntry], read: _SubjectRecords) -> Iterator[list[Figures]]:
         """The figures of the time asked about, else of all time, then of the present day, week and month and all time.
 
         Left out are times that were not read whole, or have the records of one before.
@@ -605,7 +607,7 @@ class _Digesting:
             found += [stands] if stands else []
         return found
 
-    def _left_out(self, counted: Counted, entries: Sequence[RecordEntry]) -> Iterator[str]:
+    def _left_out(self, counted: CountedRecords, entries: Sequence[RecordEntry]) -> Iterator[str]:
         """What stands next to the time asked about, and what is not yet so."""
         planned = [entry for entry in entries if entry.at > self._moment]
         if self._days is not None:

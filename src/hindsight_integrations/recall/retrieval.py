@@ -30,7 +30,7 @@ from hindsight_integrations.model.arrays import Float64Array, FloatArray, Hits, 
 from hindsight_integrations.model.embedder import REFERENCE
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import SOURCE_TURNS, Channel
-from hindsight_integrations.recall.context import BankQuestion, RecallContext, timed
+from hindsight_integrations.recall.context import RecallContext, RecallQuestion, timed
 from hindsight_integrations.recall.rerank import channel_threshold, cut
 
 # Printed by hindsight-evals bench asked_times: of LoCoMo conv-26, 41, 43 time searched earns 0.8, 1.2, 0.4 and 0.2 points of evidence where
@@ -66,7 +66,7 @@ class AskedTime:
     alone: bool = False
 
 
-def asked_time(asked: BankQuestion, selected: Selection) -> AskedTime:
+def asked_time(question: RecallQuestion, selected: Selection) -> AskedTime:
     """The window of a query, else that of its words in the configured languages, in turn, else the parser's.
 
     Once time is searched, the words of a time disturb: "this week" stands beside no purchase. They are cut out of the
@@ -78,42 +78,42 @@ def asked_time(asked: BankQuestion, selected: Selection) -> AskedTime:
     - of a window that holds nothing, never: its words are all there is to go by.
 
     Args:
-        asked: the question; its reference time is aware.
+        question: the question; its reference time is aware.
         selected: which memories may be returned.
     """
-    query, services = asked.query, asked.services
-    with timed(asked.trace, "time"):
+    query, services = question.query, question.services
+    with timed(question.trace, "time"):
         found = None
         if query.window is None:
             found = question_time(query.text, query.query_timestamp, services.dates, services.languages)
-        window = query.window or (found.interval if found else _parsed(asked))
+        window = query.window or (found.interval if found else _parsed(question))
         if window is None:
             return AskedTime(None, None, query.text, query.text, selected)
-        then = _of(window, asked, selected)
+        then = _of(window, question, selected)
         rest = _without(query.text, found) if found and then.count else query.text
         if found and not all(_says_more(rest, language) for language in services.languages):
             return AskedTime(window, window, query.text, query.text, then, alone=True)
-        searched = window if _tells(then, selected, asked.trace.notes) else None
+        searched = window if _tells(then, selected, question.trace.notes) else None
         everywhere = searched is None or window.end - window.start > LONG
         words = rest if everywhere or (found and found.from_now) else query.text
         return AskedTime(window, searched, words, rest if everywhere else query.text, selected)
 
 
-def _parsed(asked: BankQuestion) -> Interval | None:
+def _parsed(question: RecallQuestion) -> Interval | None:
     """What the caller's own parser reads; a parser that fails is noted in the trace."""
-    query, services = asked.query, asked.services
+    query, services = question.query, question.services
     if services.time_parser is None:
         return None
     try:
         return services.time_parser(query.text, query.query_timestamp, services.dates.zone)
     except _PARSER_FAILURES as error:
-        asked.trace.notes.append(f"time_parser: failed, no window ({type(error).__name__}: {error})")
+        question.trace.notes.append(f"time_parser: failed, no window ({type(error).__name__}: {error})")
         return None
 
 
-def _of(window: Interval, asked: BankQuestion, selected: Selection) -> Selection:
+def _of(window: Interval, question: RecallQuestion, selected: Selection) -> Selection:
     """Those of the memories selected that are of a window."""
-    columns = asked.view.columns
+    columns = question.view.columns
     mask = matches(columns.starts, columns.ends, columns.mentioned, window) & selected.mask
     return Selection(mask, int(np.count_nonzero(mask)))
 
@@ -174,71 +174,73 @@ class ChannelResults:
         }
 
 
-async def search_channels(asked: BankQuestion, selected: Selection) -> tuple[RecallContext, ChannelResults]:
+async def search_channels(
+    question: RecallQuestion, selected: Selection
+) -> tuple[RecallContext, ChannelResults]:
     """What the question asks for, and what the four channels find of it.
 
     Each step runs as soon as what it needs is there. The time is read first, since its words are not searched for. The
     keywords need the words alone, so they are looked up while the question is embedded, which is the longest step of all.
 
     Args:
-        asked: the question.
+        question: the question.
         selected: which units may be found.
 
     Raises:
         IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
     """
-    time = await asked.services.workers.read(asked_time, asked, selected)
+    time = await question.services.workers.read(asked_time, question, selected)
     selected = time.selected
     (keyword, told), (run, found) = await asyncio.gather(
-        asked.services.workers.read(_worded, asked, time.words, selected),
-        _search_by_meaning(asked, selected, time),
+        question.services.workers.read(_worded, question, time.words, selected),
+        _search_by_meaning(question, selected, time),
     )
     results = {Channel.KEYWORD: keyword, **found}
-    whole = asked.items.whole
+    whole = question.items.whole
     return run, ChannelResults(
         lists={channel: whole(results[channel][0]) for channel in Channel},
         below={channel: whole(results[channel][1]) for channel in Channel},
         told=whole(told),
-        matches=_matching_items(asked, [results[channel][0] for channel in Channel]),
+        matches=_matching_items(question, [results[channel][0] for channel in Channel]),
     )
 
 
-def _matching_items(asked: BankQuestion, lists: Sequence[Hits]) -> tuple[int, ...]:
+def _matching_items(question: RecallQuestion, lists: Sequence[Hits]) -> tuple[int, ...]:
     """Row ids of the items found, by their best rank in any list."""
     best: dict[int, int] = {}
-    for hits in lists if len(asked.items.items) else ():
-        places = np.flatnonzero(np.isin(hits.ids, asked.items.items))
+    for hits in lists if len(question.items.items) else ():
+        places = np.flatnonzero(np.isin(hits.ids, question.items.items))
         for place in places.tolist():
             row = int(hits.ids[place])
             best[row] = min(best.get(row, place), place)
     return tuple(sorted(best, key=lambda row: (best[row], row)))
 
 
-def _worded(asked: BankQuestion, words: str, selected: Selection) -> tuple[tuple[Hits, Hits], Hits]:
+def _worded(question: RecallQuestion, words: str, selected: Selection) -> tuple[tuple[Hits, Hits], Hits]:
     """The keyword channel, and the memories that match in the words of the turns they were made from."""
-    search = partial(keyword_channel, asked.view, selected, words, limit=asked.limit)
-    told, _ = _searched(asked, SOURCE_TURNS, partial(search, told=True))
-    return _searched(asked, Channel.KEYWORD, search), told
+    search = partial(keyword_channel, question.view, selected, words, limit=question.limit)
+    told, _ = _searched(question, SOURCE_TURNS, partial(search, told=True))
+    return _searched(question, Channel.KEYWORD, search), told
 
 
 async def _search_by_meaning(
-    asked: BankQuestion, selected: Selection, time: AskedTime
+    question: RecallQuestion, selected: Selection, time: AskedTime
 ) -> tuple[RecallContext, dict[Channel, tuple[Hits, Hits]]]:
     """Semantic and temporal search together; then the graph, from the semantic hits and the entities named."""
-    read, view = asked.services.workers.read, asked.view
+    read, view = question.services.workers.read, question.view
     vector, (named, walk) = await asyncio.gather(
-        read(_embedded, asked, time.meaning), read(_understood, asked)
+        read(_embedded, question, time.meaning), read(_understood, question)
     )
     if vector is None:
         unasked = {INDEX_OF[Channel.SEMANTIC]: "the question could not be embedded"}
         view = replace(view, failures={**view.failures, **unasked})
-        vector = np.zeros(asked.services.embedder.identity.dimension, np.float32)
+        vector = np.zeros(question.services.embedder.identity.dimension, np.float32)
     run = RecallContext(
-        query=asked.query,
+        query=question.query,
         view=view,
-        services=asked.services,
-        trace=asked.trace,
-        items=asked.items,
+        services=question.services,
+        trace=question.trace,
+        items=question.items,
         vector=vector,
         window=time.window,
         selected=selected,
@@ -263,22 +265,22 @@ async def _search_by_meaning(
     return run, {**linked, Channel.TEMPORAL: temporal}
 
 
-def _embedded(asked: BankQuestion, meaning: str) -> Vector | None:
+def _embedded(question: RecallQuestion, meaning: str) -> Vector | None:
     """The question's vector; None where the embedder fails, and that is not to raise: words, time and graph answer then."""
-    with timed(asked.trace, "embed query"):
+    with timed(question.trace, "embed query"):
         try:
-            return question_vector(replace(asked.query, text=meaning), asked.services.embedder)
+            return question_vector(replace(question.query, text=meaning), question.services.embedder)
         except ModelError as error:
-            if asked.services.config.recall.on_channel_failure == OnChannelFailure.RAISE:
+            if question.services.config.recall.on_channel_failure == OnChannelFailure.RAISE:
                 raise
-            asked.trace.notes.append(f"embed query: left out, {type(error).__name__}")
+            question.trace.notes.append(f"embed query: left out, {type(error).__name__}")
             return None
 
 
-def _understood(asked: BankQuestion) -> tuple[NamedEntities, Walk]:
+def _understood(question: RecallQuestion) -> tuple[NamedEntities, Walk]:
     """What else the question's words say (paper section 4.2.1): whom it names, how far the graph may go."""
-    text, view, languages = asked.query.text, asked.view, asked.services.languages
-    with timed(asked.trace, "plan"):
+    text, view, languages = question.query.text, question.view, question.services.languages
+    with timed(question.trace, "plan"):
         named = named_in(text, view, languages)
         return named, walk_of(text, named.rows, view.hubs, languages)
 
@@ -307,28 +309,28 @@ def _semantic_and_linked(
     return {Channel.SEMANTIC: semantic, Channel.GRAPH: linked}
 
 
-def _searched(asked: BankQuestion, channel: str, search: Callable[[], Hits]) -> tuple[Hits, Hits]:
+def _searched(question: RecallQuestion, channel: str, search: Callable[[], Hits]) -> tuple[Hits, Hits]:
     """The hits of a channel, or of the source turns, and those below its minimum score, which neither count nor seed the graph.
 
     A failure raises, or leaves the channel out, as configured.
     """
-    with timed(asked.trace, channel) as detail:
+    with timed(question.trace, channel) as detail:
         try:
             index = INDEX_OF.get(channel, "")
-            if index in asked.view.failures:
-                raise IndexOutOfStep(index, asked.view.bank, asked.view.failures[index])
+            if index in question.view.failures:
+                raise IndexOutOfStep(index, question.view.bank, question.view.failures[index])
             hits = search()
         except StorageError as error:
-            if asked.services.config.recall.on_channel_failure == OnChannelFailure.RAISE:
+            if question.services.config.recall.on_channel_failure == OnChannelFailure.RAISE:
                 raise
-            asked.trace.notes.append(f"{channel}: left out, {error}")
+            question.trace.notes.append(f"{channel}: left out, {error}")
             hits = no_hits()
         detail["hits"] = len(hits)
-    least = channel_threshold(channel, asked.query.min_scores)
+    least = channel_threshold(channel, question.query.min_scores)
     if least is None:
         return hits, no_hits()
     kept, below = cut(hits, least)
-    asked.trace.notes.append(f"min_scores: {channel} dropped {len(below)} of {len(hits)}")
+    question.trace.notes.append(f"min_scores: {channel} dropped {len(below)} of {len(hits)}")
     return kept, below
 
 

@@ -124,7 +124,7 @@ def _longest(text: str, ends: list[int], most: int, tokens: TokenCounter) -> str
 
 
 @dataclass(slots=True)
-class Written:
+class WrittenAnswer:
     """An answer as a model wrote it, and what that took.
 
     Attributes:
@@ -162,7 +162,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class PendingAnswer:
+class AnsweredQuestion:
     """An answer whose opinions are not formed yet.
 
     Attributes:
@@ -181,7 +181,7 @@ class PendingAnswer:
 
 async def answer_in_one_call(
     tiers: MemoryTiers, query: ReflectQuery, model: LanguageModel, context: ReflectContext
-) -> PendingAnswer:
+) -> AnsweredQuestion:
     """Answer a question from what recall found: one call gives the text, its typed form and the opinions it proposes.
 
     An unsound answer is asked for again; what is sound of the last one is kept.
@@ -197,7 +197,7 @@ async def answer_in_one_call(
         ModelUnavailable: it could not be reached.
     """
     if not tiers_hold_anything(tiers):
-        return PendingAnswer(nothing_known(tiers.recalled))
+        return AnsweredQuestion(nothing_known(tiers.recalled))
     index = CitationIndex.of(tiers)
     prompt = answer_prompt(
         PromptQuestion(query.recall.text, query.recall.query_timestamp, query.context),
@@ -212,7 +212,7 @@ async def answer_in_one_call(
     )
     if (answer := done.last) is None:
         raise unreadable(model, done)
-    written = Written(answer.text, answer.based_on, answer.sufficient)
+    written = WrittenAnswer(answer.text, answer.based_on, answer.sufficient)
     written.count(done.tries, done.tokens_in, done.tokens_out)
     written.shorten(query, context)
     structured = getattr(answer, OUTPUT, None)
@@ -254,13 +254,13 @@ def _opinion_problems(
 
 
 async def conclude(
-    written: Written,
+    written: WrittenAnswer,
     index: CitationIndex,
     tiers: MemoryTiers,
     *,
     query: ReflectQuery,
     context: ReflectContext,
-) -> PendingAnswer:
+) -> AnsweredQuestion:
     """The answer that a written text makes; its typed form and its opinions take a call each.
 
     Args:
@@ -282,7 +282,7 @@ async def conclude(
 
 
 async def _answered(
-    written: Written,
+    written: WrittenAnswer,
     structured: BaseModel | None,
     opinions: Sequence[AnsweredOpinion],
     index: CitationIndex,
@@ -290,7 +290,7 @@ async def _answered(
     *,
     query: ReflectQuery,
     context: ReflectContext,
-) -> PendingAnswer:
+) -> AnsweredQuestion:
     found, records = references(written.based_on, index), tiers.recalled.records
     reflection = Reflection(
         text=written.text,
@@ -307,7 +307,7 @@ async def _answered(
         tokens_out=written.tokens_out,
         notes=written.notes,
     )
-    return PendingAnswer(reflection, read_opinions(opinions, index, query, context))
+    return AnsweredQuestion(reflection, read_opinions(opinions, index, query, context))
 
 
 def _cited(found: References, index: CitationIndex) -> list[tuple[str, RecalledUnit]]:
@@ -317,7 +317,7 @@ def _cited(found: References, index: CitationIndex) -> list[tuple[str, RecalledU
 
 
 async def _typed(
-    written: Written,
+    written: WrittenAnswer,
     memories: Sequence[tuple[str, RecalledUnit]],
     query: ReflectQuery,
     model: LanguageModel | None,
@@ -334,7 +334,7 @@ async def _typed(
 
 
 async def _proposed(
-    written: Written,
+    written: WrittenAnswer,
     cited: Sequence[tuple[str, RecalledUnit]],
     index: CitationIndex,
     *,

@@ -28,7 +28,7 @@ from hindsight_integrations.prompts.answer import PromptQuestion
 from hindsight_integrations.prompts.reflect_step import streamed_answer_prompt, streamed_last_step_prompt
 from hindsight_integrations.reflect.agentic.steps import AgenticLoop, Progress
 from hindsight_integrations.reflect.answer import (
-    PendingAnswer,
+    AnsweredQuestion,
     answer_in_one_call,
     conclude,
     extracted,
@@ -191,7 +191,7 @@ class ReflectSteps:
         progress = await loop.call_tool(progress)
         return replace(state, index=loop.index, progress=progress)
 
-    async def answer(self, state: ReflectState) -> PendingAnswer:
+    async def answer(self, state: ReflectState) -> AnsweredQuestion:
         """Write the answer; its opinions are not formed yet.
 
         Raises:
@@ -200,7 +200,7 @@ class ReflectSteps:
         """
         query, context = self._query, self._context
         if context.services.model is None:
-            answered = PendingAnswer(await extracted(state.tiers.recalled, query.recall, context))
+            answered = AnsweredQuestion(await extracted(state.tiers.recalled, query.recall, context))
         elif state.progress is None:
             answered = await answer_in_one_call(state.tiers, query, context.services.model, context)
         else:
@@ -273,7 +273,7 @@ class ReflectSteps:
             max_answer_tokens=query.max_answer_tokens,
         )
 
-    async def _conclude(self, text: StreamedText, state: ReflectState) -> PendingAnswer:
+    async def _conclude(self, text: StreamedText, state: ReflectState) -> AnsweredQuestion:
         """The answer that a streamed text makes."""
         if state.progress is None:
             index = CitationIndex.of(state.tiers)
@@ -285,7 +285,7 @@ class ReflectSteps:
             answered = await loop.conclude(text.written(loop.index), progress, state.tiers)
         return self._noted(answered)
 
-    async def _with_opinions(self, answered: PendingAnswer, revision: int) -> Reflection:
+    async def _with_opinions(self, answered: AnsweredQuestion, revision: int) -> Reflection:
         """Assess and commit the opinions of an answer; the reflection with what became of each."""
         query, proposed = self._query, answered.proposed
         formed = FormedOpinions(())
@@ -305,7 +305,7 @@ class ReflectSteps:
             tokens_out=reflection.tokens_out + formed.tokens_out,
         )
 
-    def _noted(self, answered: PendingAnswer) -> PendingAnswer:
+    def _noted(self, answered: AnsweredQuestion) -> AnsweredQuestion:
         """The answer with a note where opinions were wanted and none may be formed."""
         if not self._query.no_opinions:
             return answered

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.model.requests import ReflectQuery
 from hindsight_integrations.models.protocols import StreamingLanguageModel, TextPrompt
-from hindsight_integrations.reflect.answer import Written
+from hindsight_integrations.reflect.answer import WrittenAnswer
 from hindsight_integrations.reflect.citations import CitationIndex, references
 from hindsight_integrations.reflect.context import ReflectContext
 
@@ -113,7 +113,7 @@ class StreamedText:
     named: bool = False
     cut: bool = False
 
-    def written(self, index: CitationIndex) -> Written:
+    def written(self, index: CitationIndex) -> WrittenAnswer:
         """What was streamed, with what is to be said of its sources; those that were not shown are left out."""
         notes = []
         if self.cut:
@@ -124,7 +124,7 @@ class StreamedText:
             notes.append("the answer names no sources")
         if unknown := references(self.marks, index).unknown:
             notes.append(f"the answer names sources that were not shown: {', '.join(unknown[:5])}")
-        return Written(self.text, self.marks, bool(self.marks), calls=1, notes=tuple(notes))
+        return WrittenAnswer(self.text, self.marks, bool(self.marks), calls=1, notes=tuple(notes))
 
 
 async def streamed_text(

@@ -19,7 +19,7 @@ from hindsight_integrations.indexes.columns import mentioned_by, of_types, tagge
 from hindsight_integrations.indexes.embedding import passage_cosine
 from hindsight_integrations.indexes.hybrid import Selection, hybrid_search
 from hindsight_integrations.ledger.ledger import LedgerReader
-from hindsight_integrations.model.arrays import BoolArray, Matrix, Vector
+from hindsight_integrations.model.arrays import BoolArray, Vector
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.facts import ExtractedChange, MemoryChange, NamedMemory
 from hindsight_integrations.model.requests import TagsMatch
@@ -34,7 +34,7 @@ from hindsight_integrations.prompts.end_memories import (
     OpenStatement,
     numbered_candidates,
 )
-from hindsight_integrations.retain.drafts import Forgetting, UnitDraft, Vectors
+from hindsight_integrations.retain.drafts import Forgetting, UnitDraft
 from hindsight_integrations.retain.extraction import LLMExtractor
 from hindsight_integrations.retain.replacing import (
     names_of_entities,
@@ -265,7 +265,6 @@ class ChangeScope:
 
     Attributes:
         drafts: the commit's, in order.
-        vectors: theirs, (n, dimension).
         view: the bank.
         changed: of memories and items that the commit closes or restores because messages were edited or dropped, the event.
         ended: the memories and items that the commit has ended so far, by id.
@@ -273,7 +272,6 @@ class ChangeScope:
     """
 
     drafts: Sequence[UnitDraft]
-    vectors: Matrix
     view: BankView
     changed: Mapping[str, ValidityEvent] = field(default_factory=dict)
     ended: dict[str, MemoryUnit] = field(default_factory=dict)
@@ -352,7 +350,7 @@ class ChangeScope:
             place: unit for place, unit in self.earlier(position) if self.is_ended(unit, by) is not valid
         }
         if drafts:
-            cosines = self.vectors[list(drafts)] @ vector
+            cosines = np.stack([self.drafts[place].vector for place in drafts]) @ vector
             units = list(drafts.values())
             for place in np.argsort(-cosines, kind="stable")[:SEARCHED].tolist():
                 yield SimilarMemory(units[place], float(cosines[place]))
@@ -465,7 +463,7 @@ _END = " .!\u3002"
 
 # What a statement under `invalidates` ends: the one valid memory that says the same (design 2.1).
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatementEffect:
     """What a statement does.
 
     Attributes:
@@ -481,7 +479,9 @@ class Stated:
     known: bool = False
 
 
-def stated(text: str, vector: Vector, position: int, reach: ChangeScope, thresholds: Thresholds) -> Stated:
+def statement_effect(
+    text: str, vector: Vector, position: int, reach: ChangeScope, thresholds: Thresholds
+) -> StatementEffect:
     """What the statement of the draft at `position` ends: a memory is equal to it, or nothing happens.
 
     Args:
@@ -500,16 +500,16 @@ def stated(text: str, vector: Vector, position: int, reach: ChangeScope, thresho
         unit.id: unit for unit in reach.restored() if says(unit, text, by) and not reach.is_ended(unit, by)
     }
     if len(equal) == 1:
-        return Stated(ended=next(iter(equal.values())))
+        return StatementEffect(ended=next(iter(equal.values())))
     if equal:
-        return Stated(candidates=tuple(equal.values())[:LISTED], similarity=1.0)
+        return StatementEffect(candidates=tuple(equal.values())[:LISTED], similarity=1.0)
     before = (
         each.unit
         for each in reach.nearest(text, vector, position, valid=False)
         if reach.is_ended(each.unit, by)
     )
     if any(says(unit, text, by) for unit in (*reach.ended.values(), *before)):
-        return Stated(known=True)
+        return StatementEffect(known=True)
     return _related(near, thresholds)
 
 
@@ -530,12 +530,14 @@ def _folded(text: str) -> str:
     return normalised_text(text).rstrip(_END)
 
 
-def _related(near: list[SimilarMemory], thresholds: Thresholds) -> Stated:
+def _related(near: list[SimilarMemory], thresholds: Thresholds) -> StatementEffect:
     """The memories that the statement may mean, for people."""
     ranked = sorted(near, key=lambda each: -each.cosine)[:LISTED]
     similar = [(each.unit, passage_cosine(each.cosine, thresholds)) for each in ranked]
     similar = [(unit, similarity) for unit, similarity in similar if similarity >= RELATED]
-    return Stated(candidates=tuple(unit for unit, _ in similar), similarity=similar[0][1] if similar else 0.0)
+    return StatementEffect(
+        candidates=tuple(unit for unit, _ in similar), similarity=similar[0][1] if similar else 0.0
+    )
 
 
 # Memories that a fact names: by number where a model was shown them, by id or source where a caller says so.
@@ -543,7 +545,7 @@ def _related(near: list[SimilarMemory], thresholds: Thresholds) -> Stated:
 # replaces a memory tells all of it that still holds. A change that fails a check is reported and does
 # nothing.
 @dataclass(frozen=True, slots=True)
-class CheckedName:
+class ResolvedName:
     """A memory as a fact names it, checked.
 
     Attributes:
@@ -557,7 +559,7 @@ class CheckedName:
     candidates: tuple[str, ...] = ()
 
 
-def named_memories(position: int, reach: ChangeScope) -> Iterator[tuple[ExtractedChange, CheckedName]]:
+def resolve_changes(position: int, reach: ChangeScope) -> Iterator[tuple[ExtractedChange, ResolvedName]]:
     """Each change of the draft at `position` with the memory that it names, or why nothing becomes of it.
 
     What has ended already is left out.
@@ -567,7 +569,7 @@ def named_memories(position: int, reach: ChangeScope) -> Iterator[tuple[Extracte
         reach: the memories that it may change.
     """
     for change in reach.drafts[position].changes:
-        named = _found(change, position, reach, documents=change.change is MemoryChange.REMOVES)
+        named = _resolve(change, position, reach, documents=change.change is MemoryChange.REMOVES)
         if named is None:
             continue
         if change.change is MemoryChange.REPLACES and named.unit is not None and not named.refused:
@@ -576,23 +578,23 @@ def named_memories(position: int, reach: ChangeScope) -> Iterator[tuple[Extracte
         yield change, named
 
 
-def named_document(position: int, reach: ChangeScope) -> CheckedName | None:
+def resolve_document(position: int, reach: ChangeScope) -> ResolvedName | None:
     """The document that the draft at `position` adds its items to, or why it cannot; None where it names none."""
     draft = reach.drafts[position]
     if draft.adds_to is None:
         return None
-    found = _found(draft.adds_to, position, reach, documents=True)
-    return found or CheckedName(None, "the document it names has ended")
+    found = _resolve(draft.adds_to, position, reach, documents=True)
+    return found or ResolvedName(None, "the document it names has ended")
 
 
-def _found(name: NamedMemory, position: int, reach: ChangeScope, *, documents: bool) -> CheckedName | None:
+def _resolve(name: NamedMemory, position: int, reach: ChangeScope, *, documents: bool) -> ResolvedName | None:
     """The one memory that is meant; why none can be, or which ones could; None where all that could be have ended."""
     draft = reach.drafts[position]
     found = (
         _made_from(name.sources, position, reach) if name.sources else _of_id(name.unit_id, position, reach)
     )
     if not found:
-        return CheckedName(None, _missing(name, draft))
+        return ResolvedName(None, _missing(name, draft))
     valid = [unit for unit in found if not reach.is_ended(unit, draft.unit)]
     if not valid:
         return None
@@ -602,8 +604,8 @@ def _found(name: NamedMemory, position: int, reach: ChangeScope, *, documents: b
     ]
     fitting = [unit for unit, problem in zip(valid, refused, strict=True) if not problem]
     if len(fitting) > 1:
-        return CheckedName(None, candidates=tuple(unit.id for unit in fitting))
-    return CheckedName(fitting[0]) if fitting else CheckedName(valid[0], refused[0])
+        return ResolvedName(None, candidates=tuple(unit.id for unit in fitting))
+    return ResolvedName(fitting[0]) if fitting else ResolvedName(valid[0], refused[0])
 
 
 def _problem_of_replacing(
@@ -717,7 +719,9 @@ class Retraction:
     refused: dict[str, list[Dropped]] = field(default_factory=dict)
     """By the unit that named a memory: why nothing became of it."""
 
-    def note_stated(self, draft: UnitDraft, statement: str, found: Stated, judgement: Judgement) -> None:
+    def note_stated(
+        self, draft: UnitDraft, statement: str, found: StatementEffect, judgement: Judgement
+    ) -> None:
         """Add what one statement does: what is equal ends, else what a model named of those it may mean."""
         by = draft.unit
         ends = judgement.ends.get((statement, by.id))
@@ -735,7 +739,7 @@ class Retraction:
             if draft.said_by_person and not draft.given:
                 self.open.append(OpenStatement(statement, by, found.candidates))
 
-    def note_named(self, by: MemoryUnit, change: ExtractedChange, named: CheckedName) -> None:
+    def note_named(self, by: MemoryUnit, change: ExtractedChange, named: ResolvedName) -> None:
         """Add what becomes of one memory that a unit names."""
         if named.candidates:
             words = f"what was made from {', '.join(change.sources)}"
@@ -758,7 +762,7 @@ class Retraction:
                 self._close_whole(unit, each.asked, FORGET_REQUESTED)
             self.forgotten.append(replace(each.request, unit_ids=tuple(unit.id for unit in closed)))
 
-    def note_added(self, by: MemoryUnit, named: CheckedName) -> None:
+    def note_added(self, by: MemoryUnit, named: ResolvedName) -> None:
         """Move the items of a unit behind those of the document that it adds to; where it cannot, they stay its own."""
         if named.unit is not None and not named.refused:
             self.reach.move_items(by, named.unit)
@@ -810,8 +814,8 @@ class Retraction:
 
 def retract(
     drafts: Sequence[UnitDraft],
-    vectors: Vectors,
     view: BankView,
+    thresholds: Thresholds,
     judgement: Judgement = NOT_ASKED,
     versions: Sequence[ValidityEvent] = (),
 ) -> Retraction:
@@ -819,23 +823,23 @@ def retract(
 
     Args:
         drafts: the commit's, in order.
-        vectors: of the drafts and of their statements.
         view: the bank.
+        thresholds: of the embedder.
         judgement: what a model said of statements that say no memory's very words.
         versions: what the commit closes and restores because messages were edited or dropped.
     """
-    reach = ChangeScope(drafts, vectors.drafts, view, changed={event.unit_id: event for event in versions})
+    reach = ChangeScope(drafts, view, changed={event.unit_id: event for event in versions})
     retraction = Retraction(reach)
     for position, draft in enumerate(drafts):
         if draft.unit.kind is UnitKind.DOCUMENT_ITEM:
             continue
-        for change, named in list(named_memories(position, reach)):
+        for change, named in list(resolve_changes(position, reach)):
             retraction.note_named(draft.unit, change, named)
         # Behind what it ends: a document that it replaces takes no items.
-        if document := named_document(position, reach):
+        if document := resolve_document(position, reach):
             retraction.note_added(draft.unit, document)
         for text in dict.fromkeys(draft.invalidates):
-            found = stated(text, vectors.statements[text], position, reach, vectors.thresholds)
+            found = statement_effect(text, draft.statements[text], position, reach, thresholds)
             retraction.note_stated(draft, text, found, judgement)
     return retraction
 

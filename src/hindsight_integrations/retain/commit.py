@@ -14,7 +14,7 @@ from hindsight_integrations.language.language import Language, language_of
 from hindsight_integrations.language.names import NameSpotter
 from hindsight_integrations.language.stems import numbers
 from hindsight_integrations.ledger.values import Receipt
-from hindsight_integrations.model.arrays import IntArray, Matrix, Vector
+from hindsight_integrations.model.arrays import IntArray, Vector
 from hindsight_integrations.model.opinions import (
     UNKNOWN_CONFIDENCE,
     FormationWrite,
@@ -41,11 +41,12 @@ from hindsight_integrations.retain.changes import (
     units_of,
 )
 from hindsight_integrations.retain.documents import DocumentPlan
-from hindsight_integrations.retain.drafts import FollowedThread, Proposal, UnitDraft, Vectors, selected
+from hindsight_integrations.retain.drafts import FollowedThread, Proposal, UnitDraft, selected
 from hindsight_integrations.retain.linking import links_of
 from hindsight_integrations.retain.resolution import CANDIDATES, resolve
 from hindsight_integrations.retain.threads import NO_FORK, Fork, read_fork
 from hindsight_integrations.retain.turns import kept_turns
+from hindsight_integrations.services import Services
 from hindsight_integrations.validation.intake import document_thread
 
 HELD_ALREADY = "the agent holds this opinion already"
@@ -67,7 +68,6 @@ class StatedOpinion:
 def without_known_opinions(
     fresh: IntArray,
     drafts: Sequence[UnitDraft],
-    vectors: Matrix,
     view: BankView,
     *,
     duplicate: float,
@@ -78,7 +78,6 @@ def without_known_opinions(
     Args:
         fresh: positions of the drafts that are new, ascending.
         drafts: all of them.
-        vectors: of all (n, dimension).
         view: of the bank.
         duplicate: the embedder's cosine from which on two texts say the same.
         languages: all may be in.
@@ -89,7 +88,7 @@ def without_known_opinions(
     for place in fresh.tolist():
         unit = drafts[place].unit
         if _is_opinion(unit):
-            stated = StatedOpinion(unit, vectors[place])
+            stated = StatedOpinion(unit, drafts[place].vector)
             if any(says_the_same(stated, each, duplicate=duplicate, languages=languages) for each in known):
                 continue
             known.append(stated)
@@ -195,9 +194,8 @@ ATTEMPTS = 8  # decisions taken anew after RevisionConflict; in one process ther
 
 def commit(
     proposal: Proposal,
-    vectors: Vectors,
     projector: Projector,
-    languages: Sequence[Language],
+    services: Services,
     judgement: Judgement = NOT_ASKED,
 ) -> tuple[Receipt, WriteSet, Retraction, tuple[str, ...]]:
     """Decide and commit; decide again when the bank moved on in between. Then every index catches up.
@@ -208,7 +206,7 @@ def commit(
     for attempt in range(ATTEMPTS):
         try:
             with projector.transaction() as (view, transaction):
-                writes, retraction = decide(proposal, vectors, view, languages, judgement)
+                writes, retraction = decide(proposal, view, services, judgement)
                 receipt = transaction.commit(writes)
         except RevisionConflict:
             if attempt == ATTEMPTS - 1:
@@ -222,18 +220,16 @@ def commit(
 
 def decide(
     proposal: Proposal,
-    vectors: Vectors,
     view: BankView,
-    languages: Sequence[Language],
+    services: Services,
     judgement: Judgement = NOT_ASKED,
 ) -> tuple[WriteSet, Retraction]:
     """The write set of a proposal on one view of its bank, and what it withdraws. Reads, but changes nothing.
 
     Args:
-        proposal: what is to be written.
-        vectors: of its drafts.
+        proposal: what is to be written, `measured`.
         view: of the bank.
-        languages: the drafts may be in.
+        services: the languages of the drafts, and the embedder's thresholds.
         judgement: what a model said of statements that say no memory's very words.
 
     Raises:
@@ -243,8 +239,9 @@ def decide(
     documents = _changed_documents(proposal, known, view)
     fork = _fork(proposal.followed, view) if proposal.followed else NO_FORK
     closing, reread = _superseded(proposal, known, documents, view, fork.gone)
-    waiting = _waiting(proposal, vectors, known, reread)
-    drafts, vectors = _new_drafts(proposal, vectors, _fresh(proposal, known, reread), view, languages)
+    waiting = _waiting(proposal, known, reread)
+    drafts = _new_drafts(proposal, _fresh(proposal, known, reread), view, services)
+    thresholds = services.embedder.identity.thresholds
     resolution = resolve(
         drafts,
         lambda names: view.ledger.entities.candidates(view.bank, names, CANDIDATES),
@@ -253,7 +250,7 @@ def decide(
         speakers=proposal.speakers,
     )
     versions = list(_version_events(proposal, [draft.unit for draft in drafts], closing, fork, view))
-    retraction = retract(drafts, vectors, view, judgement, versions)
+    retraction = retract(drafts, view, thresholds, judgement, versions)
     retraction.note_forgotten(proposal.forget)
     units = [retraction.reach.moved.get(draft.unit.id, draft.unit) for draft in drafts]
     writes = WriteSet(
@@ -266,14 +263,14 @@ def decide(
         extracted=proposal.extracted,
         units=(
             *(
-                UnitWrite(unit, vector.astype("<f4").tobytes())
-                for unit, vector in zip(units, vectors.drafts, strict=True)
+                UnitWrite(unit, draft.vector.astype("<f4").tobytes())
+                for unit, draft in zip(units, drafts, strict=True)
             ),
             *waiting,
         ),
         entities=resolution.entities,
         mentions=resolution.mentions,
-        links=tuple(links_of(drafts, vectors.drafts, view, vectors.thresholds.semantic_link)),
+        links=tuple(links_of(drafts, view, thresholds.semantic_link)),
         events=(*versions, *retraction.events),
         opinions=formations(drafts, view.revision),
         thread=fork.write,
@@ -326,22 +323,18 @@ def _fork(followed: FollowedThread, view: BankView) -> Fork:
     return read_fork(followed, view.ledger, view.bank)
 
 
-def _new_drafts(
-    proposal: Proposal, vectors: Vectors, fresh: IntArray, view: BankView, languages: Sequence[Language]
-) -> tuple[list[UnitDraft], Vectors]:
-    """The drafts that are new, without opinions that are held already, in the bank's categories; and their vectors."""
+def _new_drafts(proposal: Proposal, fresh: IntArray, view: BankView, services: Services) -> list[UnitDraft]:
+    """The drafts that are new, without opinions that are held already, in the bank's categories."""
     kept = without_known_opinions(
         fresh,
         proposal.drafts,
-        vectors.drafts,
         view,
-        duplicate=vectors.thresholds.duplicate,
-        languages=languages,
+        duplicate=services.embedder.identity.thresholds.duplicate,
+        languages=services.languages,
     )
-    drafts = resolve_categories(
+    return resolve_categories(
         selected(proposal.drafts, kept.tolist()), lambda: view.ledger.records.categories(view.bank)
     )
-    return drafts, replace(vectors, drafts=vectors.drafts[kept])
 
 
 def _changed_documents(
@@ -389,12 +382,11 @@ def _still_waiting(proposal: Proposal, known: frozenset[MessageKey]) -> tuple[Ta
     )
 
 
-def _waiting(
-    proposal: Proposal, vectors: Vectors, known: frozenset[MessageKey], reread: set[Place]
-) -> list[UnitWrite]:
+def _waiting(proposal: Proposal, known: frozenset[MessageKey], reread: set[Place]) -> list[UnitWrite]:
     """The turns that wait, of messages of which the bank has no memory: those it does not know, and those left without."""
     places = {key.place for key in proposal.keys if key not in known} | reread
-    return [write for write in vectors.waiting if (write.unit.thread, *write.unit.sources) in places]
+    turns = (turn for passage in proposal.waiting for turn in passage.turns)
+    return [turn for turn in turns if (turn.unit.thread, *turn.unit.sources) in places]
 
 
 def _latest(proposal: Proposal, known: frozenset[MessageKey], view: BankView) -> list[TurnWrite]:

@@ -16,9 +16,8 @@ import numpy as np
 from hindsight_integrations.errors import ModelError
 from hindsight_integrations.indexes.embedding import embed_units, embedded
 from hindsight_integrations.language.records import canonical_record
-from hindsight_integrations.model.arrays import Matrix, Vector
+from hindsight_integrations.model.arrays import Vector
 from hindsight_integrations.model.documents import item_text
-from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.entities import EntityMention
 from hindsight_integrations.model.facts import (
     ExtractedCausalRelation,
@@ -56,6 +55,10 @@ N = TypeVar("N", bound=NamedMemory)
 NONE_SHOWN = "it names memories by number, and none were shown"
 
 
+def _no_vector() -> Vector:
+    return np.empty(0, np.float32)
+
+
 @dataclass(frozen=True, slots=True)
 class UnitDraft:
     """A unit to be, with what must be resolved against the bank.
@@ -69,6 +72,8 @@ class UnitDraft:
         adds_to: the document that the items of the fact belong to, likewise; None for items of its own.
         given: whether the caller stated the fact; else it was extracted.
         said_by_person: whether it stands on a message of a person, not only of an assistant, a tool or a document.
+        vector: of its text, unit norm, (dimension,); empty until `measured`.
+        statements: vectors of the statements in `invalidates`, by text, likewise.
     """
 
     unit: MemoryUnit
@@ -79,6 +84,8 @@ class UnitDraft:
     adds_to: NamedMemory | None = None
     given: bool = False
     said_by_person: bool = False
+    vector: Vector = field(default_factory=_no_vector, compare=False)
+    statements: Mapping[str, Vector] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,12 +388,13 @@ class WaitingPassage:
     Attributes:
         task: does that later.
         keys: the messages it keeps; none for a passage of a document.
-        units: these messages as turns, found by recall meanwhile; none for a document.
+        turns: these messages as they are written, found by recall meanwhile; none for a document. Without a vector until
+            `measured`, or where the embedder fails.
     """
 
     task: TaskWrite
     keys: frozenset[MessageKey] = frozenset()
-    units: tuple[MemoryUnit, ...] = ()
+    turns: tuple[UnitWrite, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -527,21 +535,31 @@ def _joined_drafts(lists: Sequence[Sequence[UnitDraft]]) -> list[UnitDraft]:
 logger = logging.getLogger("hindsight_integrations")
 
 
-@dataclass(frozen=True, slots=True)
-class Vectors:
-    """What one embedder makes of some drafts.
+def measured(proposal: Proposal, embedder: Embedder, tokens: TokenCounter) -> Proposal:
+    """The proposal with the vectors and token counts of its texts, each made in few batches.
 
-    Attributes:
-        drafts: a row for each, (n, dimension), unit norm.
-        statements: of each statement of what is obsolete, by its text.
-        thresholds: of the embedder.
-        waiting: the turns that wait, with theirs; without one where the embedder failed.
+    The turns that wait are embedded apart: the model has failed already, and an embedder that fails on them as well must not
+    lose what was said. It costs their vectors alone.
+
+    Raises:
+        ModelError: the embedder failed on the drafts, or its vectors are not what they must be.
     """
+    drafts = with_vectors(proposal.drafts, embedder)
+    waiting = _measured_turns(proposal.waiting, embedder, tokens) if proposal.waiting else ()
+    return replace(proposal, drafts=with_tokens(drafts, tokens), waiting=waiting)
 
-    drafts: Matrix
-    statements: Mapping[str, Vector]
-    thresholds: Thresholds
-    waiting: tuple[UnitWrite, ...] = ()
+
+def with_vectors(drafts: Sequence[UnitDraft], embedder: Embedder) -> list[UnitDraft]:
+    """The drafts with their vectors, made in one batch, and those of their statements, made in another."""
+    if not drafts:
+        return []
+    vectors = embed_units([draft.unit for draft in drafts], embedder)
+    stated = list(dict.fromkeys(text for draft in drafts for text in draft.invalidates))
+    of_texts = dict(zip(stated, embedded(stated, embedder), strict=True)) if stated else {}
+    return [
+        replace(draft, vector=vector, statements={text: of_texts[text] for text in draft.invalidates})
+        for draft, vector in zip(drafts, vectors, strict=True)
+    ]
 
 
 def with_tokens(drafts: Sequence[UnitDraft], tokens: TokenCounter) -> list[UnitDraft]:
@@ -564,29 +582,10 @@ def _counted(unit: MemoryUnit, counts: Iterator[int]) -> MemoryUnit:
     return replace(unit, tokens=whole, compact=replace(unit.compact, tokens=short) if short < whole else None)
 
 
-def embed(drafts: Sequence[UnitDraft], embedder: Embedder) -> Vectors:
-    """Vectors of the drafts, in one batch, and of their statements of what is obsolete, in another.
-
-    Raises:
-        ModelError: the embedder failed, or its vectors are not what they must be.
-    """
-    if not drafts:
-        nothing = np.empty((0, embedder.identity.dimension), np.float32)
-        return Vectors(nothing, {}, embedder.identity.thresholds)
-    vectors = embed_units([draft.unit for draft in drafts], embedder)
-    stated = list(dict.fromkeys(text for draft in drafts for text in draft.invalidates))
-    statements: Mapping[str, Vector] = {}
-    if stated:
-        statements = dict(zip(stated, embedded(stated, embedder), strict=True))
-    return Vectors(vectors, statements, embedder.identity.thresholds)
-
-
-def waiting_writes(proposal: Proposal, tokens: TokenCounter, embedder: Embedder) -> tuple[UnitWrite, ...]:
-    """The turns that wait, counted and embedded in one batch each; an embedder that fails costs their vectors alone.
-
-    The model has failed already; that the embedder does too must not lose what was said.
-    """
-    units = [unit for passage in proposal.waiting for unit in passage.units]
+def _measured_turns(
+    passages: Sequence[WaitingPassage], embedder: Embedder, tokens: TokenCounter
+) -> tuple[WaitingPassage, ...]:
+    units = [turn.unit for passage in passages for turn in passage.turns]
     costs = tokens.count([unit.text for unit in units])
     try:
         vectors = [row.astype("<f4").tobytes() for row in embed_units(units, embedder)]
@@ -595,7 +594,8 @@ def waiting_writes(proposal: Proposal, tokens: TokenCounter, embedder: Embedder)
             "%d turns that wait for extraction have no vector: %s", len(units), type(error).__name__
         )
         vectors = [b""] * len(units)
-    return tuple(
+    turns = iter(
         UnitWrite(replace(unit, tokens=cost), vector)
         for unit, cost, vector in zip(units, costs, vectors, strict=True)
     )
+    return tuple(replace(passage, turns=tuple(next(turns) for _ in passage.turns)) for passage in passages)

@@ -129,7 +129,7 @@ def _after(moment: tuple[datetime, Granule], zone: tzinfo) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class UnextractedPassage:
     """A passage without usable facts, to be tried again later.
 
     Attributes:
@@ -166,7 +166,7 @@ class Extraction:
     tokens_out: int = 0
     calls: int = 0
     dropped: tuple[Dropped, ...] = ()
-    waiting: tuple[Waiting, ...] = ()
+    waiting: tuple[UnextractedPassage, ...] = ()
     given: bool = False
     shown: tuple[tuple[str, ...], ...] = ()
     forget: tuple[ForgetRequest, ...] = ()
@@ -627,12 +627,12 @@ def passages_of(
 
 def _queued(passage: Passage, reason: str) -> Extraction:
     """No facts of a passage that the model has not answered yet."""
-    return Extraction(((),), waiting=(Waiting(0, passage, TaskKind.EXTRACT_QUEUED, reason),))
+    return Extraction(((),), waiting=(UnextractedPassage(0, passage, TaskKind.EXTRACT_QUEUED, reason),))
 
 
 def _parked(spent: Extraction, passage: Passage, reason: str) -> Extraction:
     """No facts of a passage that the model gave no usable answer for, and what the tries cost."""
-    return replace(spent, waiting=(Waiting(0, passage, TaskKind.EXTRACT_PARKED, reason),))
+    return replace(spent, waiting=(UnextractedPassage(0, passage, TaskKind.EXTRACT_PARKED, reason),))
 
 
 def _log_progress(extraction: Extraction, place: str, seconds: float) -> None:

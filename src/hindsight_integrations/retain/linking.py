@@ -137,15 +137,14 @@ def within_degree(
     return kept
 
 
-def links_of(drafts: Sequence[UnitDraft], vectors: Matrix, view: BankView, threshold: float) -> list[Link]:
+def links_of(drafts: Sequence[UnitDraft], view: BankView, threshold: float) -> list[Link]:
     """Links of new units to each other and to what the view holds.
 
     Observations are linked to nothing: what was derived of facts is no neighbour of them. Nor are items of
     documents: their document is.
 
     Args:
-        drafts: the new units.
-        vectors: theirs, (n, dimension).
+        drafts: the new units, with their vectors.
         view: the bank.
         threshold: theta_s.
     """
@@ -156,7 +155,8 @@ def links_of(drafts: Sequence[UnitDraft], vectors: Matrix, view: BankView, thres
     ]
     if not places:
         return causal_links(drafts)
-    units, fresh, vectors = [drafts[place].unit for place in places], len(places), vectors[places]
+    units, fresh = [drafts[place].unit for place in places], len(places)
+    vectors = np.stack([drafts[place].vector for place in places])
     temporal = _temporal(units, view)
     semantic = _bounded(semantic_links(vectors, _nearest_memories(vectors, view), threshold), fresh, view)
     rows = sorted({pair.other - fresh for pair in (*temporal, *semantic) if pair.other >= fresh})

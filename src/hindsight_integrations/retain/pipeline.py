@@ -39,14 +39,10 @@ from hindsight_integrations.retain.drafts import (
     FollowedThread,
     Origin,
     Proposal,
-    UnitDraft,
-    Vectors,
     draft_facts,
-    embed,
     forgettings,
     joined,
-    waiting_writes,
-    with_tokens,
+    measured,
 )
 from hindsight_integrations.retain.extraction import Extraction, LLMExtractor, extractor_of, without_sources
 from hindsight_integrations.retain.prepare import prepare, shown
@@ -104,19 +100,10 @@ async def store(
 
     They must have no message or document in common. All of them or none is written.
     """
-    whole = joined(proposals)
-
-    def measure() -> tuple[list[UnitDraft], Vectors]:
-        made = embed(whole.drafts, services.embedder)
-        if whole.waiting:
-            made = replace(made, waiting=waiting_writes(whole, services.tokens, services.embedder))
-        return with_tokens(whole.drafts, services.tokens), made
-
-    counted, vectors = await services.workers.read(measure)
-    whole = replace(whole, drafts=counted)
-    judgement = await _judgement(whole, vectors, projector, services, options)
+    whole = await services.workers.read(measured, joined(proposals), services.embedder, services.tokens)
+    judgement = await _judgement(whole, projector, services, options)
     receipt, writes, retraction, behind = await services.workers.write(
-        commit, whole, vectors, projector, services.languages, judgement
+        commit, whole, projector, services, judgement
     )
     kept, created = {item.unit.id for item in writes.units}, set(receipt.created)
     results: Iterable[RetainResult] = (
@@ -129,7 +116,7 @@ async def store(
 
 
 async def _judgement(
-    proposal: Proposal, vectors: Vectors, projector: Projector, services: Services, options: ExtractionOptions
+    proposal: Proposal, projector: Projector, services: Services, options: ExtractionOptions
 ) -> Judgement:
     """What the model says of statements that say no memory's very words, on the bank as it is now.
 
@@ -141,7 +128,7 @@ async def _judgement(
         return NOT_ASKED
     async with projector.viewing() as view:
         try:
-            _, retraction = await services.workers.read(decide, proposal, vectors, view, services.languages)
+            _, retraction = await services.workers.read(decide, proposal, view, services)
         except RevisionConflict:  # the commit raises it as well
             return NOT_ASKED
     return await judgement_on(retraction.open, llm)

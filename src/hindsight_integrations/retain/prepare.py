@@ -49,7 +49,7 @@ from hindsight_integrations.retain.recalled_text import (
     worth_remembering,
 )
 from hindsight_integrations.retain.replacing import names_of_entities
-from hindsight_integrations.retain.turns import turns_of, waiting_tasks, waiting_units
+from hindsight_integrations.retain.turns import turns_of, waiting_tasks, waiting_turns
 from hindsight_integrations.retain.verbatim import VerbatimExtractor, in_pieces, passages, questions_answered
 from hindsight_integrations.services import Services
 from hindsight_integrations.validation.intake import (
@@ -414,7 +414,7 @@ async def _waiting_passages(
         return tuple(
             replace(
                 passage,
-                units=waiting_units(
+                turns=waiting_turns(
                     waiting.passage.messages, origin, _verbatim(services), chunk=waiting.chunk
                 ),
             )

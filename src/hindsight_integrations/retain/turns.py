@@ -21,9 +21,9 @@ from hindsight_integrations.model.results import Parked
 from hindsight_integrations.model.tasks import Task, TaskKind, TaskWrite
 from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.units import NAMESPACE, MemoryUnit, UnitKind
-from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite
+from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite, UnitWrite
 from hindsight_integrations.retain.drafts import Origin, WaitingPassage
-from hindsight_integrations.retain.extraction import Waiting, occurrence
+from hindsight_integrations.retain.extraction import UnextractedPassage, occurrence
 from hindsight_integrations.retain.verbatim import VerbatimExtractor
 from hindsight_integrations.validation.messages import role_of
 
@@ -55,7 +55,7 @@ _PASSAGE, _ORIGIN = TypeAdapter(StoredPassage), TypeAdapter(Origin)
 
 
 def waiting_tasks(
-    waiting: Iterable[Waiting],
+    waiting: Iterable[UnextractedPassage],
     origin: Origin,
     speakers: Mapping[MessageKey, str],
     *,
@@ -126,10 +126,10 @@ def waiting_id(origin: Origin, message: Message) -> str:
     return str(uuid.uuid5(NAMESPACE, "\x1e".join(parts)))
 
 
-def waiting_units(
+def waiting_turns(
     messages: Sequence[Message], origin: Origin, extractor: VerbatimExtractor, *, chunk: int
-) -> tuple[MemoryUnit, ...]:
-    """Messages of a passage that waits, each as a unit that is this message word for word.
+) -> tuple[UnitWrite, ...]:
+    """Messages of a passage that waits, each as a unit that is this message word for word, without a vector yet.
 
     Args:
         messages: with ids and timestamps filled in; pieces of a longer one, where it was cut.
@@ -140,21 +140,24 @@ def waiting_units(
     zone = ZoneInfo(origin.zone)
     facts = extractor.extract(messages, zone=zone)
     return tuple(
-        MemoryUnit(
-            id=waiting_id(origin, message),
-            bank=origin.bank,
-            text=fact.what,
-            fact_type=fact.fact_type,
-            mentioned_at=origin.moments.get(message.id or "", origin.mentioned_at),
-            occurred=occurrence(fact.occurred_start, fact.occurred_end, zone),
-            context=origin.context,
-            metadata=origin.metadata,
-            tags=origin.tags,
-            chunk=chunk,
-            thread=origin.thread,
-            sources=(message.id or "",),
-            speaker=message.speaker,
-            kind=UnitKind.TURN,
+        UnitWrite(
+            MemoryUnit(
+                id=waiting_id(origin, message),
+                bank=origin.bank,
+                text=fact.what,
+                fact_type=fact.fact_type,
+                mentioned_at=origin.moments.get(message.id or "", origin.mentioned_at),
+                occurred=occurrence(fact.occurred_start, fact.occurred_end, zone),
+                context=origin.context,
+                metadata=origin.metadata,
+                tags=origin.tags,
+                chunk=chunk,
+                thread=origin.thread,
+                sources=(message.id or "",),
+                speaker=message.speaker,
+                kind=UnitKind.TURN,
+            ),
+            b"",
         )
         for message, fact in zip(messages, facts, strict=True)
     )

@@ -36,7 +36,7 @@ from hindsight_integrations.indexes.embedding import embedded
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.models.protocols import Embedder
 from hindsight_integrations.prompts.extract_facts import Passage, shown_with
-from hindsight_integrations.retain.changes import RETRACTABLE, ChangeScope, stated
+from hindsight_integrations.retain.changes import RETRACTABLE, ChangeScope, statement_effect
 from hindsight_integrations.retain.drafts import UnitDraft
 from hindsight_integrations.retain.extraction import passages_of
 from hindsight_integrations.retain.prepare import with_memories
@@ -185,8 +185,8 @@ def _candidates(fact: ExtractedFact, session: Session, view: BankView, embedder:
         "", view.bank, fact.what, FactType.WORLD, session.moment, thread=session.id, sources=sources
     )
     vectors = embedded([fact.what], embedder)
-    reach = ChangeScope([UnitDraft(by)], vectors, view)
-    listed = stated(fact.what, vectors[0], 0, reach, embedder.identity.thresholds).candidates
+    reach = ChangeScope([UnitDraft(by, vector=vectors[0])], view)
+    listed = statement_effect(fact.what, vectors[0], 0, reach, embedder.identity.thresholds).candidates
     return frozenset(unit.id for unit in listed)
 
 

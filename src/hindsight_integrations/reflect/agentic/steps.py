@@ -32,7 +32,7 @@ from hindsight_integrations.reflect.agentic.toolbox import (
     ToolProblem,
     call_key,
 )
-from hindsight_integrations.reflect.answer import PendingAnswer, Written, conclude, unreadable
+from hindsight_integrations.reflect.answer import AnsweredQuestion, WrittenAnswer, conclude, unreadable
 from hindsight_integrations.reflect.citations import CitationIndex, reference_faults, references
 from hindsight_integrations.reflect.context import ReflectContext
 
@@ -186,7 +186,7 @@ class AgenticLoop:
         progress.messages.append(told if progress.done else with_calls_left(told, left))
         return progress
 
-    async def answer(self, progress: Progress, tiers: MemoryTiers) -> PendingAnswer:
+    async def answer(self, progress: Progress, tiers: MemoryTiers) -> AnsweredQuestion:
         """The answer that the steps led to, or that the model has to give now, without tools.
 
         Args:
@@ -204,9 +204,13 @@ class AgenticLoop:
             progress.count(done)
             if (answer := done.output or done.last) is None:
                 raise unreadable(self._model, done)
-        return await self.conclude(Written(answer.text, answer.based_on, answer.sufficient), progress, tiers)
+        return await self.conclude(
+            WrittenAnswer(answer.text, answer.based_on, answer.sufficient), progress, tiers
+        )
 
-    async def conclude(self, written: Written, progress: Progress, tiers: MemoryTiers) -> PendingAnswer:
+    async def conclude(
+        self, written: WrittenAnswer, progress: Progress, tiers: MemoryTiers
+    ) -> AnsweredQuestion:
         """What a written answer makes, with the steps on the way to it.
 
         Args:

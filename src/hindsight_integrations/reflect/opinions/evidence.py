@@ -325,7 +325,7 @@ def _mentioned(fact: Fact) -> tuple[datetime, str]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class About:
+class Topic:
     """What a memory is about, as far as candidates go.
 
     Attributes:
@@ -339,7 +339,7 @@ class About:
     vector: Vector
 
 
-def may_bear_on(opinion: About, fact: About, thresholds: Thresholds) -> bool:
+def may_bear_on(opinion: Topic, fact: Topic, thresholds: Thresholds) -> bool:
     """Whether an opinion is one of a fact's candidates: they share an entity, or are alike (paper eq. 25).
 
     A hub tells little, so that with it they must be worth a look as well.
@@ -358,7 +358,7 @@ def theta_of(thresholds: Thresholds) -> float:
     return (thresholds.channel_floor + thresholds.semantic_link) / 2
 
 
-def about(entities: Iterable[Entity], vector: Vector, memories: int) -> About:
+def topic_of(entities: Iterable[Entity], vector: Vector, memories: int) -> Topic:
     """What a memory is about.
 
     Args:
@@ -368,7 +368,7 @@ def about(entities: Iterable[Entity], vector: Vector, memories: int) -> About:
     """
     most = hub_degree(memories)
     named = [entity for entity in entities if entity.role is EntityRole.NONE]
-    return About(
+    return Topic(
         frozenset(entity.id for entity in named if entity.mentions <= most),
         frozenset(entity.id for entity in named if entity.mentions > most),
         vector,
@@ -390,7 +390,7 @@ class HeldOpinion:
 
     log: OpinionLog
     wording: OpinionVersion
-    about: About
+    topic: Topic
 
 
 def held_opinions(reader: LedgerReader, bank: str, logs: Sequence[OpinionLog]) -> list[HeldOpinion]:
@@ -407,11 +407,11 @@ def held_opinions(reader: LedgerReader, bank: str, logs: Sequence[OpinionLog]) -
     for log, wording in worded:
         row = places.get(wording.unit_id, -1)
         if row in vectors:
-            found.append(HeldOpinion(log, wording, about(entities.get(row, ()), vectors[row], memories)))
+            found.append(HeldOpinion(log, wording, topic_of(entities.get(row, ()), vectors[row], memories)))
     return found
 
 
-def find_near(one: About, held: Sequence[HeldOpinion], thresholds: Thresholds) -> list[HeldOpinion]:
+def find_near(one: Topic, held: Sequence[HeldOpinion], thresholds: Thresholds) -> list[HeldOpinion]:
     """The opinions that may be about the same matter, the most similar first, at most five.
 
     They are as similar as linked memories, or share an entity and are not dissimilar. Hubs count here, since every memory of a
@@ -424,8 +424,8 @@ def find_near(one: About, held: Sequence[HeldOpinion], thresholds: Thresholds) -
     """
     scored = []
     for each in held:
-        cosine = float(each.about.vector @ one.vector)
-        shares = bool((each.about.telling | each.about.hubs) & (one.telling | one.hubs))
+        cosine = float(each.topic.vector @ one.vector)
+        shares = bool((each.topic.telling | each.topic.hubs) & (one.telling | one.hubs))
         if cosine >= thresholds.semantic_link or (shares and cosine >= thresholds.channel_floor):
             scored.append((-cosine, each.log.id, each))
     return [each for _, _, each in sorted(scored, key=lambda found: found[:2])[:MOST_NEAR]]

@@ -61,13 +61,13 @@ from hindsight_integrations.reflect.opinions.evidence import (
     AssessedFact,
     Fact,
     HeldOpinion,
-    about,
     evidence_rows,
     find_near,
     held_opinions,
     held_wording,
     read_facts,
     step_of,
+    topic_of,
     weighed,
 )
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
@@ -292,7 +292,7 @@ def _with_near(
     same = next((each for each in seen if normalised_text(each.wording.text) == text), None)
     if same is not None:
         return replace(draft, same=same)
-    found = find_near(about(draft.entities, draft.vector, memories), seen, thresholds)
+    found = find_near(topic_of(draft.entities, draft.vector, memories), seen, thresholds)
     return replace(draft, near=tuple(found))
 
 

@@ -53,16 +53,16 @@ from hindsight_integrations.prompts.assess_evidence import (
 from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.reflect.citations import Ground, completed_grounds
 from hindsight_integrations.reflect.opinions.evidence import (
-    About,
     AssessedFact,
     Fact,
-    about,
+    Topic,
     evidence_rows,
     held_wording,
     is_evidence,
     may_bear_on,
     read_facts,
     step_of,
+    topic_of,
     unsaid,
     weighed,
 )
@@ -163,13 +163,13 @@ def _fresh(
     }
 
 
-def _topics(facts: Mapping[str, Fact], reader: LedgerReader, bank: str) -> dict[str, About]:
+def _topics(facts: Mapping[str, Fact], reader: LedgerReader, bank: str) -> dict[str, Topic]:
     """What each of these memories is about."""
     places = reader.units.row_ids(bank, list(facts))
     found = reader.entities.of_units(bank, np.array(sorted(places.values()), np.int64))
     memories = reader.units.count(bank)
     return {
-        unit_id: about(found.get(places[unit_id], ()), fact.vector, memories)
+        unit_id: topic_of(found.get(places[unit_id], ()), fact.vector, memories)
         for unit_id, fact in facts.items()
     }
 
