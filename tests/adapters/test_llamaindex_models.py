@@ -262,12 +262,12 @@ class Duck:
     [
         (MockEmbedding, "MockEmbedding is a class"),
         (HashEmbedder, "HashEmbedder is a class"),
-        (a_function, "the function a_function makes no vectors"),
-        (Duck(), "Duck makes no vectors"),
-        (MockLLM(), "MockLLM makes no vectors"),
-        (ScriptedModel([]), "ScriptedModel makes no vectors"),
-        ("local:BAAI/bge-small-en-v1.5", "'local:BAAI/bge-small-en-v1.5' makes no vectors"),
-        ([[1.0, 0.0]], "an object of builtins.list makes no vectors"),
+        (a_function, "the function a_function is not an embedder"),
+        (Duck(), "Duck is not an embedder"),
+        (MockLLM(), "MockLLM is not an embedder"),
+        (ScriptedModel([]), "ScriptedModel is not an embedder"),
+        ("local:BAAI/bge-small-en-v1.5", "'local:BAAI/bge-small-en-v1.5' is not an embedder"),
+        ([[1.0, 0.0]], "an object of builtins.list is not an embedder"),
     ],
 )
 def test_embeddings_that_are_nobodys_are_refused(

@@ -197,7 +197,7 @@ def test_a_server_without_schemas_is_asked_by_a_tool_call_from_then_on(
         ["tools"],
     ]
     (line,) = warnings(caplog)
-    assert "refuses response_format json_schema; it is asked by a tool call" in line
+    assert "rejects response_format json_schema; using a tool call" in line
 
 
 def test_a_server_without_tools_is_asked_in_words(

@@ -120,7 +120,7 @@ def test_an_open_that_rebuilds_says_so(
     DAMAGES["truncated"](tmp_path / "chroma" / "chroma.sqlite3", random.Random(1))
     with opener(tmp_path, config=CHROMA) as engine:
         engine.bank("anna")
-        assert "made anew from the ledger" in caplog.text
+        assert "rebuilt from the ledger" in caplog.text
         assert "bank 'anna': the vector index failed and is rebuilt" in caplog.text
         assert "damaged" in engine.doctor().rebuilt["anna"]
     with opener(tmp_path, config=CHROMA) as engine:

@@ -16,7 +16,7 @@ from hindsight_integrations.models.static import POTION_BASE_8M, POTION_THRESHOL
 from hindsight_integrations.models.weights import (
     WeightsSource,
     calibrate,
-    held_pairs,
+    calibration_pairs,
     resolve_weights,
     tells_apart,
 )
@@ -47,7 +47,7 @@ def test_the_wheel_serves_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_vectors_are_those_of_the_reference_implementation(potion: StaticEmbedder) -> None:
     """A bank made here can be read by sentence-transformers' own reader of the same files, and the other way round."""
-    texts = [text for pair in held_pairs().paraphrases for text in pair]
+    texts = [text for pair in calibration_pairs().paraphrases for text in pair]
     folder = resolve_weights(POTION_BASE_8M, offline=True).model.parent
     theirs = SentenceTransformer(str(folder), device="cpu", local_files_only=True).encode(texts)
     np.testing.assert_allclose(potion.embed_documents(texts), theirs, atol=1e-5)
@@ -55,7 +55,7 @@ def test_vectors_are_those_of_the_reference_implementation(potion: StaticEmbedde
 
 def test_paraphrases_are_closer_than_unrelated_texts(potion: StaticEmbedder) -> None:
     """Without word order or context it still tells related from unrelated texts."""
-    pairs = held_pairs().paraphrases
+    pairs = calibration_pairs().paraphrases
     cosines = (
         potion.embed_documents([first for first, _ in pairs])
         @ potion.embed_documents([second for _, second in pairs]).T

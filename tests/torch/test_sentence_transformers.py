@@ -29,8 +29,8 @@ from hindsight_integrations.models.sentence_transformers import (
     resolve_folder,
     weights_sha256,
 )
-from hindsight_integrations.models.vendor_errors import Trouble, trouble
-from hindsight_integrations.models.weights import calibrate, held_pairs, tells_apart
+from hindsight_integrations.models.vendor_errors import Failure, classify
+from hindsight_integrations.models.weights import calibrate, calibration_pairs, tells_apart
 from hindsight_integrations.testing.contracts import PASSAGES, QUESTION, EmbedderContract, RerankerContract
 
 
@@ -110,7 +110,7 @@ def test_a_damaged_folder_is_named(tiny_embedder: Path, tmp_path: Path, damage: 
 
 def test_a_full_gpu_can_be_retried() -> None:
     """Running out of a device's memory is a model that is unavailable now, which retry policies know."""
-    assert trouble(torch.OutOfMemoryError("CUDA out of memory")) is Trouble.UNAVAILABLE
+    assert classify(torch.OutOfMemoryError("CUDA out of memory")) is Failure.UNAVAILABLE
 
 
 @pytest.fixture(scope="session")
@@ -140,7 +140,7 @@ def test_its_identity_is_known_without_torch(minilm_folder: Path, monkeypatch: p
 
 def test_paraphrases_are_closer_than_unrelated_texts(minilm: SentenceTransformersEmbedder) -> None:
     """Texts that say the same are near each other, all others far; links join few that are unrelated."""
-    pairs = held_pairs().paraphrases
+    pairs = calibration_pairs().paraphrases
     first = minilm.embed_documents([pair[0] for pair in pairs])
     second = minilm.embed_documents([pair[1] for pair in pairs])
     cosines = first @ second.T

@@ -22,7 +22,7 @@ from ledger_support import commit
 
 from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.indexes import projection as vectors
-from hindsight_integrations.indexes.bank_vectors import BankVectors, IndexStanding
+from hindsight_integrations.indexes.bank_vectors import BankVectors, IndexState
 from hindsight_integrations.indexes.exact import ExactVectorIndex
 from hindsight_integrations.indexes.fts5 import Fts5Keywords
 from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
@@ -149,27 +149,27 @@ def test_the_index_answers_for_what_it_has(world: World) -> None:
 class Distracted(ExactVectorIndex):
     """Empties itself while it is asked, as another thread's rebuild does."""
 
-    def __init__(self, standing: IndexStanding, problem: str = "") -> None:
+    def __init__(self, state: IndexState, problem: str = "") -> None:
         super().__init__(BANK)
-        self.standing, self.problem, self.asked = standing, problem, 0
+        self.state, self.problem, self.asked = state, problem, 0
 
     def search(self, vectors: Matrix, limit: int) -> list[Hits]:
         self.asked += 1
         if self.problem:
             raise IndexOutOfStep("vector", BANK, self.problem)
-        self.standing.clears += 1
+        self.state.clears += 1
         return [Hits(np.empty(0, np.int64), np.empty(0, np.float32)) for _ in vectors]
 
 
 @pytest.mark.parametrize("problem", ["", "gone"])
 def test_an_index_that_fails_or_is_emptied_meanwhile_costs_no_answer(problem: str) -> None:
     """The search that met it is answered exactly, and so are later ones of the same view, without asking again."""
-    scorer, standing = ExactVectorIndex(BANK), IndexStanding()
+    scorer, state = ExactVectorIndex(BANK), IndexState()
     scorer.upsert(np.arange(5, dtype=np.int64), np.stack([make_vector(f"v{n}") for n in range(5)]))
-    index = Distracted(standing, problem)
-    view = BankVectors(scorer, index, np.array([3]), standing, standing.clears)
+    index = Distracted(state, problem)
+    view = BankVectors(scorer, index, np.array([3]), state, state.clears)
     for _ in range(2):
         [hits] = view.search(make_vector("v2")[None], 5)
         assert (hits.ids[0], len(hits)) == (2, 5)
     assert index.asked == 1
-    assert ("gone" in standing.problem) is bool(problem)
+    assert ("gone" in state.problem) is bool(problem)

@@ -18,8 +18,8 @@ from hindsight_integrations.models.weights import (
     MINILM_PASSAGES,
     MINILM_QUESTIONS,
     calibrate,
+    calibration_pairs,
     equivalent_cosine,
-    held_pairs,
     main,
     measured_scale,
 )
@@ -33,7 +33,7 @@ class Concepts:
     """
 
     def __init__(self, *, related: float, unrelated: float, missed: int = 0) -> None:
-        pairs = held_pairs()
+        pairs = calibration_pairs()
         self._topics = [*pairs.paraphrases, *pairs.questions]
         self._place = {
             text: (topic, side) for topic, pair in enumerate(self._topics) for side, text in enumerate(pair)
@@ -134,12 +134,12 @@ def test_an_embedder_without_meaning_keeps_the_papers_numbers(caplog: pytest.Log
     found = calibrate(lambda texts: np.stack([embed_query(text) for text in texts]), embed_query)
     assert (found.semantic_link, found.duplicate) == (0.7, 0.92)
     assert found.channel_floor <= 0.3
-    assert "does not tell related from unrelated" in caplog.text
+    assert "does not separate related from unrelated" in caplog.text
 
 
 def test_the_held_pairs_are_apart() -> None:
     """Every text of the table is there once, so no median counts a text against itself."""
-    pairs = held_pairs()
+    pairs = calibration_pairs()
     texts = [text for pair in (*pairs.paraphrases, *pairs.questions) for text in pair]
     assert len(texts) == len(set(texts)) == 2 * (len(pairs.paraphrases) + len(pairs.questions))
     assert len(pairs.paraphrases) + len(pairs.questions) >= 40
@@ -155,7 +155,7 @@ def test_the_shipped_constants_are_what_the_model_measures() -> None:
 
 def test_the_default_embedder_tells_the_pairs_apart() -> None:
     """Links join paraphrases and never unrelated facts; the floor lets every answer of the table through."""
-    embedder, pairs = OnnxEmbedder(offline=True), held_pairs()
+    embedder, pairs = OnnxEmbedder(offline=True), calibration_pairs()
     first = embedder.embed_documents([pair[0] for pair in pairs.paraphrases])
     second = embedder.embed_documents([pair[1] for pair in pairs.paraphrases])
     cosines = first @ second.T

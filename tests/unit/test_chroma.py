@@ -190,7 +190,7 @@ def test_unreadable_database_is_made_anew(
     (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"not a database" * 500)
     index = open_store().open("abc")
     assert (index.count(), index.watermark) == (0, None)
-    assert "is made anew" in caplog.text
+    assert "will be rebuilt" in caplog.text
 
 
 def test_clear_leaves_no_vectors_in_files(open_store: OpenStore, tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from builders import make_mark
 from vector_index_contract import alike
 
 from hindsight_integrations.errors import IndexOutOfStep
-from hindsight_integrations.indexes.chroma import LOOK_SHARE, ChromaVectorIndex, ChromaVectors, SearchReach
+from hindsight_integrations.indexes.chroma import SCAN_SHARE, ChromaVectorIndex, ChromaVectors, SearchReach
 from hindsight_integrations.model.arrays import IntArray, Matrix
 
-HELD = 8 * LOOK_SHARE
+HELD = 8 * SCAN_SHARE
 
 
 @pytest.fixture
@@ -31,13 +31,13 @@ def index() -> Iterator[ChromaVectorIndex]:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many vectors the graph held at each look so far."""
     seen: list[int] = []
-    look = SearchReach.look
+    scan = SearchReach.scan
 
     def counted(reach: SearchReach, *starts: np.ndarray) -> None:
-        look(reach, *starts)
+        scan(reach, *starts)
         seen.append(reach.held or 0)
 
-    monkeypatch.setattr(SearchReach, "look", counted)
+    monkeypatch.setattr(SearchReach, "scan", counted)
     return seen
 
 

@@ -1,1 +1,1 @@
-"""Threads and slots: blocking work off the event loop, one at a time per key."""
+"""Threads and locks: blocking work off the event loop, one retain at a time per key."""

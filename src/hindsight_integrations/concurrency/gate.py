@@ -1,4 +1,4 @@
-"""A gate that many may pass at a time, or one alone."""
+"""A readers-writer lock."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from contextlib import contextmanager
 
 
 class Gate:
-    """Shared by readers, exclusive to a writer; not reentrant.
+    """A lock shared by readers and exclusive to a writer; not reentrant.
 
-    A waiting writer goes before readers that come after it, and readers that waited for a writer go before the next.
+    A waiting writer goes before readers that arrive later, and readers that waited for a writer go before the
+    next writer.
     """
 
     def __init__(self) -> None:
@@ -21,10 +22,10 @@ class Gate:
 
     @contextmanager
     def shared(self, *, timeout: float | None = None) -> Iterator[None]:
-        """Hold it together with other readers.
+        """Hold the lock together with other readers.
 
         Args:
-            timeout: seconds to wait; None waits for as long as it takes.
+            timeout: seconds to wait; None waits forever.
 
         Raises:
             TimeoutError: a writer held it for longer.
@@ -47,11 +48,10 @@ class Gate:
 
     @contextmanager
     def exclusive(self, *, timeout: float | None = None) -> Iterator[None]:
-        """Hold it alone.
+        """Hold the lock alone.
 
         Args:
-            timeout: seconds to wait for others before it, and then for readers to leave; None waits for as long as it
-                takes.
+            timeout: seconds to wait for earlier callers, and then for readers to leave; None waits forever.
 
         Raises:
             TimeoutError: others held it for longer.
@@ -78,4 +78,4 @@ class Gate:
 
     def _wait(self, free: Callable[[], bool], timeout: float | None) -> None:
         if not self._changed.wait_for(free, timeout):
-            raise TimeoutError(f"others have used it for more than {timeout} seconds")
+            raise TimeoutError(f"it was held by others for more than {timeout} seconds")

@@ -1,4 +1,4 @@
-"""Event loops for callers that cannot await: one of an engine's own, and one that all borrowed faces share."""
+"""Event loops for sync callers: one per engine, and one shared by all borrowed sync objects."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from hindsight_integrations.errors import InvalidRequest
 R = TypeVar("R")
 
 GRACE = 0.2
-"""Seconds that running calls get at `stop` before they are cancelled: what needs no model ends by itself."""
+"""Seconds that running calls get at `stop` before they are cancelled; calls without a model finish by then."""
 
 LONGEST_STOP = 1.0
-"""Seconds that `stop` waits in all; a model's call that cannot be cancelled is left behind on its daemon thread."""
+"""Maximum seconds of `stop`; a model call that cannot be cancelled is left on its daemon thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Serving:
-    """A loop that serves callers.
+    """A running loop.
 
     Attributes:
         portal: runs calls on it.
@@ -40,16 +40,16 @@ class _Serving:
     stopping: asyncio.Event
 
     def stop(self) -> None:
-        """Let the loop end; from any thread, and without waiting for a loop that is blocked."""
-        with suppress(RuntimeError):  # it has ended already
+        """Ask the loop to end; from any thread, without waiting for a blocked loop."""
+        with suppress(RuntimeError):  # it has already ended
             self.loop.call_soon_threadsafe(self.stopping.set)
 
 
 class OwnLoop:
-    """One event loop on a thread; runs coroutines for callers on any other thread.
+    """An event loop on its own thread, running coroutines for callers on other threads.
 
-    Not anyio's `start_blocking_portal`: dropped without being closed (at exit, or in a forked child, where its thread
-    does not exist) it waits for that thread for ever. This one just ends with the process.
+    anyio's `start_blocking_portal` is not used: if it is not closed (at exit, or in a forked child, where its
+    thread does not exist) it waits for that thread forever. This one ends with the process.
     """
 
     def __init__(self, check_open: Callable[[], object]) -> None:
@@ -62,25 +62,25 @@ class OwnLoop:
         self._serving = ready.result()
 
     def run(self, call: Callable[[], Awaitable[R]]) -> R:
-        """Wait for a coroutine.
+        """Run a coroutine and wait for it.
 
         Args:
-            call: makes it.
+            call: creates the coroutine.
 
         Raises:
-            EngineClosed: the engine was closed, now or while the call ran, or belongs to the parent of this forked process.
-            InvalidRequest: called from the loop's own thread, where waiting would never end.
+            EngineClosed: the engine is or was closed, or belongs to the parent of this forked process.
+            InvalidRequest: called on the loop's own thread, which would deadlock.
         """
         self._check_open()
         if threading.current_thread() is self._thread:
             raise InvalidRequest(
                 "sync call",
                 "it was made inside the engine's own event loop",
-                "Use the async face there and await it.",
+                "Use the async API there and await it.",
             )
         try:
             running = self._serving.portal.start_task_soon(call)
-        except RuntimeError:  # the portal's only complaint: it stopped after the check
+        except RuntimeError:  # raised only if the portal stopped after the check
             self._check_open()
             raise
         try:
@@ -92,10 +92,10 @@ class OwnLoop:
     def stop(self) -> None:
         """Cancel running calls, and stop the loop and its thread, in about a second at most.
 
-        Does nothing where it has stopped; interrupted, it can be called again. Call it after the engine is closed, so that a
-        call that is left behind can write nothing.
+        Idempotent; can be called again after an interrupt. Call it after the engine is closed, so that an
+        abandoned call can write nothing.
         """
-        if self._thread.is_alive():  # in a forked child it is not
+        if self._thread.is_alive():  # it is not in a forked child
             self._serving.stop()
             self._thread.join(LONGEST_STOP)
 
@@ -117,18 +117,18 @@ class SharedLoop:
     def __init__(self) -> None:
         self._starting = threading.Lock()
         self._loop: OwnLoop | None = None
-        if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-            os.register_at_fork(after_in_child=self._start_anew)
+        if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+            os.register_at_fork(after_in_child=self._reset_after_fork)
 
     def run(self, call: Callable[[], Awaitable[R]]) -> R:
-        """Wait for a coroutine, as `OwnLoop.run`; a closed engine's verbs raise EngineClosed themselves."""
+        """Run a coroutine and wait for it, as `OwnLoop.run`; a closed engine's methods raise EngineClosed themselves."""
         with self._starting:
             self._loop = self._loop or OwnLoop(lambda: None)
         return self._loop.run(call)
 
     def stop(self) -> None:
-        """Nothing: others run on it too."""
+        """Do nothing: other engines use it too."""
 
-    def _start_anew(self) -> None:
-        """In a forked child the loop's thread does not exist; the next call starts another."""
+    def _reset_after_fork(self) -> None:
+        """Reset in a forked child, where the loop's thread does not exist; the next call starts another."""
         self._starting, self._loop = threading.Lock(), None

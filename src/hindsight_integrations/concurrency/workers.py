@@ -1,4 +1,4 @@
-"""Workers: where blocking calls run. A bounded pool for reads, one thread for every write of an engine."""
+"""Workers for blocking calls: a bounded pool for reads, and one thread for all writes of an engine."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hindsight_integrations.errors import EngineClosed
 
 
 class InFlight:
-    """Keeps two retains of the same message or document from running at once; the second then sees the first's work.
+    """Serialises retains of the same message or document; the second one sees the first one's work.
 
-    Futures of `concurrent.futures`, so that nothing here is bound to an event loop. All keys are taken together or not
-    at all, so that two callers cannot wait for each other.
+    Uses futures of `concurrent.futures`, which are bound to no event loop. All keys are taken together or not
+    at all, so that callers cannot deadlock.
     """
 
     def __init__(self) -> None:
@@ -26,10 +26,10 @@ class InFlight:
 
     @asynccontextmanager
     async def alone(self, keys: Iterable[Hashable]) -> AsyncIterator[None]:
-        """Wait until nobody else holds any of the keys, and hold them for the block."""
+        """Wait until all keys are free, and hold them for the block."""
         wanted = frozenset(keys)
         mine: Future[None] = Future()
-        mine.set_running_or_notify_cancel()  # a waiter that is cancelled must not cancel it
+        mine.set_running_or_notify_cancel()  # a cancelled waiter must not cancel it
         while others := self._taken(wanted, mine):
             await _all_of(others)
         try:
@@ -41,7 +41,7 @@ class InFlight:
             mine.set_result(None)
 
     def _taken(self, wanted: frozenset[Hashable], mine: Future[None]) -> set[Future[None]]:
-        """Whoever holds one of the keys; if nobody does, they are mine."""
+        """Return the holders of any of the keys; if there are none, take the keys."""
         with self._lock:
             others = {self._held[key] for key in wanted if key in self._held}
             if not others:
@@ -54,7 +54,7 @@ async def _all_of(futures: Iterable[Future[None]]) -> None:
     try:
         await asyncio.wait(waiting)
     finally:
-        for future in waiting:  # else a cancelled caller's loop would be called back after it has closed
+        for future in waiting:  # otherwise a cancelled caller's loop would be called back after it has closed
             future.cancel()
 
 
@@ -63,7 +63,7 @@ R = TypeVar("R")
 
 
 class Runner(Protocol):
-    """Runs blocking functions for coroutines: an engine's workers, or one bank's share of them."""
+    """Runs blocking functions for coroutines: an engine's workers, or one bank's view of them."""
 
     async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a function that changes nothing."""
@@ -74,14 +74,14 @@ class Runner(Protocol):
         ...
 
     def check_open(self) -> None:
-        """Raises EngineClosed once closed."""
+        """Raise EngineClosed once closed."""
         ...
 
 
 class Workers:
-    """Runs blocking functions for any event loop; nothing here is bound to one.
+    """Runs blocking functions for any event loop.
 
-    All writes of an engine go through one thread, so a write turn needs no lock and cannot deadlock.
+    All writes of an engine use one thread, so that a write needs no lock and cannot deadlock.
     """
 
     def __init__(self, readers: int) -> None:
@@ -95,7 +95,7 @@ class Workers:
         return await asyncio.wrap_future(self._submitted(self._readers, function, *args, **kwargs))
 
     def read_now(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """`read` for callers without an event loop; blocks until it is done."""
+        """Run a read without an event loop, blocking until it is done."""
         return self._submitted(self._readers, function, *args, **kwargs).result()
 
     async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -108,86 +108,86 @@ class Workers:
     def _submitted(
         self, pool: ThreadPoolExecutor, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs
     ) -> Future[R]:
-        self.check_open()  # first without the lock: in a forked child somebody may hold it for ever
+        self.check_open()  # first without the lock: in a forked child it may be held forever
         with self._lock:
             self.check_open()
             try:
                 return pool.submit(function, *args, **kwargs)
-            except RuntimeError as error:  # the executor's only complaint: the interpreter is on its way out
+            except RuntimeError as error:  # raised only while the interpreter shuts down
                 raise EngineClosed("the process is ending") from error
 
     def check_open(self) -> None:
-        """Raises EngineClosed once closed."""
+        """Raise EngineClosed once closed."""
         if self._closed is not None:
             raise EngineClosed(self._closed)
 
     def close(self) -> None:
-        """Refuse new work, finish what was started, stop the threads. Interrupted, it can be called again."""
+        """Reject new work, finish started work, stop the threads. Can be called again after an interrupt."""
         with self._lock:
             self._closed = self._closed or "it was closed"
         self._readers.shutdown(wait=True)
         self._writer.shutdown(wait=True)
 
     def abandon(self, reason: str) -> None:
-        """Refuse new work for good; takes no lock, so that it may run in a forked child."""
+        """Reject new work for good; takes no lock, so that it may run in a forked child."""
         self._closed = reason
 
 
 class CheckedWorkers:
-    """Workers for what may end before they do: once `check` raises, nothing runs and no result is given.
+    """Workers that stop when `check` fails: then nothing runs and no result is returned.
 
     Args:
-        workers: who does the work.
-        check: raises when the work is of no use any more; called on the thread that works, before and after.
+        workers: run the work.
+        check: raises if the work is no longer useful; called on the worker thread, before and after the work.
     """
 
     def __init__(self, workers: Runner, check: Callable[[], None]) -> None:
         self._workers, self._check = workers, check
 
     async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """As `Runner.read`."""
+        """See `Runner.read`."""
         return await self._workers.read(self._checked, partial(function, *args, **kwargs))
 
     async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """As `Runner.write`."""
+        """See `Runner.write`."""
         return await self._workers.write(self._checked, partial(function, *args, **kwargs))
 
     def check_open(self) -> None:
-        """As `Runner.check_open`."""
+        """See `Runner.check_open`."""
         self._workers.check_open()
 
     def _checked(self, work: Callable[[], R]) -> R:
         self._check()
         try:
             return work()
-        finally:  # ended meanwhile, a result is half of one, and a failure says nothing
+        finally:  # if it fails meanwhile, results are incomplete and exceptions meaningless
             self._check()
 
 
 class HeardWorkers:
-    """Workers whose writes somebody hears of.
+    """Workers that call back after each write.
 
     Args:
-        workers: who does the work.
-        heard: called on the thread that works, after each write.
+        workers: run the work.
+        heard: called on the worker thread, after each write.
     """
 
     def __init__(self, workers: Runner, heard: Callable[[], None]) -> None:
         self._workers, self._heard = workers, heard
 
     async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """As `Runner.read`."""
+        """See `Runner.read`."""
         return await self._workers.read(function, *args, **kwargs)
 
     async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """As `Runner.write`."""
-        return await self._workers.write(self._told, partial(function, *args, **kwargs))
+        """See `Runner.write`."""
+        return await self._workers.write(self._run_and_report, partial(function, *args, **kwargs))
 
     def check_open(self) -> None:
-        """As `Runner.check_open`."""
+        """See `Runner.check_open`."""
         self._workers.check_open()
 
-    def _told(self, work: Callable[[], R]) -> R:
+    def _run_and_report(self, work: Callable[[], R]) -> R:
         try:
             return work()
         finally:

@@ -1,1 +1,1 @@
-"""Indexes of a bank, all projections of the ledger, and hybrid search over them, which retain and recall share."""
+"""Indexes of a bank, all projections of the ledger, and hybrid search, shared by retain and recall."""

@@ -1,4 +1,4 @@
-"""BankVectors: the vectors of one bank as searches see them, the index on disk and what it was not given yet as one."""
+"""Vector search in one bank: the index on disk combined with the vectors not yet written to it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class ScoringVectorIndex(VectorIndex, VectorScorer, Protocol):
 
 
 @dataclass(slots=True)
-class IndexStanding:
-    """How far an index may be asked, shared by its follower and by all searches of it, on any thread.
+class IndexState:
+    """Whether an index may be searched; shared by its follower and all searches, on any thread.
 
     Attributes:
-        problem: why it may not be; empty if it may. A search that fails sets it, healing takes it away.
-        clears: how often the index was emptied so far.
+        problem: why it must not be searched; empty if it may. Set by a failing search, cleared by healing.
+        clears: how often the index has been emptied.
     """
 
     problem: str = ""
@@ -34,34 +34,34 @@ class IndexStanding:
 
 @dataclass(frozen=True, slots=True)
 class BankVectors:
-    """Nearest neighbours of a whole bank: an index asked, its tail scored exactly, both ranked as one list.
+    """Nearest neighbours in a whole bank: index hits and exactly scored tail, ranked as one list.
 
-    The tail is what changed since the index was last written: an id in it hides whatever the index has under that id.
-    Where the index cannot be asked, everything is scored exactly: slower in a large bank, never a wrong answer.
+    The tail contains the ids changed since the index was last written; they hide the index's entries. If the
+    index cannot be searched, everything is scored exactly: slower in a large bank, but never wrong.
 
     Attributes:
         scorer: exact cosines of all units.
-        index: the index; None where it holds nothing to find.
+        index: the index; None if it contains nothing to find.
         tail: ids changed since it was written, ascending.
-        standing: of the index.
-        clears: of the standing, when this was made: an index emptied since then holds less than it says here.
+        state: state of the index.
+        clears: `clears` of the state when this was made; an index emptied since then has fewer vectors.
     """
 
     scorer: ScoringVectorIndex
     index: VectorIndex | None = None
     tail: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
-    standing: IndexStanding = field(default_factory=IndexStanding)
+    state: IndexState = field(default_factory=IndexState)
     clears: int = 0
 
     def search(self, vectors: Matrix, limit: int) -> list[Hits]:
-        """For each query row (unit norm), the `limit` nearest ids with their cosine in [-1, 1], as of the scorer."""
-        found = self._indexed(vectors, limit) if limit > 0 and len(vectors) else None
-        if found is None:
+        """For each query row (unit norm), return the `limit` nearest ids with the scorer's cosine in [-1, 1]."""
+        indexed = self._indexed(vectors, limit) if limit > 0 and len(vectors) else None
+        if indexed is None:
             return self.scorer.search(vectors, limit)
-        return [self._joined(query, hits, limit) for query, hits in zip(vectors, found, strict=True)]
+        return [self._joined(query, hits, limit) for query, hits in zip(vectors, indexed, strict=True)]
 
     def _indexed(self, vectors: Matrix, limit: int) -> list[Hits] | None:
-        """The index's hits that the tail does not hide, at least `limit` a query where it has so many; None if it cannot say."""
+        """Return the index's hits outside the tail, at least `limit` per query if available; None if it fails."""
         if self.index is None or not self._trusted():
             return None
         ask = limit
@@ -74,12 +74,12 @@ class BankVectors:
                 ask *= 2
         except StorageError as error:
             if self._trusted():
-                logger.warning("the vector index cannot be asked, exact search answers instead: %s", error)
-                self.standing.problem = str(error)
+                logger.warning("the vector index failed and is replaced by exact search: %s", error)
+                self.state.problem = str(error)
             return None
 
     def _trusted(self) -> bool:
-        return not self.standing.problem and self.standing.clears == self.clears
+        return not self.state.problem and self.state.clears == self.clears
 
     def _outside(self, hits: Hits) -> Hits:
         if not len(self.tail):
@@ -89,8 +89,8 @@ class BankVectors:
         return Hits(hits.ids[keep], hits.scores[keep])
 
     def _joined(self, query: Vector, hits: Hits, limit: int) -> Hits:
-        """Hits and tail by the scorer's cosines: an index rounds its own way, and equal vectors must tie wherever they are."""
+        """Join hits and tail, scored by the scorer: an index rounds differently, and equal vectors must tie."""
         ids = np.concatenate([hits.ids, self.tail])
         cosines = self.scorer.similarities(query, ids)
-        known = ~np.isnan(cosines)  # a unit erased meanwhile has none
+        known = ~np.isnan(cosines)  # a unit erased meanwhile has no cosine
         return ranked(ids[known], cosines[known], limit)

@@ -1,4 +1,4 @@
-"""What the pipelines see of one bank: its ledger, its indexes and a snapshot of its columns."""
+"""The pipelines' view of one bank: its ledger, its indexes and a snapshot of its columns."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from hindsight_integrations.indexes.protocols import KeywordIndex, MemoryGraph
 from hindsight_integrations.ledger.ledger import Ledger, LedgerReader, Transaction
 from hindsight_integrations.model.arrays import IntArray
 
-EXACT_LIMIT = 20_000  # up to so many units exact search in memory beats an index
+EXACT_LIMIT = 20_000  # number of units up to which exact search in memory is faster than an index
 
 
 @dataclass(frozen=True, slots=True)
 class BankView:
-    """One bank as of one revision. Every channel finds every unit in `columns`; indexes may already hold newer ones.
+    """One bank at one revision. Every channel finds every unit in `columns`; indexes may contain newer ones.
 
     Attributes:
         bank: its name.
-        revision: the ledger revision the columns stand at.
-        ledger: what the record holds; inside a transaction, as that sees it.
-        columns: filterable facts.
-        items: which units are texts of items.
-        vectors: nearest neighbours of the whole bank, what waits to be written included.
+        revision: the ledger revision of the columns.
+        ledger: reads of the ledger; inside a transaction, of its state.
+        columns: filterable columns.
+        items: units that are texts of items.
+        vectors: nearest neighbours in the whole bank, including vectors not yet written.
         scorer: exact cosines of chosen units.
         keywords: BM25.
-        open_graph: gives links and mentions; see `graph`.
-        hubs: row ids of entities that transmit nothing; see graph/activation.
-        rebuilds: how often an index had been emptied for a replay when this view was made.
-        failures: index name to reason, for indexes that could not be healed and must not be used.
+        open_graph: returns links and mentions; see `graph`.
+        hubs: row ids of entities that transmit no activation; see `spreading_activation`.
+        rebuilds: number of index rebuilds when this view was made.
+        failures: reason by index name, for indexes that could not be healed and must not be used.
     """
 
     bank: str
@@ -50,7 +50,7 @@ class BankView:
 
     @property
     def graph(self) -> MemoryGraph:
-        """Links and mentions. The first time in a process they are read from the ledger, which takes a moment.
+        """Links and mentions. They are loaded from the ledger on first use, which takes a moment.
 
         Raises:
             IndexOutOfStep: they cannot be read.
@@ -59,7 +59,7 @@ class BankView:
 
 
 class Projector(Protocol):
-    """One bank to write to: its record, and what brings its indexes to the record's revision."""
+    """Access to one bank for writing: its ledger, and the updates of its indexes."""
 
     @property
     def name(self) -> str:
@@ -68,21 +68,24 @@ class Projector(Protocol):
 
     @property
     def ledger(self) -> Ledger:
-        """The record itself."""
+        """The ledger."""
         ...
 
     def viewing(self) -> AbstractAsyncContextManager[BankView]:
-        """The newest view, for reading; its indexes stay open until the end of the block."""
+        """Open the newest view for reading; its indexes stay open until the end of the block."""
         ...
 
     def catch_up(self) -> None:
-        """Apply what was committed. Writer thread only."""
+        """Update the indexes to the ledger's revision. Writer thread only."""
         ...
 
     def problems(self) -> dict[str, str]:
-        """Index name to reason, for each that could not be written; what it lacks is served otherwise where it can be. Writer thread only."""
+        """Return the reason for each index that could not be written. Writer thread only.
+
+        Its missing content is served otherwise where possible.
+        """
         ...
 
     def transaction(self) -> AbstractContextManager[tuple[BankView, Transaction]]:
-        """The bank held against other writers, and a view of it as the transaction sees it. Writer thread only."""
+        """Lock the bank against other writers; yield a view at the transaction's state. Writer thread only."""
         ...

@@ -1,7 +1,7 @@
 """Chroma as the vector index: one client per engine, one collection per bank.
 
-A kill or a full disk can leave a collection unreadable for good, so every failure here is healed by `clear` and a replay
-(section 3).
+A kill or a full disk can leave a collection permanently unreadable, so every failure is healed by `clear` and
+a replay from the ledger.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from hindsight_integrations.model.watermark import IndexMark
 
 
 def chroma_marks(data: Path) -> list[IndexMark]:
-    """The watermark of every bank's collection in a data directory."""
+    """Return the watermark of every bank's collection in a data directory."""
     files = sorted((data / "chroma" / "watermarks").glob("*.json"))
     return [IndexMark("vector", file.stem, _mark(file)) for file in files]
 
@@ -58,7 +58,7 @@ _HEADER = struct.Struct("<iQQQQ")
 """Start of hnswlib's header.bin: format, offset, capacity, elements, bytes per element (chromadb 1.5.9, measured)."""
 
 _SEGMENT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""Name of a folder in which Chroma keeps the vectors of one collection."""
+"""Name of a folder in which Chroma stores the vectors of one collection."""
 
 _HEADER_BYTES = 100
 _LENGTH_BYTES = 4  # of one element in length.bin
@@ -66,16 +66,17 @@ _HEADER_FORMAT = 1
 
 
 class WatermarkFile:
-    """The commit one bank's collection has reached, bound to that collection.
+    """The file with the watermark of one bank's collection.
 
-    A collection deleted and made anew has another uuid, so a watermark that outlived its vectors reads None.
+    It names the collection's uuid: a collection that was deleted and created again has another one, and so no
+    watermark.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self, collection: str) -> Watermark | None:
-        """The commit recorded for this collection; None if none was, or for another collection, or unreadably."""
+        """Return the watermark recorded for this collection; None if missing, unreadable, or for another one."""
         try:
             kept = json.loads(self._path.read_text(encoding="utf-8"))
             return Watermark.parse(kept["watermark"]) if kept["collection"] == collection else None
@@ -83,11 +84,11 @@ class WatermarkFile:
             return None
 
     def exists(self) -> bool:
-        """Whether any record was written, for this collection or another."""
+        """Tell whether any watermark was written, for this collection or another."""
         return self._path.is_file()
 
     def write(self, collection: str, mark: Watermark) -> None:
-        """Replace the record; a kill or power cut leaves either the old one or the new one."""
+        """Replace the watermark; a kill or power cut leaves either the old or the new one."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         draft = self._path.with_suffix(".tmp")
         with draft.open("w", encoding="utf-8") as file:
@@ -98,12 +99,12 @@ class WatermarkFile:
         _sync_folder(self._path.parent)
 
     def drop(self) -> None:
-        """Forget the record."""
+        """Delete the watermark."""
         self._path.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename in it last; only POSIX can open a folder, and only there it is needed."""
+    """Make a rename in the folder durable; only POSIX can open a folder, and only there it is needed."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -114,12 +115,13 @@ def _sync_folder(folder: Path) -> None:
 
 
 def vacuum(folder: Path) -> None:
-    """Rewrite Chroma's files, so that they keep nothing of what was deleted; Chroma may have them open, but rest.
+    """Rewrite Chroma's files to remove deleted data. Chroma may have them open, but must be idle.
 
-    Free pages of the database go, and what a process killed right after a load left in a segment (see `SegmentFiles`).
+    This frees pages of the database, and cleans segments of a process killed right after a load (see
+    `SegmentFiles`).
 
     Raises:
-        OSError: it cannot be rewritten now.
+        OSError: the files cannot be rewritten now.
     """
     try:
         with closing(sqlite3.connect(folder / DATABASE, isolation_level=None)) as database:
@@ -131,7 +133,7 @@ def vacuum(folder: Path) -> None:
 
 
 def database_damage(folder: Path) -> str | None:
-    """What is wrong with Chroma's own database while Chroma does not have it open, or None; none at all is fine."""
+    """Check Chroma's database while Chroma does not have it open; return the damage, or None if sound or missing."""
     path = folder / DATABASE
     if not path.is_file():
         return None
@@ -139,23 +141,23 @@ def database_damage(folder: Path) -> str | None:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             [problem], *_ = database.execute("PRAGMA quick_check(1)").fetchall()
     except sqlite3.DatabaseError as error:
-        # Anything else than these two is the disk's or its owner's refusal, which Chroma will meet and report.
+        # Other errors mean that the disk or the permissions refuse; Chroma will meet and report them.
         damaged = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
         return str(error) if damaged else None
     return None if problem == "ok" else str(problem)[:200]
 
 
 def remove_store(folder: Path) -> None:
-    """Delete everything of Chroma's; our watermarks stay, and tell that collections are missing."""
+    """Delete all of Chroma's files; our watermarks stay, as evidence that collections are missing."""
     for path in folder.iterdir():
         if path.name.startswith(DATABASE):
-            path.unlink(missing_ok=True)  # a journal goes by itself when the client that wrote it is closed
+            path.unlink(missing_ok=True)  # a journal disappears when the client that wrote it is closed
         elif (path / HEADER).exists() or _SEGMENT.fullmatch(path.name):
             shutil.rmtree(path)
 
 
 def vector_segments(folder: Path, collection: str) -> tuple[Path, ...]:
-    """Where the vectors of this collection lie or will lie; nothing if Chroma's own database cannot say."""
+    """Return the folders of a collection's vectors, existing or not; empty if Chroma's database cannot be read."""
     uri = f"{(folder / DATABASE).absolute().as_uri()}?mode=ro"
     query = "SELECT id FROM segments WHERE collection = ? AND scope = 'VECTOR'"
     try:
@@ -166,11 +168,11 @@ def vector_segments(folder: Path, collection: str) -> tuple[Path, ...]:
 
 
 class SegmentFiles:
-    """What Chroma keeps of one collection's vectors outside its database. Nothing in memory.
+    """The files in which Chroma stores a collection's vectors outside its database; none for in-memory collections.
 
-    hnswlib writes whole buffers it never cleared: whatever the process had in that memory before, another bank's text
-    included, is then on disk. It does so whenever a collection that never outgrew Chroma's queue is loaded: at its first
-    write, at the first search after an open, and again once Chroma has unloaded it (chromadb 1.5.9, measured).
+    hnswlib writes uninitialised buffers to disk: old memory contents, possibly another bank's text. It does
+    so whenever a collection that never outgrew Chroma's queue is loaded: at its first write, at the first
+    search after an open, and again after Chroma has unloaded it (chromadb 1.5.9, measured).
     """
 
     def __init__(self, folders: tuple[Path, ...]) -> None:
@@ -178,21 +180,21 @@ class SegmentFiles:
         self._seen: list[tuple[int, int] | None] = []
 
     def rewritten(self) -> bool:
-        """Whether Chroma wrote the files since they were last blanked; two system calls at most."""
+        """Tell whether Chroma wrote the files since they were last blanked; at most two system calls."""
         return self._state() != self._seen
 
     def blank(self) -> None:
-        """Overwrite what no element uses yet; elements that come later overwrite it. Only while no call runs."""
+        """Zero the unused space of the files; later elements overwrite it. Only while no call runs."""
         for folder in self._folders:
             _blank_unused(folder)
         self._seen = self._state()
 
     def damage(self) -> str | None:
-        """What is wrong with the files while no call has used them yet, or None."""
+        """Describe damage of the files, or return None; only before the first call uses them."""
         return next(filter(None, map(_damage, self._folders)), None)
 
     def erase(self) -> None:
-        """Delete them: `delete_collection` leaves them, vectors and all (chromadb 1.5.9, measured)."""
+        """Delete the files, which `delete_collection` leaves with all vectors (chromadb 1.5.9, measured)."""
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -201,7 +203,7 @@ class SegmentFiles:
 
 
 def _written(path: Path) -> tuple[int, int] | None:
-    """Which file this is and when it was written last; None if it is not there."""
+    """Return inode and modification time of a file; None if it does not exist."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -221,7 +223,7 @@ def _blank_unused(segment: Path) -> None:
 
 
 def _blank_from(path: Path, used: int) -> None:
-    """Zeros from there to the end of the file; what is zero already is not written again."""
+    """Zero a file from an offset on, unless it is zero already."""
     if not path.exists():
         return
     with path.open("r+b") as file:
@@ -233,14 +235,15 @@ def _blank_from(path: Path, used: int) -> None:
 
 
 def _damage(segment: Path) -> str | None:
-    """What is wrong with the files of a segment, or None.
+    """Describe damage of a segment's files, or return None.
 
-    Chroma reports a broken metadata pickle by itself, but a short data file kills the process with a segmentation
-    fault at the first search, and a missing pickle silently hides the vectors (chromadb 1.5.9, measured for both).
+    Chroma itself reports a broken metadata pickle, but a truncated data file crashes the process with a
+    segmentation fault at the first search, and a missing pickle silently hides the vectors (chromadb 1.5.9,
+    measured for both).
     """
     header, data = segment / HEADER, segment / ELEMENTS
     if not (header.exists() and data.exists()):
-        return None  # never written to disk, or so incomplete that Chroma itself says so
+        return None  # never written to disk, or so incomplete that Chroma reports it
     start = header.read_bytes()
     if len(start) != _HEADER_BYTES:
         return f"{HEADER} has {len(start)} bytes instead of {_HEADER_BYTES}"
@@ -253,29 +256,29 @@ def _damage(segment: Path) -> str | None:
     return None
 
 
-LOOK_SHARE = 128  # a look costs 3.3 us a vector, a write 300 to 430
-STARTS = 3  # more places to look from where one of them misses something
-_PAGE = 1000  # ids a call
+SCAN_SHARE = 128  # a scan costs 3.3 us a vector, a write 300 to 430
+STARTS = 3  # further start points if a scan misses vectors
+_PAGE = 1000  # ids per call
 
 
-# What a search in a collection's HNSW graph does not come to, and is scored beside it. A
-# vector whose neighbours all have nearer ones keeps no link that leads to it: it is stored, counted and read
-# by its id, and no search finds it. Of 1,000 versions of one sentence it happens to 200, of 1,000 sentences
-# of a conversation to none.
+# Vectors that a search of a collection's HNSW graph does not reach are scored separately. A vector whose
+# neighbours all have nearer ones keeps no incoming link: it is stored, counted and found by id, but no search
+# reaches it. This happens to 200 of 1,000 versions of one sentence, and to none of 1,000 sentences of a
+# conversation.
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Vectors that are scored exactly beside the graph.
+    """Vectors that are scored exactly in addition to the graph.
 
     Attributes:
-        ids: theirs, ascending.
-        vectors: of the ids, (n, dimension), unit norm.
+        ids: their ids, ascending.
+        vectors: their vectors, (n, dimension), unit norm.
     """
 
     ids: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     vectors: Matrix = field(default_factory=lambda: np.empty((0, 0), np.float32))
 
     def joined(self, query: Vector, hits: Hits, limit: int) -> Hits:
-        """What the graph found and these, ranked as one list; none of them twice."""
+        """Join the graph's hits with these vectors in one ranked list, without duplicates."""
         if not len(self.ids):
             return hits
         outside = ~np.isin(hits.ids, self.ids)
@@ -287,19 +290,19 @@ class Beside:
         )
 
     def without(self, ids: IntArray) -> Beside:
-        """All but these."""
+        """Return all vectors but these."""
         keep = ~np.isin(self.ids, ids)
         return Beside(self.ids[keep], self.vectors[keep])
 
 
 class SearchReach:
-    """How far searches get in one loaded graph. A graph that Chroma builds anew when it loads it has other gaps.
+    """Which vectors searches of one loaded graph reach. Chroma builds another graph on each load, with other gaps.
 
-    Written while no other call runs, read beside others.
+    It is written while no other call runs, and read concurrently.
 
     Attributes:
-        beside: what they would miss.
-        held: vectors in the graph at the last look; None before the first.
+        beside: the vectors that searches do not reach.
+        held: number of vectors in the graph at the last scan; None before the first.
     """
 
     def __init__(self, collection: Collection) -> None:
@@ -309,40 +312,41 @@ class SearchReach:
         self.held: int | None = None
 
     def wrote(self, names: list[str]) -> None:
-        """These were stored: whether searches come to them is not known, and what they knew of them is old."""
+        """Record stored vectors: whether searches reach them is unknown, and older values are outdated."""
         self._fresh += names
         self.removed(names)
 
     def removed(self, names: list[str]) -> None:
-        """These are not to be found any more."""
+        """Record removed vectors."""
         if len(self.beside.ids):
             self.beside = self.beside.without(np.array(names, np.int64))
 
     @property
     def due(self) -> bool:
-        """Whether so much was written that the graph is to be looked through again.
+        """Whether enough was written for another scan of the graph.
 
-        One that was not looked through yet is left to its first search: the process may close before that.
+        A graph that was never scanned is scanned at its first search, since the process may close before
+        that.
         """
-        return bool(self._fresh) and self.held is not None and len(self._fresh) * LOOK_SHARE >= self.held
+        return bool(self._fresh) and self.held is not None and len(self._fresh) * SCAN_SHARE >= self.held
 
     def settle(self) -> None:
-        """After writes: what is new is scored beside the graph, until a look is due."""
+        """After writes, score new vectors separately until a scan is due."""
         if self.held is not None and self._fresh:
             known = [str(name) for name in self.beside.ids.tolist()]
             self.beside = _stored(self._collection, {*known, *self._fresh})
 
-    def look(self, *starts: Vector) -> None:
-        """Look through the whole graph from these vectors and from some of its own; what one of them misses is beside it."""
+    def scan(self, *starts: Vector) -> None:
+        """Scan the whole graph from these vectors and some of its own; score separately what one of them does not reach."""
         self.held = self._collection.count()
         self.beside, self._fresh = _unreached(self._collection, self.held, starts), []
 
 
 def _unreached(collection: Collection, held: int, starts: tuple[Vector, ...]) -> Beside:
-    """What a search does not come to that asks for everything there is.
+    """Return the vectors that a search for everything does not reach.
 
-    Where it gets to depends on where it enters the graph, which hangs together from everywhere but for islands, of the
-    same text stored hundreds of times: so what was missed is asked for its own way in.
+    The result depends on the search's entry point. The graph is connected except for islands of the same text
+    stored hundreds of times, so missed vectors are used as further start points.
     """
     if not held:
         return Beside()
@@ -359,13 +363,13 @@ def _unreached(collection: Collection, held: int, starts: tuple[Vector, ...]) ->
 
 
 def _reached(collection: Collection, starts: Matrix, held: int) -> set[str]:
-    """What searches from all of these come to."""
-    found = collection.query(query_embeddings=starts, n_results=held, include=[])["ids"]
-    return set.intersection(*map(set, found))
+    """Return the ids that searches from all start points reach."""
+    reached = collection.query(query_embeddings=starts, n_results=held, include=[])["ids"]
+    return set.intersection(*map(set, reached))
 
 
 def _stored(collection: Collection, names: set[str]) -> Beside:
-    """These vectors as they are stored."""
+    """Return these vectors as stored."""
     ids = np.sort(np.array([int(name) for name in names], np.int64))
     pages = []
     for start in range(0, len(ids), _PAGE):
@@ -384,9 +388,9 @@ def _stored(collection: Collection, names: set[str]) -> Beside:
 
 
 def give_back_memory() -> None:
-    """Hand freed memory back to the system, where the C library is glibc; elsewhere nothing.
+    """Return freed memory to the operating system if the C library is glibc.
 
-    glibc keeps what lies below a block still in use: after Chroma was closed 20 times, 330 MB.
+    glibc keeps memory below a block still in use: 330 MB after closing Chroma 20 times.
     """
     if trim := _malloc_trim():
         trim(0)
@@ -401,29 +405,27 @@ def _malloc_trim() -> Callable[[int], int] | None:
 
 logger = logging.getLogger("hindsight_integrations")
 
-EF_SEARCH = 1000  # k=300 at ef=300 had recall 0.93; at 1000 it has 0.98 on random vectors
-NEIGHBOURS = 32  # of a vector in its graph: Chroma's 16 lose three times as many of those alike
-OPEN_COLLECTIONS = 64  # at 2.6 MB and four files each, then the client is opened anew
-SHARDS = 64  # of Chroma's cache of loaded collections, each with its part of the size
-PATIENCE_SECONDS = 60  # for a call that does not end; a vacuum may take that long
-ROOM_BYTES = 8 << 20  # a journal, and the id table that Chroma rewrites whole
+EF_SEARCH = 1000  # at ef=300, k=300 had recall 0.93; at 1000 it has 0.98 on random vectors
+NEIGHBOURS = 32  # of a vector in its graph; Chroma's 16 lose three times as many similar ones
+OPEN_COLLECTIONS = 64  # at 2.6 MB and four files each; beyond, the client is reopened
+SHARDS = 64  # of Chroma's cache of loaded collections; the size applies to each
+PATIENCE_SECONDS = 60  # how long to wait for a running call; a vacuum may take that long
+ROOM_BYTES = 8 << 20  # for a journal, and the id table that Chroma rewrites as a whole
 
 _SQLITE_CODE = re.compile(r"\(code: (\d+)\)")
 _REFUSALS = {5, 6, 8, 10, 13, 14}
-"""SQLite's busy, locked, read-only, I/O error, full and cannot open: the disk or its owner refuses, no file is damaged."""
+"""SQLite's busy, locked, read-only, I/O error, full and cannot open: the disk or permissions refuse, no file is damaged."""
 
 
-# The Chroma client of one folder: one at a time, dropped at its first failure, opened anew at the next use.
-# The only module that imports chromadb.
 class ChromaClient:
-    """A Chroma system of our own.
+    """A Chroma client that does not share a system with others in the process.
 
-    `chromadb.PersistentClient` and `EphemeralClient` share systems through a table of the whole process: every
-    in-memory client is the same store, and two with different settings refuse each other, so that an engine in
-    memory would break a user's own `EphemeralClient()`. A system made here is in nobody's table.
+    `chromadb.PersistentClient` and `EphemeralClient` share systems through a process-wide table: all
+    in-memory clients use the same store, and two with different settings fail, so that an in-memory engine
+    would break a user's own `EphemeralClient()`. This client is not registered there.
 
     Attributes:
-        used: names of the collections it may have loaded; it unloads none.
+        used: names of the collections it may have loaded; it never unloads one.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -432,7 +434,7 @@ class ChromaClient:
 
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-        # model_construct: Chroma would otherwise read the environment, and the .env of the current folder.
+        # model_construct: otherwise Chroma would read the environment, and the .env of the current folder.
         settings = Settings.model_construct(
             anonymized_telemetry=False,
             is_persistent=folder is not None,
@@ -441,31 +443,31 @@ class ChromaClient:
         self._folder = folder
         self._system = System(settings)
         self._api = self._system.instance(RustBindingsAPI)
-        # Chroma itself must never unload: a collection that it never wrote out cannot be loaded again.
+        # Chroma must never unload a collection: one it never wrote to disk cannot be loaded again.
         self._api.hnsw_cache_size = OPEN_COLLECTIONS * SHARDS
         self._system.start()
         self.used: set[str] = set()
 
     def collection(self, name: str) -> Collection:
-        """The collection of this name, made if need be."""
+        """Return the collection of this name, creating it if needed."""
         self.used.add(name)
         from chromadb.api.models.Collection import Collection
 
-        made = self._api.create_collection(  # one that is there keeps the configuration it was made with
+        model = self._api.create_collection(  # an existing one keeps its configuration
             name,
             configuration={"hnsw": {"space": "cosine", "ef_search": EF_SEARCH, "max_neighbors": NEIGHBOURS}},
             get_or_create=True,
         )
-        return Collection(client=self._api, model=made, embedding_function=None)
+        return Collection(client=self._api, model=model, embedding_function=None)
 
     def files(self, collection: Collection) -> SegmentFiles:
-        """The files of a collection, there or not yet."""
+        """Return the files of a collection, which may not exist yet."""
         if self._folder is None:
             return SegmentFiles(())
         return SegmentFiles(vector_segments(self._folder, str(collection.id)))
 
     def drop(self, name: str, files: SegmentFiles) -> None:
-        """Delete a collection, gone or broken as it may be, and the files it leaves."""
+        """Delete a collection, which may be missing or broken, and its files."""
         from chromadb.errors import NotFoundError
 
         with suppress(NotFoundError):
@@ -473,16 +475,17 @@ class ChromaClient:
         files.erase()
 
     def stop(self) -> None:
-        """Let go of files, locks and threads; calls of other threads under way finish."""
+        """Release files, locks and threads; running calls of other threads finish."""
         self._system.stop()
 
 
 class ClientKeeper:
-    """Opens the client of one folder (None: of memory), lends it, and drops it when a call to it fails.
+    """Opens the client of one folder (None: in memory), lends it, and drops it when a call fails.
 
-    A failed write can leave a lock behind in Chroma's pool of connections, in which the next write waits for 17 minutes
-    while it holds the interpreter (measured on a full disk). So nothing calls a client that has failed, a client is opened
-    or written to only while no other call runs, and nobody waits for the gate without end.
+    A failed write can leave a lock in Chroma's connection pool, on which the next write waits for 17 minutes
+    while holding the interpreter lock (measured on a full disk). Therefore a failed client is never used
+    again, a client is opened or written to only while no other call runs, and nobody waits for the gate
+    forever.
 
     Attributes:
         remade: why the store was replaced by an empty one; empty if it was not.
@@ -491,22 +494,22 @@ class ClientKeeper:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.remade = ""
-        # Beside each other's calls, Chroma brings a SQLite of its own beside Python's, and neither sees the other's
-        # file locks, which are the process's: work on Chroma's files happens alone too.
+        # Chroma has its own copy of SQLite besides Python's, and neither sees the other's file locks, which
+        # are per process: work on Chroma's files also needs the gate.
         self._gate = Gate()
         self._lock = threading.Lock()
         self._client: ChromaClient | None = None
-        self._doubtful = True  # whether the database is to be looked at before Chroma opens it
+        self._doubtful = True  # whether to check the database before Chroma opens it
         self._closed = False
 
     @contextmanager
     def alone(self, bank: str, name: str) -> Iterator[ChromaClient]:
-        """The client while no other call runs, for whatever may load or write the collection of this name.
+        """Lend the client while no other call runs, for calls that may load or write this collection.
 
-        It is opened if need be, and opened anew where it has loaded enough collections.
+        The client is opened if needed, and reopened if it has loaded too many collections.
 
         Raises:
-            IndexBehind: the disk refuses, or a call before this one does not end.
+            IndexBehind: the disk refuses, or a running call does not end.
             IndexOutOfStep: Chroma failed; the client is dropped.
             EngineClosed: after `close`.
         """
@@ -521,7 +524,7 @@ class ClientKeeper:
 
     @contextmanager
     def beside(self, bank: str) -> Iterator[ChromaClient | None]:
-        """The client beside other readers, for searches of collections that are loaded; None if none is open.
+        """Lend the client to concurrent readers, for searches of loaded collections; None if none is open.
 
         Raises:
             IndexBehind, IndexOutOfStep, EngineClosed: as for `alone`.
@@ -532,11 +535,11 @@ class ClientKeeper:
                 yield self._client
 
     def current(self, client: ChromaClient | None) -> bool:
-        """Whether this is the client in use."""
+        """Tell whether this is the client in use."""
         return client is not None and client is self._client
 
     def check_room(self, bank: str, size: int) -> None:
-        """Refuse a write of so many bytes of vectors that would not fit, before Chroma fails half-way.
+        """Reject a write of `size` bytes of vectors if it would not fit, before Chroma fails half-way.
 
         Raises:
             IndexBehind: the disk is full.
@@ -546,23 +549,23 @@ class ClientKeeper:
             raise IndexBehind("vector", bank, f"the disk has {free:,} bytes left, {needed:,} are needed")
 
     def watermark_file(self, bank_key: str) -> WatermarkFile | None:
-        """Where a bank's watermark is kept; None in memory."""
+        """Return the file of a bank's watermark; None in memory."""
         return WatermarkFile(self.folder / "watermarks" / f"{bank_key}.json") if self.folder else None
 
     def vacuum(self) -> None:
-        """Overwrite what was deleted from Chroma's own database; only inside `alone`."""
+        """Overwrite deleted data in Chroma's files; only inside `alone`."""
         if self.folder:
             vacuum(self.folder)
 
-    def make_anew(self, bank: str, reason: str) -> None:
-        """Replace the store of all banks by an empty one, since the ledger has it all. Watermarks stay, as evidence."""
+    def recreate(self, bank: str, reason: str) -> None:
+        """Replace the store of all banks by an empty one, to be replayed; watermarks stay, as evidence."""
         with self._converting(bank), self._gate.exclusive(timeout=PATIENCE_SECONDS):
             self._check_open()
             self._drop(self._client)
             self._remove(reason)
 
     def close(self) -> None:
-        """Stop Chroma; what was in memory is gone. Idempotent."""
+        """Stop Chroma; in-memory content is lost. Idempotent."""
         self._closed = True
         with suppress(TimeoutError), self._gate.exclusive(timeout=PATIENCE_SECONDS):
             self._drop(self._client)
@@ -572,7 +575,7 @@ class ClientKeeper:
             raise EngineClosed
 
     def _started(self) -> ChromaClient:
-        """Chroma over the folder; a damaged database is set aside first."""
+        """Open Chroma on the folder, after removing a damaged database."""
         if self.folder and self._doubtful and (damage := database_damage(self.folder)):
             self._remove(damage)
         self._doubtful = False
@@ -582,7 +585,7 @@ class ClientKeeper:
         return ChromaClient(self.folder)
 
     def _replaced(self, error: BaseException | None) -> bool:
-        """Whether the store that Chroma could not open was damaged and is gone now."""
+        """Remove a damaged store that Chroma could not open; tell whether it was damaged."""
         if error is None or self.folder is None or not _from_chroma(error) or self._refused(error):
             return False
         self._remove(str(error))
@@ -591,21 +594,21 @@ class ClientKeeper:
     def _remove(self, reason: str) -> None:
         if self.folder:
             logger.warning(
-                "the Chroma store %s is damaged and is made anew from the ledger: %s", self.folder, reason
+                "the Chroma store %s is damaged and will be rebuilt from the ledger: %s", self.folder, reason
             )
             remove_store(self.folder)
-        self.remade = f"the Chroma store was damaged ({reason}) and made anew"
+        self.remade = f"the Chroma store was damaged ({reason}) and rebuilt"
 
     @contextmanager
     def _dropping(self, client: ChromaClient | None) -> Iterator[None]:
-        """Drop the client if a call to it fails, before anybody else can call it."""
+        """Drop the client if a call fails, before anybody else can use it."""
         with ExitStack() as stack:
-            stack.push(lambda _kind, error, _trace: self._look(client, error))
+            stack.push(lambda _kind, error, _trace: self._scan(client, error))
             yield
 
-    def _look(self, client: ChromaClient | None, error: BaseException | None) -> None:
+    def _scan(self, client: ChromaClient | None, error: BaseException | None) -> None:
         if isinstance(error, AttributeError) and not self.current(client):
-            # Dropped by another reader meanwhile.
+            # Another reader dropped it meanwhile.
             raise OSError("another call to Chroma failed at the same time") from error
         if error is not None and _from_chroma(error) and not _declined(error):
             self._doubtful = True
@@ -622,9 +625,10 @@ class ClientKeeper:
 
     @contextmanager
     def _converting(self, bank: str) -> Iterator[None]:
-        """Chroma's errors as this package's, in one place.
+        """Convert Chroma's errors to this package's.
 
-        No except clause could name them all, because a panic in Chroma's Rust code derives from BaseException.
+        An except clause could not catch them all, because a panic in Chroma's Rust code derives from
+        BaseException.
         """
         with ExitStack() as stack:
             stack.push(lambda _kind, error, _trace: self._convert(bank, error))
@@ -638,40 +642,41 @@ class ClientKeeper:
         raise kind("vector", bank, reason) from error
 
     def _refused(self, error: BaseException) -> bool:
-        """Whether the disk refuses (full, read-only, held by others) rather than holds something damaged."""
+        """Tell whether the disk refuses (full, read-only, locked) rather than contains damaged data."""
         codes = {int(code) & 0xFF for code in _SQLITE_CODE.findall(str(error))}
         return isinstance(error, OSError) or bool(codes & _REFUSALS) or self._room() < ROOM_BYTES
 
     def _room(self) -> float:
-        """Free bytes on the disk; without end in memory."""
+        """Return the free bytes on the disk; infinity in memory."""
         return shutil.disk_usage(self.folder).free if self.folder and self.folder.exists() else inf
 
 
 def _from_chroma(error: BaseException) -> bool:
-    """Whether this is Chroma failing (its errors, its panics, the disk beneath it) rather than a mistake of ours."""
+    """Tell whether Chroma failed (its errors, its panics, the disk) rather than our code."""
     from chromadb.errors import ChromaError
 
-    # PyO3 makes its PanicException at run time, in no module that could be imported.
+    # PyO3 creates its PanicException at run time; it cannot be imported.
     return isinstance(error, ChromaError | OSError) or type(error).__name__ == "PanicException"
 
 
 def _declined(error: BaseException) -> bool:
-    """Whether Chroma turned a call down before it did anything."""
+    """Tell whether Chroma rejected a call before doing anything."""
     from chromadb.errors import InvalidArgumentError, InvalidDimensionException, NotFoundError
 
     return isinstance(error, InvalidArgumentError | InvalidDimensionException | NotFoundError)
 
 
-BATCH = 64  # vectors a call; Chroma holds the interpreter for all of it, 12 s for 4,096
+BATCH = 64  # vectors per call; Chroma holds the interpreter lock for all of it, 12 s for 4,096
 
-SAME = 1e-5  # of one component; Chroma normalises what it stores once more
+SAME = 1e-5  # per component; Chroma normalises stored vectors again
 
 
 class ChromaVectors:
-    """The Chroma store of one engine: `<data>/chroma`, or memory that no other engine or Chroma client shares.
+    """The Chroma store of one engine: `<data>/chroma`, or private memory.
 
-    Chroma is imported and started at the first `open`. Safe from many threads. At most one object per folder at a
-    time, read-only engines included: two would lose or hide vectors silently. The ledger's lock sees to that.
+    Chroma is imported and started at the first `open`. Safe from many threads. Only one object per folder may
+    exist at a time, including read-only engines: two would silently lose or hide vectors. The ledger's lock
+    guarantees this.
     """
 
     def __init__(self, data: Path | None) -> None:
@@ -682,9 +687,9 @@ class ChromaVectors:
         self._closed = False
 
     def open(self, bank_key: str, *, bank: str | None = None) -> ChromaVectorIndex:
-        """The index of one bank, the same object for as long as somebody has it; `bank` is the name that errors use.
+        """Return the index of one bank, the same object while it is referenced; `bank` is its name in errors.
 
-        A broken collection opens too, and so does one whose disk is full: calls then raise until that is mended.
+        A broken collection, or one on a full disk, opens too; calls then raise until that is fixed.
 
         Raises:
             EngineClosed: this store was closed.
@@ -698,7 +703,7 @@ class ChromaVectors:
             return index
 
     def close(self) -> None:
-        """Stop Chroma and let go of its files and threads; what was in memory is gone. Idempotent."""
+        """Stop Chroma and release its files and threads; in-memory content is lost. Idempotent."""
         with self._lock:
             self._closed = True
             self._indexes.clear()
@@ -706,10 +711,10 @@ class ChromaVectors:
 
 
 class ChromaVectorIndex:
-    """A VectorIndex over one collection. Ids are row ids as text; nothing else is stored with a vector.
+    """A VectorIndex over one collection. Row ids are stored as text, and nothing else with a vector.
 
-    Every call but `watermark` raises IndexOutOfStep where the collection is broken or gone or its vectors have another
-    dimension, IndexBehind where the disk refuses, and EngineClosed after `ChromaVectors.close`.
+    Every call but `watermark` raises IndexOutOfStep if the collection is broken or missing or has another
+    dimension, IndexBehind if the disk refuses, and EngineClosed after `ChromaVectors.close`.
     """
 
     def __init__(self, keeper: ClientKeeper, bank_key: str, bank: str) -> None:
@@ -718,7 +723,7 @@ class ChromaVectorIndex:
         self._bank = bank
         self._mark = keeper.watermark_file(bank_key)
         self._bound: _Bound | None = None
-        self._known = ""  # id of the collection that the watermark is of
+        self._known = ""  # id of the collection the watermark belongs to
         self._watermark: Watermark | None = None
         self._damage: str | None = None
         self._unclean = False
@@ -726,7 +731,7 @@ class ChromaVectorIndex:
 
     @property
     def watermark(self) -> Watermark | None:
-        """The commit this collection has reached; None when new, out of reach, or made anew behind its back."""
+        """The commit this collection has reached; None if new, unavailable, or replaced by another one."""
         if not (self._bound and self._keeper.current(self._bound.client)):
             with suppress(IndexOutOfStep, EngineClosed), self._keeper.alone(self._bank, self._name) as client:
                 self._bind(client)
@@ -734,11 +739,11 @@ class ChromaVectorIndex:
 
     @property
     def keeps_removed(self) -> bool:
-        """On disk, yes: Chroma leaves deleted vectors in its files (1.5.9, measured)."""
+        """True on disk: Chroma leaves deleted vectors in its files (1.5.9, measured)."""
         return self._mark is not None
 
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
-        """Store vectors under ids; an id already there is replaced, the last of a double one stays."""
+        """Store vectors under ids, replacing existing ones; for a repeated id the last vector counts."""
         rows = {str(name): row for row, name in enumerate(ids.tolist())}
         names, picked = list(rows), vectors[list(rows.values())]
         self._keeper.check_room(self._bank, picked.nbytes)
@@ -752,7 +757,7 @@ class ChromaVectorIndex:
                     bound.reach.wrote(fresh)
 
     def remove(self, ids: IntArray) -> None:
-        """Forget ids; unknown ids are ignored."""
+        """Remove ids; unknown ids are ignored."""
         names = [str(name) for name in np.unique(ids).tolist()]
         for start in range(0, len(names), BATCH):
             with self._writing() as bound:
@@ -762,11 +767,12 @@ class ChromaVectorIndex:
     def advance(self, mark: Watermark) -> None:
         """Record durably that everything up to this commit has been applied.
 
-        After a `clear` the database is vacuumed first: a dropped collection's vectors stay in its free pages.
+        After a `clear` the database is vacuumed first, since free pages still contain the dropped
+        collection's vectors.
         """
         with self._alone() as bound:
             if bound.reach.due:
-                self._look(bound)
+                self._scan(bound)
             bound.reach.settle()
             if self._unclean:
                 self._keeper.vacuum()
@@ -776,12 +782,12 @@ class ChromaVectorIndex:
         self._watermark = mark
 
     def count(self) -> int:
-        """How many vectors it holds."""
+        """Return the number of vectors."""
         with self._alone() as bound:
             return bound.collection.count()
 
     def search(self, vectors: Matrix, limit: int) -> list[Hits]:
-        """For each query row (unit norm), the `limit` nearest ids with their cosine in [-1, 1]; one call to Chroma."""
+        """For each query row (unit norm), return the `limit` nearest ids with their cosine; one call to Chroma."""
         if limit <= 0 or len(vectors) == 0:
             return [no_hits() for _ in range(len(vectors))]
         with self._reading() as bound:
@@ -789,21 +795,21 @@ class ChromaVectorIndex:
         missing = [row for row, hits in enumerate(found) if len(hits) < min(limit, bound.reach.held or 0)]
         if missing:
             with self._alone() as bound:
-                self._look(bound, *vectors[missing])
+                self._scan(bound, *vectors[missing])
                 found = _searched(bound, vectors, limit)
         return found
 
     def clear(self) -> None:
-        """Drop the collection, its files and its watermark, and start an empty one. Works on a broken one too.
+        """Drop the collection (even a broken one), its files and its watermark, and start an empty one.
 
-        Where not even that works, Chroma's database is damaged and made anew, for all banks.
+        If even that fails, Chroma's database is damaged and is rebuilt for all banks.
         """
         try:
             self._empty()
         except IndexBehind:
             raise
         except IndexOutOfStep as error:
-            self._keeper.make_anew(self._bank, error.reason)
+            self._keeper.recreate(self._bank, error.reason)
             self._empty()
 
     def discard(self) -> None:
@@ -816,12 +822,13 @@ class ChromaVectorIndex:
                 self._mark.drop()
 
     def close(self) -> None:
-        """Let go of the collection; a later call binds it again."""
+        """Release the collection; a later call binds it again."""
         self._bound = None
 
     def _empty(self) -> None:
         with self._keeper.alone(self._bank, self._name) as client:
-            # The mark stays: bound to the old collection it reads None, and tells that a vacuum is due.
+            # The watermark file stays: it belongs to the old collection, so it reads None and shows that a
+            # vacuum is due.
             self._watermark, self._damage = None, "emptying it did not end"
             self._drop(client)
             self._bind(client)
@@ -834,7 +841,7 @@ class ChromaVectorIndex:
         self._bound = None
 
     def _bind(self, client: ChromaClient) -> None:
-        """Find the collection in this client; a lost one is made, empty, and its loss remembered until `clear`."""
+        """Bind the collection in this client; a lost one is created empty, and counts as damaged until `clear`."""
         if self._bound and self._bound.client is client:
             return
         collection = client.collection(self._name)
@@ -842,7 +849,8 @@ class ChromaVectorIndex:
         bound = _Bound(client, collection, client.files(collection), SearchReach(collection))
         if known != found:
             self._watermark = self._mark.read(found) if self._mark else None
-            # A mark of another collection: killed after that one was dropped and before its pages were overwritten.
+            # Watermark of another collection: killed after that one was dropped and before its pages were
+            # overwritten.
             self._unclean = self._mark is not None and not self._watermark and self._mark.exists()
         lost = self._keeper.remade if self._unclean else ""
         if known not in ("", found):
@@ -852,7 +860,7 @@ class ChromaVectorIndex:
 
     @contextmanager
     def _alone(self) -> Iterator[_Bound]:
-        """The collection while no other call runs. Its files are cleared of heap memory after whatever loaded it."""
+        """Lend the collection while no other call runs; then remove heap memory that loading left in its files."""
         with self._keeper.alone(self._bank, self._name) as client:
             self._bind(client)
             bound = self._bound
@@ -867,23 +875,23 @@ class ChromaVectorIndex:
 
     @contextmanager
     def _writing(self) -> Iterator[_Bound]:
-        """As `_alone`; a write that failed may have done half of it, so that the collection must be cleared."""
+        """Like `_alone`; a failed write may be incomplete, so the collection must then be cleared."""
         with self._alone() as bound:
-            self._damage = "a write to it failed"  # until this one has not
+            self._damage = "a write to it failed"  # reset on success
             yield bound
             self._damage = None
 
-    def _look(self, bound: _Bound, *starts: Vector) -> None:
-        """Look through the graph; a vector that is counted and not in it fails this, and the collection must be cleared."""
-        self._damage = "it lacks a vector that it counts"  # until it was looked through
-        bound.reach.look(*starts)
+    def _scan(self, bound: _Bound, *starts: Vector) -> None:
+        """Scan the graph; if a counted vector is missing, this fails and the collection must be cleared."""
+        self._damage = "it lacks a vector that it counts"  # reset on success
+        bound.reach.scan(*starts)
         self._damage = None
 
     @contextmanager
     def _reading(self) -> Iterator[_Bound]:
-        """The collection beside other readers; alone where this client has not loaded it, as that writes files.
+        """Lend the collection to concurrent readers, or exclusively if this client has not loaded it.
 
-        Then it is looked through first: Chroma builds the graph of a small collection anew.
+        Loading writes files, and builds a new graph for a small collection, which is scanned first.
         """
         bound = self._bound
         with self._keeper.beside(self._bank) as client:
@@ -892,17 +900,17 @@ class ChromaVectorIndex:
                 yield bound
         if not ready:
             with self._alone() as alone:
-                self._look(alone)
+                self._scan(alone)
                 yield alone
 
 
 @dataclass(slots=True)
 class _Bound:
-    """A collection as one client knows it.
+    """A collection as bound to one client.
 
     Attributes:
-        reach: how far searches in it get.
-        loaded: whether a call to it has succeeded, so that a search has nothing left to write.
+        reach: which vectors searches reach.
+        loaded: whether a call has succeeded, so that a search writes no files.
     """
 
     client: ChromaClient
@@ -918,10 +926,10 @@ class _Bound:
 
 
 def _new_rows(collection: Collection, names: list[str], vectors: Matrix) -> list[int]:
-    """Rows that the collection does not hold as they are.
+    """Return the rows that are not stored already.
 
-    A replay brings what is there already, and HNSW loses its way to vectors replaced by the same ones: 8 of 101 were not
-    found any more (chromadb 1.5.9, measured).
+    A replay repeats stored vectors, and replacing vectors by equal ones breaks HNSW: 8 of 101 were no longer
+    found (chromadb 1.5.9, measured).
     """
     held = collection.get(ids=names, include=["embeddings"])
     stored = held["embeddings"]
@@ -935,7 +943,7 @@ def _new_rows(collection: Collection, names: list[str], vectors: Matrix) -> list
 
 
 def _searched(bound: _Bound, vectors: Matrix, limit: int) -> list[Hits]:
-    """What Chroma finds, and what no search of its graph would."""
+    """Search the graph, and the vectors it does not reach."""
     found = bound.collection.query(query_embeddings=vectors, n_results=limit, include=["distances"])
     distances, beside = found["distances"] or [], bound.reach.beside
     return [
@@ -945,7 +953,7 @@ def _searched(bound: _Bound, vectors: Matrix, limit: int) -> list[Hits]:
 
 
 def _hits(names: list[str], distances: list[float], limit: int) -> Hits:
-    """Chroma's cosine distance is 1 - cosine; it rounds to just outside [-1, 1]."""
+    """Convert Chroma's cosine distance (1 - cosine), which rounding may put outside [-1, 1]."""
     ids = np.array([int(name) for name in names], np.int64)
     cosines = np.clip(1.0 - np.array(distances, np.float32), -1.0, 1.0).astype(np.float32)
     return ranked(ids, cosines, limit)

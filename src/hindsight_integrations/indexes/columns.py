@@ -1,4 +1,4 @@
-"""Columns: the filterable facts of a bank's units as numpy arrays, and the masks recall applies before any limit."""
+"""Columns: filterable attributes of a bank's units as numpy arrays, and the masks that recall applies before any limit."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def _nothing() -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class ItemColumns:
-    """An immutable snapshot; every array has length n.
+    """An immutable snapshot of the texts of items; every array has length n.
 
     Attributes:
         units: row ids, ascending.
-        items: row id of the item each is a text of.
+        items: row id of each text's item.
         codes: position of the item's namespace in `namespaces`.
-        namespaces: the distinct ones; what later snapshots add to them is not of this one.
-        positions: of each namespace in `namespaces`, shared likewise.
+        namespaces: the distinct namespaces; shared with later snapshots, which may append to it.
+        positions: position of each namespace in `namespaces`, shared likewise.
     """
 
     units: IntArray = field(default_factory=_nothing)
@@ -61,7 +61,7 @@ class ItemColumns:
         return len(self.units)
 
     def changed(self, new: ItemUnits, removed: IntArray) -> ItemColumns:
-        """The next snapshot: without some units, and with new ones behind."""
+        """Return the next snapshot, with units removed and new ones appended."""
         if not len(new.units) and not (len(self) and len(removed)):
             return self
         keep = ~np.isin(self.units, removed)
@@ -75,11 +75,11 @@ class ItemColumns:
         )
 
     def under(self, prefix: Namespace) -> tuple[IntArray, IntArray]:
-        """Units and items whose namespace begins with these labels."""
+        """Return units and items whose namespace starts with a prefix."""
         if not prefix:
             return self.units, self.items
         labels = len(prefix)
-        inside = np.array([known[:labels] == prefix for known in self.namespaces], bool)
+        inside = np.array([namespace[:labels] == prefix for namespace in self.namespaces], bool)
         chosen = inside[self.codes] if len(self) else np.empty(0, bool)
         return self.units[chosen], self.items[chosen]
 
@@ -91,7 +91,7 @@ class ItemColumns:
 
 
 def items_in_order(units: IntArray, of: tuple[IntArray, IntArray]) -> IntArray:
-    """The items that units are texts of, in the units' order, each once; units of none are left out.
+    """Return the items of units, in the units' order, each once; units of no item are left out.
 
     Args:
         units: row ids, best first.
@@ -108,14 +108,14 @@ def items_in_order(units: IntArray, of: tuple[IntArray, IntArray]) -> IntArray:
 
 
 REMEMBERED = (
-    4_096  # rows, and pairs, of which a repetition is found: what recurs at all does so within so many
+    4_096  # rows and pairs among which repetitions are found; metadata that recurs does so within that many
 )
 
 Codes32 = npt.NDArray[np.int32]
 
 
 class _Growing:
-    """Integers to which more are added behind; what was read of it stays as it is."""
+    """An append-only array of integers; slices read earlier stay unchanged."""
 
     __slots__ = ("_buffer", "_used")
 
@@ -136,16 +136,16 @@ class _Growing:
         self._used = total
 
     def array(self) -> Codes32:
-        """What is there now. Another thread may add to it meanwhile: the length is read first."""
+        """Return the current content. Another thread may append meanwhile: the length is read first."""
         used = self._used
         return self._buffer[:used]
 
 
 class MetadataRows:
-    """Distinct metadata by row number; row 0 is none. Grows alone, so that snapshots share it: one thread adds, any reads.
+    """Distinct metadata by row number; row 0 is empty. Append-only and shared by snapshots: one writer, many readers.
 
-    Repetitions are found among the last REMEMBERED rows and pairs, which bounds what looking for them takes: metadata of
-    which no two are alike (ids of messages) costs its values and a few bytes.
+    Repetitions are found among the last REMEMBERED rows and pairs, which bounds the cost of the lookup
+    tables: unique metadata (ids of messages) costs its values and a few bytes.
     """
 
     def __init__(self) -> None:
@@ -160,9 +160,9 @@ class MetadataRows:
         return len(self._ends)
 
     def coded(self, written: Iterable[str]) -> list[int]:
-        """The row of each metadata, given as JSON; empty text is none.
+        """Return the row number of each metadata, given as JSON; empty text means none.
 
-        What is no JSON object (a damaged memory, which is named where it would be served) counts as none.
+        Anything but a JSON object (from a damaged memory, reported where it is served) counts as none.
         """
         return [self._row(text) if text else 0 for text in written]
 
@@ -185,7 +185,7 @@ class MetadataRows:
 
     def _pair(self, key: str, value: Any) -> int:  # noqa: ANN401 - as JSON has it
         name = self._keys.setdefault(key, len(self._keys))
-        known = (name, repr(value))  # in which 1, 1.0, "1" and True differ
+        known = (name, repr(value))  # in repr, 1, 1.0, "1" and True differ
         if (pair := self._known_pairs.get(known)) is not None:
             return pair
         self._values.append(value)
@@ -196,7 +196,7 @@ class MetadataRows:
         return len(self._values) - 1
 
     def passing(self, condition: MetadataTest) -> BoolArray:
-        """Which rows a condition lets through, (rows,)."""
+        """Return which rows match a condition, (rows,)."""
         return self._passing(condition, self._ends.array())
 
     def _passing(self, condition: MetadataTest, ends: Codes32) -> BoolArray:
@@ -235,17 +235,20 @@ class Columns:
     """An immutable snapshot, ordered by row id; every array has length n.
 
     Attributes:
-        ids, types, starts, ends, mentioned, closed, tokens, compact, heads, lasting: as in `UnitColumns`; turns that wait for
-            extraction, items of documents and texts of stored items have types of their own; `found_types` takes the first
-            two in, nothing the last.
+        ids, types, starts, ends, mentioned, closed, tokens, compact, heads, lasting: as in `UnitColumns`;
+            waiting turns,
+            items of documents and texts of stored items have type codes of their own; `found_types` includes
+              the first two,
+            and nothing the last.
         tag_sets: position of each unit's tag set in `vocabulary`.
-        threads: position of each turn's conversation in `thread_names`; 0 for units that are not one message word for word.
+        threads: position of each turn's thread in `thread_names`; 0 for units that are not one message word
+            for word.
         speakers: position of each turn's speaker in `speaker_names`; 0 likewise.
         metadata: each unit's row in `metadata_rows`.
         vocabulary: the distinct tag sets.
-        thread_names: the distinct conversations of turns, the first one empty.
-        speaker_names: the distinct speakers, the first one empty.
-        metadata_rows: the distinct metadata; what later snapshots add to it is not of this one.
+        thread_names: the distinct threads of turns; the first one is empty.
+        speaker_names: the distinct speakers; the first one is empty.
+        metadata_rows: the distinct metadata; shared with later snapshots, which may append to it.
         gaps: as in `UnitColumns`.
     """
 
@@ -273,14 +276,14 @@ class Columns:
         return len(self.ids)
 
     def positions(self, ids: IntArray) -> IntArray:
-        """Where each id stands, (n,); -1 for ids that are not here."""
+        """Return the position of each id, (n,); -1 for unknown ids."""
         if not len(self.ids):
             return np.full(len(ids), -1, np.int64)
         at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
         return np.where(self.ids[at] == ids, at, -1)
 
     def allowed(self, ids: IntArray, mask: BoolArray) -> BoolArray:
-        """For each id whether it is here and the mask (over positions) lets it through."""
+        """Return for each id whether it is known and selected by the mask (over positions)."""
         at = self.positions(ids)
         if not len(mask):
             return np.zeros(len(ids), bool)
@@ -289,12 +292,12 @@ class Columns:
 
     @property
     def waiting(self) -> BoolArray:
-        """Which of them are turns that wait for extraction, (n,)."""
+        """Mask of the turns that wait for extraction, (n,)."""
         turns: BoolArray = (self.types >= WAITING) & (self.types < STORED)
         return turns
 
     def points(self) -> IntArray:
-        """Each unit's point in time, microseconds: midpoint of its occurrence, else when it was mentioned."""
+        """Return each unit's point in time, microseconds: midpoint of its occurrence, else when it was mentioned."""
         return points_in_time(self.starts, self.ends, self.mentioned)
 
 
@@ -317,12 +320,12 @@ ARRAYS = (
 
 
 def points_in_time(starts: IntArray, ends: IntArray, mentioned: IntArray) -> IntArray:
-    """Midpoint of the occurrence interval, else mentioned_at; all in microseconds."""
+    """Return the midpoint of the occurrence interval, else mentioned_at; all in microseconds."""
     return np.where(starts == UNDATED, mentioned, starts // 2 + ends // 2)
 
 
 def empty_columns() -> Columns:
-    """The columns of a bank without units."""
+    """Return the columns of a bank without units."""
     none = np.empty(0, np.int64)
     arrays = dict.fromkeys(ARRAYS, none)
     return Columns(
@@ -332,7 +335,7 @@ def empty_columns() -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Position of each distinct tag set, conversation, speaker and metadata; grows as new ones come."""
+    """Position of each distinct tag set, thread, speaker and metadata; grows with new ones."""
 
     tag_sets: dict[frozenset[str], int]
     threads: dict[str, int]
@@ -341,7 +344,7 @@ class Codes:
 
     @classmethod
     def of(cls, columns: Columns) -> Codes:
-        """Those of a snapshot."""
+        """Return the codes of a snapshot."""
         return cls(
             _positions(columns.vocabulary),
             _positions(columns.thread_names),
@@ -351,7 +354,7 @@ class Codes:
 
 
 def snapshot(arrays: Mapping[str, IntArray], codes: Codes, gaps: IntArray, before: Columns) -> Columns:
-    """Columns of these arrays; names are an earlier snapshot's where none came to them."""
+    """Build columns from these arrays; name lists without additions are shared with the earlier snapshot."""
     return Columns(
         **arrays,
         vocabulary=_names(codes.tag_sets, before.vocabulary),
@@ -367,7 +370,7 @@ def _names(codes: Mapping[Code, int], before: tuple[Code, ...]) -> tuple[Code, .
 
 
 def coded_arrays(changes: UnitColumns, codes: Codes) -> dict[str, IntArray]:
-    """The changed rows' values for every column of ARRAYS."""
+    """Return the changed rows' values for every column of ARRAYS."""
     coded = {
         "tag_sets": _coded([frozenset(tags) for tags in changes.tags], codes.tag_sets),
         "threads": _coded([thread for thread, _ in changes.turns], codes.threads),
@@ -378,7 +381,7 @@ def coded_arrays(changes: UnitColumns, codes: Codes) -> dict[str, IntArray]:
 
 
 def updated(columns: Columns, changes: UnitColumns, removed: IntArray) -> Columns:
-    """A new snapshot with rows changed, added and removed, all of it made anew; `GrowingColumns` does what it can without."""
+    """Build a new snapshot with rows changed, added and removed, by copying; `GrowingColumns` avoids copies."""
     if not len(changes.ids) and not len(removed):
         return columns
     codes = Codes.of(columns)
@@ -386,7 +389,7 @@ def updated(columns: Columns, changes: UnitColumns, removed: IntArray) -> Column
     stale = np.isin(columns.ids, np.concatenate([changes.ids, removed]))
     fresh = ~np.isin(changes.ids, removed)
     merged = {name: np.concatenate([getattr(columns, name)[~stale], given[name][fresh]]) for name in ARRAYS}
-    if (np.diff(merged["ids"]) < 0).any():  # new rows have higher ids; replaced ones break the order
+    if (np.diff(merged["ids"]) < 0).any():  # new rows have higher ids; replaced ones are out of order
         order = np.argsort(merged["ids"], kind="stable")
         merged = {name: array[order] for name, array in merged.items()}
     untouched = columns.gaps[~np.isin(columns.gaps[:, 0], np.concatenate([changes.ids, removed]))]
@@ -399,22 +402,22 @@ def _positions(values: Sequence[Code]) -> dict[Code, int]:
 
 
 def _coded(values: Sequence[Code], codes: dict[Code, int]) -> IntArray:
-    """Each value's position among the distinct ones, to which new ones are added."""
+    """Return each value's position among the distinct ones, appending new ones."""
     return np.fromiter((codes.setdefault(value, len(codes)) for value in values), np.int64, len(values))
 
 
 def of_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
-    """Memories of the given networks."""
+    """Mask of memories in the given networks."""
     return _of_codes(columns, types, 0)
 
 
 def memories_and_items(columns: Columns, types: Sequence[FactType]) -> BoolArray:
-    """Memories of the given networks, and items of their documents."""
+    """Mask of memories in the given networks and items of their documents."""
     return _of_codes(columns, types, 0, IN_DOCUMENT)
 
 
 def found_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
-    """Units of the given networks, items of their documents, and turns that wait which would be of them word for word."""
+    """Mask of memories and document items in the given networks, and waiting turns that would belong to them."""
     return _of_codes(columns, types, 0, WAITING, IN_DOCUMENT)
 
 
@@ -425,15 +428,16 @@ def _of_codes(columns: Columns, types: Sequence[FactType], *shifts: int) -> Bool
 
 
 def mentioned_by(columns: Columns, moment: datetime) -> BoolArray:
-    """Units mentioned no later than a moment, by the second as in `model.time.no_later`."""
+    """Mask of units mentioned no later than a moment, by seconds as in `model.time.no_later`."""
     mentioned: BoolArray = columns.mentioned // SECOND <= to_micros(moment) // SECOND
     return mentioned
 
 
 def valid_at(columns: Columns, as_of: datetime | None) -> BoolArray:
-    """Units valid now, or at a moment of conversation time: mentioned by then and not yet closed.
+    """Mask of units valid now, or at a moment of conversation time: mentioned by then and not yet closed.
 
-    By the second, as in `model.time.no_later`. Nor was it valid between a closing and its restoring.
+    Compared by seconds, as in `model.time.no_later`. A unit is also invalid between a closing and its
+    restoring.
     """
     if as_of is None:
         current: BoolArray = columns.closed == NEVER
@@ -446,14 +450,14 @@ def valid_at(columns: Columns, as_of: datetime | None) -> BoolArray:
 
 
 def shown_at(columns: Columns, as_of: datetime | None, *, include_invalidated: bool) -> BoolArray:
-    """Units valid now or at a moment; with `include_invalidated` all, of a moment all that had been mentioned by then."""
+    """Mask of units valid now or at a moment; with `include_invalidated` all units mentioned by then."""
     if not include_invalidated:
         return valid_at(columns, as_of)
     return np.ones(len(columns), bool) if as_of is None else mentioned_by(columns, as_of)
 
 
 def tagged(columns: Columns, tags: Sequence[str], match: TagsMatch) -> BoolArray:
-    """Units the tags select; see `tags_select` for the truth table."""
+    """Mask of units that the tags select; see `tags_select`."""
     wanted = frozenset(tags)
     if not wanted and match != TagsMatch.EXACT:
         return np.ones(len(columns), bool)
@@ -461,27 +465,27 @@ def tagged(columns: Columns, tags: Sequence[str], match: TagsMatch) -> BoolArray
 
 
 def in_groups(columns: Columns, groups: Sequence[TagGroup]) -> BoolArray:
-    """Units all the groups select; every unit where there is none."""
+    """Mask of units that all groups select; all units if there are none."""
     if not groups:
         return np.ones(len(columns), bool)
     return _by_tag_set(columns, lambda own: all(group_selects(own, group) for group in groups))
 
 
 def with_metadata(columns: Columns, condition: MetadataTest | None) -> BoolArray:
-    """Units whose metadata a condition lets through; every unit where there is none."""
+    """Mask of units whose metadata match a condition; all units if there is none."""
     if condition is None:
         return np.ones(len(columns), bool)
     return columns.metadata_rows.passing(condition)[columns.metadata]
 
 
 def _by_tag_set(columns: Columns, selects: Callable[[frozenset[str]], bool]) -> BoolArray:
-    """A condition on tags, worked out once for each distinct set of them."""
+    """Evaluate a condition on tags once for each distinct tag set."""
     passing = np.fromiter(map(selects, columns.vocabulary), bool, len(columns.vocabulary))
     return passing[columns.tag_sets] if len(columns) else np.zeros(0, bool)
 
 
 def tags_select(own: frozenset[str], wanted: frozenset[str], match: TagsMatch) -> bool:
-    """Whether a unit with tags `own` passes a filter for `wanted` as `TagsMatch` says."""
+    """Tell whether a unit with tags `own` matches a filter for `wanted`, by the rules of `TagsMatch`."""
     if match == TagsMatch.EXACT:
         return own == wanted
     if not own:
@@ -490,7 +494,7 @@ def tags_select(own: frozenset[str], wanted: frozenset[str], match: TagsMatch) -
 
 
 def group_selects(own: frozenset[str], group: TagGroup) -> bool:
-    """Whether a unit with tags `own` passes a boolean condition on tags."""
+    """Tell whether a unit with tags `own` matches a boolean condition on tags."""
     if isinstance(group, TagLeaf):
         return tags_select(own, frozenset(group.tags), group.match)
     if isinstance(group, TagNot):

@@ -1,4 +1,4 @@
-"""Documents as they stand: a head with the items that hold, composed from the bank (design 2.2)."""
+"""Documents as served: a head with its valid items, composed from the bank (design 2.2)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hindsight_integrations.model.units import MemoryUnit
 
 @dataclass(frozen=True, slots=True)
 class DocumentItems:
-    """Which items are served with which document at a moment: pairs of row ids, in order of the items.
+    """The items served with their documents at a moment: pairs of row ids, in order of the items.
 
-    Of a document that has ended these are the items that held until then. An item that holds though its document does not
-    (the document's message was edited, the item came from another) is served by itself.
+    A document that has ended is served with the items that were valid until then. A valid item whose document
+    is not valid (the document's message was edited, the item came from another message) is served alone.
 
     Attributes:
         items: row ids of items, ascending, (n,).
-        heads: of the document of each, (n,).
+        heads: row id of each item's document, (n,).
     """
 
     items: IntArray
@@ -32,7 +32,7 @@ class DocumentItems:
 
     @classmethod
     def at(cls, columns: Columns, as_of: datetime | None) -> DocumentItems:
-        """Those of a bank now, or at a moment of conversation time."""
+        """Return those of a bank now, or at a moment of conversation time."""
         at = np.flatnonzero(columns.heads)
         head_at = columns.positions(columns.heads[at])
         at, head_at = at[head_at >= 0], head_at[head_at >= 0]
@@ -42,13 +42,13 @@ class DocumentItems:
         return cls(columns.ids[at[served]], columns.ids[head_at[served]])
 
     def alone(self, columns: Columns, as_of: datetime | None) -> BoolArray:
-        """Items that hold though their document does not, which are served by themselves, over the columns' positions."""
+        """Mask of valid items whose document is not valid, over the columns' positions."""
         alone: BoolArray = valid_at(columns, as_of) & (columns.heads > 0)
         alone[columns.positions(self.items)] = False
         return alone
 
     def as_their_documents(self, mask: BoolArray, columns: Columns) -> BoolArray:
-        """A filter over the columns' positions under which an item passes if its document does."""
+        """Change a mask over the columns' positions so that an item passes if its document does."""
         if not len(self.items):
             return mask
         passing: BoolArray = mask.copy()
@@ -56,14 +56,14 @@ class DocumentItems:
         return passing
 
     def documents_of(self, ids: IntArray) -> IntArray:
-        """What each unit is served as: the document of an item, else the unit itself, (n,)."""
+        """Map each unit to what it is served as: an item to its document, others to themselves, (n,)."""
         if not len(self.items) or not len(ids):
             return ids
         at = np.minimum(np.searchsorted(self.items, ids), len(self.items) - 1)
         return np.where(self.items[at] == ids, self.heads[at], ids)
 
     def whole(self, hits: Hits) -> Hits:
-        """A ranked list in which documents stand for their items, each once, where the best of them stood."""
+        """Replace items in a ranked list by their documents, each once, at its best item's rank."""
         documents = self.documents_of(hits.ids)
         if documents is hits.ids:
             return hits
@@ -72,44 +72,44 @@ class DocumentItems:
         return Hits(documents[first], hits.scores[first])
 
     def rows_of(self, documents: IntArray) -> dict[int, list[int]]:
-        """Row ids of the items served with each of these documents; units without any are left out."""
+        """Return row ids of the items served with each document; documents without any are left out."""
         if not len(self.items):
             return {}
-        found: dict[int, list[int]] = {}
+        by_document: dict[int, list[int]] = {}
         wanted = np.isin(self.heads, documents)
         for head, item in zip(self.heads[wanted].tolist(), self.items[wanted].tolist(), strict=True):
-            found.setdefault(head, []).append(item)
-        return found
+            by_document.setdefault(head, []).append(item)
+        return by_document
 
 
 def read_items(
     rows: Mapping[int, Sequence[int]], ledger: LedgerReader, bank: str
 ) -> dict[int, list[MemoryUnit]]:
-    """Units of the rows of each document, in the order in which they are served.
+    """Read the items of each document, in serving order.
 
-    A field stands where it first appeared, even if the item that did is gone.
+    A field keeps the position of its first item, even if that item is gone.
     """
     if not rows:
         return {}
     every = ledger.units.items_of(bank, np.array(sorted(rows), np.int64))
     wanted = {row for some in (*every.values(), *rows.values()) for row in some}
     stored = ledger.units.get(bank, np.array(sorted(wanted), np.int64))
-    found = {}
+    items = {}
     for head, served in rows.items():
         ids = {stored[row].id for row in served if row in stored}
         ordered = in_served_order(stored[row] for row in every.get(head, ()) if row in stored)
-        found[head] = [item for item in ordered if item.id in ids]
-    return found
+        items[head] = [item for item in ordered if item.id in ids]
+    return items
 
 
 def valid_items(
     ids: Iterable[int], ledger: LedgerReader, bank: str, *, held: Collection[str] = ()
 ) -> dict[int, list[MemoryUnit]]:
-    """The items that hold now of those of the units (by row id) that are documents, in the order in which they are served.
+    """Return the currently valid items of each document among the units (by row id), in serving order.
 
     Args:
         ids: row ids.
-        ledger: what they stand in.
+        ledger: the ledger or a snapshot.
         bank: its name.
         held: ids of closed items that count as valid.
     """
@@ -129,11 +129,11 @@ def valid_items(
 
 
 def as_they_stand(units: Mapping[int, MemoryUnit], ledger: LedgerReader, bank: str) -> dict[int, MemoryUnit]:
-    """The units with their whole texts, documents with the items that hold now; in the order given.
+    """Return the units with their full texts, documents with their currently valid items; in the order given.
 
     Args:
         units: by row id.
-        ledger: what they stand in.
+        ledger: the ledger or a snapshot.
         bank: its name.
     """
     items = valid_items(units, ledger, bank)

@@ -1,4 +1,4 @@
-"""Vectors of texts and memory units, the one way to vectors that are stored; and of questions."""
+"""Embedding of memory units and questions, and the calibrated scale of cosines."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Cosine = TypeVar("Cosine", float, Float64Array)
 
 
 def question_cosine(cosine: Cosine, thresholds: Thresholds) -> Cosine:
-    """A cosine, or an array of them, between a question and a passage, on the reference scale.
+    """Map a cosine (or an array) between a question and a passage to the reference scale.
 
-    The line through the embedder's equivalents of 0.3 (channel floor [earlier paper 3.1.1]) and 0.7 (semantic link
-    [earlier paper 2.5.2]), prolonged on both sides.
+    The map is the line through the embedder's equivalents of 0.3 (channel floor [earlier paper 3.1.1]) and
+    0.7 (semantic link [earlier paper 2.5.2]), extended on both sides.
 
     Args:
         cosine: on the embedder's own scale.
@@ -40,10 +40,10 @@ def question_cosine(cosine: Cosine, thresholds: Thresholds) -> Cosine:
 
 
 def passage_cosine(cosine: float, thresholds: Thresholds) -> float:
-    """A cosine between two passages, on the reference scale, clipped to [0, 1].
+    """Map a cosine between two passages to the reference scale, clipped to [0, 1].
 
-    The line through the embedder's equivalents of 0.7 (semantic link [earlier paper 2.5.2]) and 0.92 (duplicate),
-    prolonged on both sides.
+    The map is the line through the embedder's equivalents of 0.7 (semantic link [earlier paper 2.5.2]) and
+    0.92 (duplicate), extended on both sides.
 
     Args:
         cosine: on the embedder's own scale.
@@ -58,7 +58,7 @@ def passage_cosine(cosine: float, thresholds: Thresholds) -> float:
 
 
 def passage_cosines(cosines: FloatArray, thresholds: Thresholds) -> Float64Array:
-    """`passage_cosine` of each of these cosines; any shape."""
+    """Apply `passage_cosine` to an array of any shape."""
     carried = _on_line(
         cosines.astype(np.float64),
         (thresholds.semantic_link, REFERENCE.semantic_link),
@@ -68,7 +68,7 @@ def passage_cosines(cosines: FloatArray, thresholds: Thresholds) -> Float64Array
 
 
 def _on_line(cosine: Cosine, low: tuple[float, float], high: tuple[float, float]) -> Cosine:
-    """The line through two points (own cosine, reference cosine); as it is where the own ones do not rise."""
+    """Map a cosine by the line through two points (own, reference); unchanged if the own ones do not increase."""
     span = high[0] - low[0]
     if span <= 0.0:
         return cosine
@@ -81,13 +81,13 @@ def embedding_text(text: str, occurred: Interval | None, mentioned_at: datetime)
 
 
 def embed_units(units: Sequence[MemoryUnit], embedder: Embedder) -> Matrix:
-    """Vectors of memory units, (n, dimension): the one way to vectors that are stored, of retain, observations, edit and reindex.
+    """Embed memory units, (n, dimension); the only source of stored vectors.
 
     Raises:
-        ModelError: the embedder failed, or its vectors are not what they must be.
+        ModelError: the embedder failed, or its vectors are invalid.
     """
     texts = [
-        unit.text  # an item is of no time
+        unit.text  # an item has no time
         if unit.kind is UnitKind.ITEM
         else embedding_text(unit.text, unit.occurred, unit.mentioned_at)
         for unit in units
@@ -96,7 +96,7 @@ def embed_units(units: Sequence[MemoryUnit], embedder: Embedder) -> Matrix:
 
 
 def embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:
-    """Vectors of texts, if they are usable and as many and as long as they must be."""
+    """Embed texts, and check number, dimension and values of the vectors."""
     identity = embedder.identity
     vectors, expected = embedder.embed_documents(texts), (len(texts), identity.dimension)
     if vectors.shape != expected:
@@ -109,10 +109,10 @@ def embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:
 
 
 def question_vector(query: RecallQuery, embedder: Embedder) -> Vector:
-    """A question's vector: the caller's, else the mean of the texts it is embedded as, else the embedder's.
+    """Return a question's vector: the caller's, the mean of the caller's texts, or the embedder's.
 
     Raises:
-        WrongDimension: the caller's vector is of another embedder.
+        WrongDimension: the caller's vector is from another embedder.
         InvalidRequest: the vectors of the caller's texts cancel out.
         ModelError: the embedder failed.
     """
@@ -130,20 +130,18 @@ def question_vector(query: RecallQuery, embedder: Embedder) -> Vector:
     return np.asarray(mean / length, np.float32)
 
 
-MOST_REMEMBERED = (
-    2_048  # vectors: three megabytes of a common embedder's; those not asked for longest go first
-)
+MOST_REMEMBERED = 2_048  # three megabytes for a common embedder; least recently used ones are dropped first
 
 
 class RememberedVectors:
-    """Vectors by a hash of their text, so that nothing erased is left here in words. Safe to use from many threads."""
+    """A cache of vectors by the hash of their text, so that it contains no erased words. Thread-safe."""
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self._most, self._lock = most, Lock()
         self._known: OrderedDict[bytes, Vector] = OrderedDict()
 
     def of_questions(self, texts: Sequence[str], embedder: Embedder) -> Matrix:
-        """Vectors (n, dimension) of texts as questions are embedded.
+        """Return vectors (n, dimension) of texts embedded as questions.
 
         Raises:
             ModelError: the embedder failed.
@@ -155,7 +153,7 @@ class RememberedVectors:
         return self._of(b"question", texts, embed, embedder.identity.dimension)
 
     def of_texts(self, texts: Sequence[str], embedder: Embedder) -> Matrix:
-        """Vectors (n, dimension) of texts as memories are embedded.
+        """Return vectors (n, dimension) of texts embedded as memories.
 
         Raises:
             ModelError: the embedder failed.

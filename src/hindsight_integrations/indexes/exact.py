@@ -1,4 +1,4 @@
-"""Exact nearest neighbours in numpy: the reference index, and the one for banks too small to need a graph of neighbours."""
+"""Exact nearest neighbours in numpy: in memory, and memory-mapped from files."""
 
 from __future__ import annotations
 
@@ -27,31 +27,32 @@ from hindsight_integrations.model.arrays import (
 )
 from hindsight_integrations.model.watermark import Watermark
 
-SCORES_AT_ONCE = 16_000_000  # floats: 64 MB of scores for one block of queries, however large the bank
+SCORES_AT_ONCE = 16_000_000  # floats: 64 MB of scores per block of queries, for a bank of any size
 
 ROUNDING = 1e-5
-"""How far two float32 dot products of the same unit vectors may lie apart, with a wide margin (measured: 3e-8).
+"""How far two float32 dot products of the same unit vectors may differ, with a wide margin (measured: 3e-8).
 
-BLAS gives equal rows scores that differ in the last bit, depending on where in the matrix they stand (measured at
-100k x 384). So BLAS only picks who can be in the list, and `Rows._cosines` gives the scores.
+BLAS gives equal rows scores that differ in the last bit, depending on their position in the matrix (measured
+at 100k x 384). So BLAS only selects candidates, and `Rows._cosines` computes the scores.
 """
 
 FEW_QUERIES = 4
-"""Queries that are scored one by one. Reading the matrix is what one costs, in BLAS or not; but BLAS wakes threads of its own
-and waits for them: 48 ms instead of 0.8 at 10k x 384 where other threads keep the cores busy."""
+"""Queries that are scored one by one. Reading the matrix dominates with and without BLAS, but BLAS wakes threads and waits
+for them: 48 ms instead of 0.8 at 10k x 384 while other threads keep the cores busy.
+"""
 
-# Picking rows copies them: ten times the cost of reading in place (0.5 and 0.05 us a row, 100k x 384).
+# Selecting rows copies them, at ten times the cost of reading in place (0.5 and 0.05 us a row, 100k x 384).
 PICK_COST = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What searches see. Never written to once published.
+    """The rows that searches see. Never modified after publication.
 
     Attributes:
         ids: (n,), ascending.
         matrix: their vectors, (n, dimension).
-        hidden: rows that are not to be found, (n,); None if all are.
+        hidden: mask of rows that must not be found, (n,); None if there are none.
     """
 
     ids: IntArray
@@ -62,7 +63,7 @@ class Rows:
         return len(self.ids)
 
     def check_dimension(self, vectors: Matrix, bank: str) -> None:
-        """Refuse vectors that cannot stand beside these.
+        """Reject vectors of another dimension.
 
         Raises:
             IndexOutOfStep: they have another dimension; the error names the bank.
@@ -72,7 +73,7 @@ class Rows:
             raise IndexOutOfStep("vector", bank, reason)
 
     def search(self, queries: Matrix, limit: int) -> list[Hits]:
-        """For each query row (unit norm), the `limit` nearest ids with their cosine in [-1, 1]."""
+        """For each query row (unit norm), return the `limit` nearest ids with their cosine in [-1, 1]."""
         if limit <= 0 or len(self.ids) == 0:
             return [no_hits() for _ in range(len(queries))]
         if len(queries) <= FEW_QUERIES:
@@ -91,7 +92,7 @@ class Rows:
         return hits
 
     def similarities(self, vector: Vector, ids: IntArray) -> FloatArray:
-        """Cosine of `vector` with each id's vector, (n,); NaN for an id that is not here."""
+        """Return the cosine of `vector` with each id's vector, (n,); NaN for an unknown id."""
         positions, known = self._located(ids)
         cosines = np.full(len(ids), np.nan, np.float32)
         if len(positions):
@@ -99,19 +100,19 @@ class Rows:
         return cosines
 
     def search_among(self, vector: Vector, ids: IntArray, limit: int) -> Hits:
-        """The `limit` nearest of the given ids, exactly; ids that are not here are left out."""
+        """Return the `limit` nearest of the given ids, exactly; unknown ids are left out."""
         positions, _ = self._located(ids)
         if limit <= 0 or len(positions) == 0:
             return no_hits()
         return self._best(positions, vector, limit)
 
     def without(self, ids: IntArray) -> Rows:
-        """The rows whose id is not among `ids`."""
+        """Return the rows without these ids."""
         keep = ~np.isin(self.ids, ids)
         return self if keep.all() else Rows(self.ids[keep], self.matrix[keep])
 
     def hiding(self, ids: IntArray) -> Rows:
-        """The same rows, those of `ids` hidden too."""
+        """Return the same rows with these ids hidden too."""
         positions, _ = self._located(ids)
         if not len(positions):
             return self
@@ -121,20 +122,20 @@ class Rows:
 
     @property
     def shown(self) -> int:
-        """How many rows can be found."""
+        """Number of visible rows."""
         return len(self.ids) - (0 if self.hidden is None else int(self.hidden.sum()))
 
     @property
     def shown_places(self) -> IntArray:
-        """Where the rows that can be found stand, ascending."""
+        """Positions of the visible rows, ascending."""
         return np.arange(len(self.ids)) if self.hidden is None else np.flatnonzero(~self.hidden)
 
     def _located(self, ids: IntArray) -> tuple[IntArray, IntArray]:
-        """Positions of the ids that are here and not hidden, and the positions in `ids` where those stand."""
+        """Return the positions of the known visible ids, and their positions in `ids`."""
         if len(self.ids) == 0:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         if self.hidden is None and len(ids) == len(self.ids) and np.array_equal(ids, self.ids):
-            everywhere = np.arange(len(ids))  # a whole bank's: 2 ms of searching saved at 100k
+            everywhere = np.arange(len(ids))  # a whole bank: saves 2 ms of searching at 100k
             return everywhere, everywhere
         positions = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
         here = self.ids[positions] == ids
@@ -144,7 +145,7 @@ class Rows:
         return positions[known], known
 
     def _cosines(self, positions: IntArray, vector: Vector) -> FloatArray:
-        """Dot products summed in the same order for every row, so that equal vectors have equal scores everywhere."""
+        """Compute dot products in the same summation order for every row, so that equal vectors get equal scores."""
         if PICK_COST * len(positions) > len(self.ids):
             scores: FloatArray = np.einsum("ij,j->i", self.matrix, vector)[positions]
         else:
@@ -156,25 +157,25 @@ class Rows:
 
 
 def no_rows() -> Rows:
-    """Rows of nothing, of no dimension."""
+    """Return an empty set of rows."""
     return Rows(np.empty(0, np.int64), np.empty((0, 0), np.float32))
 
 
 def _shortlist(rough: FloatArray, limit: int) -> IntArray:
-    """Positions of every score that rounding could have kept out of the best `limit`, and of those."""
+    """Return positions of the best `limit` scores and of all that rounding could have excluded."""
     if limit >= len(rough):
         return np.arange(len(rough))
     cut = np.partition(rough, len(rough) - limit)[len(rough) - limit]
     return np.flatnonzero(rough >= cut - ROUNDING)
 
 
-FIRST_CAPACITY = 1024  # rows; 1.5 MB at 384 dimensions, so that a small bank grows once
+FIRST_CAPACITY = 1024  # rows; 1.5 MB at 384 dimensions, so that a small bank grows only once
 
 
 class ExactVectorIndex:
-    """A VectorIndex and VectorScorer over one float32 matrix in memory; its watermark starts at None in every process.
+    """A VectorIndex and VectorScorer over one float32 matrix in memory; its watermark starts at None.
 
-    Searches take no lock: the writer publishes a new pair of views, in one assignment. Ids that arrive in rising order
+    Searches take no lock: the writer publishes a new pair of views in one assignment. Ids in ascending order
     are appended at amortised cost; replacing or removing copies the matrix once per call.
     """
 
@@ -190,19 +191,19 @@ class ExactVectorIndex:
 
     @property
     def keeps_removed(self) -> bool:
-        """Never: it has no files."""
+        """False: it has no files."""
         return False
 
     @property
     def rows(self) -> Rows:
-        """What searches see now; it is never written to."""
+        """The rows that searches see now; never modified."""
         return self._rows
 
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
-        """Store vectors (n, dimension) under ids (n,); an id already there is replaced, the last of a double one stays.
+        """Store vectors (n, dimension) under ids (n,), replacing existing ones; for a repeated id the last counts.
 
         Raises:
-            IndexOutOfStep: the vectors have another dimension than those already there.
+            IndexOutOfStep: the vectors have another dimension than the existing ones.
         """
         if len(ids) == 0:
             return
@@ -215,49 +216,49 @@ class ExactVectorIndex:
             self._publish(_merged(rows.without(ids), ids, vectors))
 
     def remove(self, ids: IntArray) -> None:
-        """Forget ids; unknown ids are ignored."""
+        """Remove ids; unknown ids are ignored."""
         left = self._rows.without(ids)
         if len(left.ids) < len(self._rows.ids):
             self._publish(left)
 
     def advance(self, mark: Watermark) -> None:
-        """Remember that everything up to this commit has been applied, for as long as the process lives."""
+        """Set the watermark, for the lifetime of the process."""
         self._watermark = mark
 
     def count(self) -> int:
-        """How many vectors it holds."""
+        """Return the number of vectors."""
         return len(self._rows.ids)
 
     def search(self, vectors: Matrix, limit: int) -> list[Hits]:
-        """For each query row (unit norm), the `limit` nearest ids with their cosine in [-1, 1]."""
+        """For each query row (unit norm), return the `limit` nearest ids with their cosine in [-1, 1]."""
         return self._rows.search(vectors, limit)
 
     def similarities(self, vector: Vector, ids: IntArray) -> FloatArray:
-        """Cosine of `vector` with each id's vector, (n,); NaN for an id it does not hold."""
+        """Return the cosine of `vector` with each id's vector, (n,); NaN for an unknown id."""
         return self._rows.similarities(vector, ids)
 
     def search_among(self, vector: Vector, ids: IntArray, limit: int) -> Hits:
-        """The `limit` nearest of the given ids, exactly; ids it does not hold are left out."""
+        """Return the `limit` nearest of the given ids, exactly; unknown ids are left out."""
         return self._rows.search_among(vector, ids, limit)
 
     def clear(self) -> None:
-        """Drop everything, watermark included."""
+        """Remove everything, including the watermark."""
         self._watermark = None
         self._publish(no_rows())
 
     def discard(self) -> None:
-        """As `clear`."""
+        """Same as `clear`."""
         self.clear()
 
     def close(self) -> None:
-        """Release the matrix; nothing is kept."""
+        """Release the matrix."""
         self.clear()
 
     def _publish(self, rows: Rows) -> None:
         self._store = self._rows = rows
 
     def _append(self, ids: IntArray, vectors: Matrix) -> None:
-        """Write behind the rows that searches see, then let them see more of the same store."""
+        """Write behind the rows that searches see, then publish a longer view of the same store."""
         used = len(self._rows.ids)
         total = used + len(ids)
         if total > len(self._store.ids) or used == 0:
@@ -268,7 +269,7 @@ class ExactVectorIndex:
 
 
 def _grown(rows: Rows, capacity: int, dimension: int) -> Rows:
-    """A store of `capacity` rows that begins with the given ones."""
+    """Return a store of `capacity` rows that starts with the given ones."""
     store = Rows(np.empty(capacity, np.int64), np.empty((capacity, dimension), np.float32))
     if used := len(rows.ids):
         store.ids[:used] = rows.ids
@@ -277,7 +278,7 @@ def _grown(rows: Rows, capacity: int, dimension: int) -> Rows:
 
 
 def _last_of_each(ids: IntArray, vectors: Matrix) -> tuple[IntArray, Matrix]:
-    """The pairs by rising id; of an id given twice, the later vector."""
+    """Sort the pairs by id; for a repeated id keep the last vector."""
     if bool(np.all(ids[1:] > ids[:-1])):
         return ids, vectors
     distinct, backwards = np.unique(ids[::-1], return_index=True)
@@ -285,7 +286,7 @@ def _last_of_each(ids: IntArray, vectors: Matrix) -> tuple[IntArray, Matrix]:
 
 
 def _merged(rows: Rows, ids: IntArray, vectors: Matrix) -> Rows:
-    """Both sets of rows by rising id; they share no id."""
+    """Merge two sets of rows without common ids, by ascending id."""
     if len(rows.ids) == 0:
         return _grown(Rows(ids, vectors), len(ids), vectors.shape[1])
     together = np.concatenate((rows.ids, ids))
@@ -295,29 +296,29 @@ def _merged(rows: Rows, ids: IntArray, vectors: Matrix) -> Rows:
 
 FORMAT = 1
 
-SAMPLE = 64  # vectors looked at when the files are opened
+SAMPLE = 64  # vectors checked when the files are opened
 
 Part: TypeAlias = tuple[IntArray, Matrix]
 """Row ids (n,) and their vectors (n, dimension)."""
 
 
-# VectorFile: the vectors of one bank on disk, read through the operating system's memory map. Two files that
-# only grow (row ids, and vectors in the same order) and a small one that says how much of them counts. What
-# counts is never written to again: to take rows out, both are written anew under another number. So a reader
-# of a mapping always sees what it was opened on, and a kill leaves either the old state or the new one.
+# The files of a bank's vectors, memory-mapped: two append-only files (row ids and vectors in the same order),
+# and a small record of how many rows are valid. Valid rows are never modified: removing rows writes both
+# files again under another number. So a reader of a mapping keeps seeing what it opened, and a kill leaves
+# either the old or the new state.
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What counts of a bank's files.
+    """The record of a bank's files.
 
     Attributes:
-        mark: the watermark that was given with it, as text.
-        number: of the pair of files.
-        rows: how many of them.
-        dimension: floats a row.
+        mark: the watermark, as text.
+        number: number of the pair of files.
+        rows: number of valid rows.
+        dimension: floats per row.
         ids_checksum: CRC-32 of the row ids.
-        sample_checksum: CRC-32 of SAMPLE vectors, evenly spread: a file that was overwritten is known by it without being
-            read.
-        format: of these files.
+        sample_checksum: CRC-32 of SAMPLE evenly spaced vectors, which detects an overwritten file without
+            reading all of it.
+        format: format of these files.
     """
 
     mark: str
@@ -330,7 +331,7 @@ class Contents:
 
 
 class VectorFile:
-    """The files of one bank. One writer; what `open`, `append` and `rewrite` return may be read from any thread."""
+    """The files of one bank. One writer; results of `open`, `append` and `rewrite` may be read from any thread."""
 
     def __init__(self, folder: Path, key: str) -> None:
         self._folder, self._key = folder, key
@@ -338,16 +339,16 @@ class VectorFile:
 
     @property
     def rows(self) -> int:
-        """How many rows count."""
+        """Number of valid rows."""
         return self._contents.rows if self._contents else 0
 
     def open(self) -> tuple[str, Part] | None:
-        """The mark and the rows as they were last recorded; None if there are none, or not all that were recorded.
+        """Return the recorded watermark and rows; None if there are none, or some are missing.
 
-        What a killed process left beyond them is cut off, so that no vector lies there unknown to anyone.
+        Rows that a killed process left beyond them are cut off, so that no unrecorded vector stays on disk.
 
         Raises:
-            OSError: they can be neither read nor deleted.
+            OSError: the files can be neither read nor deleted.
         """
         try:
             self._contents = Contents(**json.loads(self._record.read_text(encoding="utf-8")))
@@ -359,10 +360,10 @@ class VectorFile:
         return self._contents.mark, part
 
     def append(self, part: Part, mark: str) -> Part:
-        """Add rows behind those that are there, record the mark, and return all of them.
+        """Append rows, record the watermark, and return all rows.
 
         Raises:
-            OSError: they could not be written; the files are as they were.
+            OSError: they could not be written; the files are unchanged.
         """
         held = self._contents
         if held is None:
@@ -372,7 +373,7 @@ class VectorFile:
             _write(ids_file, [part[0]], "r+b", at=held.rows * 8)
             _write(vectors_file, [part[1]], "r+b", at=held.rows * held.dimension * 4)
             return self._recorded(mark, held.number, held.rows + len(part[0]), held.dimension)
-        except FileNotFoundError:  # somebody deleted them
+        except FileNotFoundError:  # the files were deleted
             self._contents = None
             raise
         except OSError:
@@ -380,10 +381,10 @@ class VectorFile:
             raise
 
     def rewrite(self, ids: IntArray, vectors: Iterable[Matrix], mark: str) -> Part:
-        """Replace everything by these rows (their vectors in blocks), record the mark, and return them.
+        """Replace everything by these rows (vectors in blocks), record the watermark, and return the rows.
 
         Raises:
-            OSError: they could not be written; the files are as they were.
+            OSError: they could not be written; the files are unchanged.
         """
         held = self._contents
         number = 1 if held is None else held.number + 1
@@ -401,7 +402,7 @@ class VectorFile:
         return rows
 
     def drop(self) -> None:
-        """Delete the files; what is mapped can still be read."""
+        """Delete the files; existing mappings stay readable."""
         self._contents = None
         self._record.unlink(missing_ok=True)
         self._sweep()
@@ -411,14 +412,14 @@ class VectorFile:
         return self._folder / f"{self._key}.json"
 
     def _files(self, number: int) -> tuple[Path, Path]:
-        """Where ids and vectors lie."""
+        """Return the paths of the id file and the vector file."""
         return self._folder / f"{self._key}.{number}.ids", self._folder / f"{self._key}.{number}.vectors"
 
     def _checked(self, contents: Contents) -> Part:
-        """The rows that count.
+        """Map the valid rows and verify the checksums.
 
         Raises:
-            ValueError: they are not all there, or not these.
+            ValueError: rows are missing or changed.
             FileNotFoundError: a file is missing.
         """
         if contents.format != FORMAT or contents.rows < 1 or contents.dimension < 1:
@@ -429,13 +430,13 @@ class VectorFile:
         return part
 
     def _mapped(self, number: int, rows: int, dimension: int) -> Part:
-        """The first rows of a pair of files; ValueError if there are fewer."""
+        """Map the first rows of a pair of files; raise ValueError if there are fewer."""
         ids_file, vectors_file = self._files(number)
         vectors = np.memmap(vectors_file, np.float32, "r", shape=(rows, dimension))
         return np.fromfile(ids_file, np.int64, rows), np.asarray(vectors)
 
     def _recorded(self, mark: str, number: int, rows: int, dimension: int) -> Part:
-        """Say what counts from now on, and return it."""
+        """Write the record of the valid rows, and return them."""
         part = self._mapped(number, rows, dimension)
         contents = Contents(mark, number, rows, dimension, *_checksums(part))
         draft = self._record.with_suffix(".tmp")
@@ -448,7 +449,7 @@ class VectorFile:
         return part
 
     def _sweep(self) -> None:
-        """Delete what no record speaks of, and cut off what goes beyond it."""
+        """Delete files without a record, and cut off rows beyond it."""
         kept = set(self._files(self._contents.number)) if self._contents else set()
         for path in self._folder.glob(f"{self._key}.*"):
             if path not in kept and path != self._record:
@@ -464,19 +465,19 @@ class VectorFile:
 
 
 def _checksums(part: Part) -> tuple[int, int]:
-    """CRC-32 of all ids and of some vectors."""
+    """Return the CRC-32 of all ids and of sampled vectors."""
     ids, vectors = part
     places = np.linspace(0, len(vectors) - 1, min(SAMPLE, len(vectors))).astype(np.int64)
     return crc32(_raw(ids)), crc32(_raw(vectors[places]))
 
 
 def _raw(array: IntArray | Matrix) -> memoryview:
-    """The bytes of an array, which is copied only if it does not lie in one piece."""
+    """Return the bytes of an array, copied only if it is not contiguous."""
     return np.ascontiguousarray(array).data.cast("B") if array.size else memoryview(b"")
 
 
 def _write(path: Path, arrays: Iterable[IntArray | Matrix], mode: str, *, at: int = 0) -> int:
-    """Write arrays one behind the other, the first at an offset, and make them last; returns the size of the file."""
+    """Write arrays one after the other, starting at an offset, and sync; return the size of the file."""
     with path.open(mode) as file:
         file.seek(at)
         for array in arrays:
@@ -490,28 +491,30 @@ logger = logging.getLogger("hindsight_integrations")
 
 FOLDER = "exact"  # in the data directory
 
-TAIL_ROWS = 2_000  # in memory before the file grows: 3 MB at 384 dimensions, read from the ledger in 20 ms
-TAIL_SHARE = 50  # ... or this part of a larger bank, so that it is written to as seldom
-REWRITE_SHARE = 16  # where rows were replaced, and all of the file must be written anew
+TAIL_ROWS = (
+    2_000  # in memory before the file is written: 3 MB at 384 dimensions, read from the ledger in 20 ms
+)
+TAIL_SHARE = 50  # or this fraction of a larger bank, so that writes stay rare
+REWRITE_SHARE = 16  # the same if rows were replaced, and the file must be rewritten
 
 BLOCK = 8_192  # rows copied at once when the file is rewritten: 12 MB at 384 dimensions
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What searches see: the rows of the file, and those that came since or stand in for some of them."""
+    """The rows that searches see: those of the file, and newer ones that were added or replace some of them."""
 
     stored: Rows
     tail: Rows
 
 
 class MappedVectorIndex:
-    """A VectorIndex and VectorScorer whose vectors are in a file that the operating system maps into memory.
+    """A VectorIndex and VectorScorer whose vectors are memory-mapped from a file.
 
-    What is new stays in memory until there is enough of it, so the durable watermark may lag behind; a kill costs
-    reading those vectors from the ledger again. What is removed leaves the file with the next `advance`. A file that
-    cannot be written (a full disk) is no failure: the vectors are served from memory, and the next `advance` tries
-    again. One writer; searches take no lock.
+    New vectors stay in memory until there are enough, so the durable watermark may lag behind; after a kill
+    they are read from the ledger again. Removed vectors leave the file with the next `advance`. If the file
+    cannot be written (a full disk), the vectors are served from memory, and the next `advance` tries again.
+    One writer; searches take no lock.
     """
 
     def __init__(self, file: VectorFile, bank: str = "", *, tail_rows: int) -> None:
@@ -520,13 +523,13 @@ class MappedVectorIndex:
         self._stored = no_rows()
         self._watermark: Watermark | None = None
         self._recorded: Watermark | None = None  # the watermark in the file
-        self._ahead = False  # whether the file holds more than its watermark says
-        self._unclean = False  # whether the file holds what was removed
+        self._ahead = False  # whether the file contains more than its watermark says
+        self._unclean = False  # whether the file contains removed vectors
         with self._files():
             if kept := file.open():
                 self._watermark = self._recorded = Watermark.parse(kept[0])
                 self._stored = Rows(*kept[1])
-            if self._watermark is None:  # killed while it was filled for the first time
+            if self._watermark is None:  # killed during the first fill
                 file.drop()
                 self._stored = no_rows()
         self._publish()
@@ -538,14 +541,14 @@ class MappedVectorIndex:
 
     @property
     def keeps_removed(self) -> bool:
-        """No: `advance` writes the file anew without them."""
+        """False: `advance` rewrites the file without them."""
         return False
 
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
-        """Store vectors (n, dimension) under ids (n,); an id already there is replaced, the last of a double one stays.
+        """Store vectors (n, dimension) under ids (n,), replacing existing ones; for a repeated id the last counts.
 
         Raises:
-            IndexOutOfStep: the vectors have another dimension than those already there.
+            IndexOutOfStep: the vectors have another dimension than the existing ones.
         """
         if len(ids) == 0:
             return
@@ -554,12 +557,12 @@ class MappedVectorIndex:
         self._tail.upsert(ids, vectors)
         self._stored = stored.hiding(ids)
         self._publish()
-        if self._grows and self._enough:  # a bank that is filled at one go is never in memory as a whole
+        if self._grows and self._enough:  # while a bank is filled at once, it is never in memory as a whole
             self._store(self._recorded)
             self._ahead = True
 
     def remove(self, ids: IntArray) -> None:
-        """Forget ids; unknown ids are ignored."""
+        """Remove ids; unknown ids are ignored."""
         self._tail.remove(ids)
         hiding = self._stored.hiding(ids)
         self._unclean = self._unclean or hiding is not self._stored
@@ -570,25 +573,25 @@ class MappedVectorIndex:
         """Record that everything up to this commit has been applied; durably once there is enough to write.
 
         Raises:
-            IndexOutOfStep: the file holds what was removed, and can be neither rewritten nor deleted.
+            IndexOutOfStep: the file contains removed vectors, and can be neither rewritten nor deleted.
         """
         self._watermark = mark
         if self._unclean or self._ahead or self._enough:
             self._store(mark)
 
     def count(self) -> int:
-        """How many vectors it holds."""
+        """Return the number of vectors."""
         held = self._held
         return held.stored.shown + held.tail.shown
 
     def search(self, vectors: Matrix, limit: int) -> list[Hits]:
-        """For each query row (unit norm), the `limit` nearest ids with their cosine in [-1, 1]."""
+        """For each query row (unit norm), return the `limit` nearest ids with their cosine in [-1, 1]."""
         held = self._held
         found = (rows.search(vectors, limit) for rows in (held.stored, held.tail))
         return [_joined(hits, limit) for hits in zip(*found, strict=True)]
 
     def similarities(self, vector: Vector, ids: IntArray) -> FloatArray:
-        """Cosine of `vector` with each id's vector, (n,); NaN for an id it does not hold."""
+        """Return the cosine of `vector` with each id's vector, (n,); NaN for an unknown id."""
         held = self._held
         cosines = held.stored.similarities(vector, ids)
         if held.tail.shown:
@@ -597,12 +600,12 @@ class MappedVectorIndex:
         return cosines
 
     def search_among(self, vector: Vector, ids: IntArray, limit: int) -> Hits:
-        """The `limit` nearest of the given ids, exactly; ids it does not hold are left out."""
+        """Return the `limit` nearest of the given ids, exactly; unknown ids are left out."""
         held = self._held
         return _joined([rows.search_among(vector, ids, limit) for rows in (held.stored, held.tail)], limit)
 
     def clear(self) -> None:
-        """Drop everything, file and watermark included.
+        """Remove everything, including the file and the watermark.
 
         Raises:
             IndexOutOfStep: the file cannot be deleted.
@@ -612,11 +615,11 @@ class MappedVectorIndex:
             self._file.drop()
 
     def discard(self) -> None:
-        """As `clear`."""
+        """Same as `clear`."""
         self.clear()
 
     def close(self) -> None:
-        """Let go of the mapping and of what is in memory; the file stays."""
+        """Release the mapping and the memory; the file stays."""
         self._forget()
 
     def _forget(self) -> None:
@@ -628,7 +631,7 @@ class MappedVectorIndex:
 
     @property
     def _grows(self) -> bool:
-        """Whether the file only has to be added to."""
+        """Whether the tail can be appended to the file."""
         ids, stored = self._tail.rows.ids, self._stored
         if stored.hidden is not None or self._file.rows != len(stored):
             return False
@@ -636,12 +639,12 @@ class MappedVectorIndex:
 
     @property
     def _enough(self) -> bool:
-        """Whether so much is in memory that it is worth writing."""
+        """Whether the tail is large enough to be written."""
         share = TAIL_SHARE if self._grows else REWRITE_SHARE
         return self._tail.count() >= max(self._tail_rows, len(self._stored) // share)
 
     def _store(self, mark: Watermark | None) -> None:
-        """Write what is not in the file, and take out of it what must not be."""
+        """Write the tail to the file, and remove hidden rows from it."""
         tail = self._tail.rows
         try:
             if not self.count():
@@ -663,7 +666,7 @@ class MappedVectorIndex:
         self._tail.clear()
 
     def _give_up(self) -> None:
-        """Delete a file that holds what was removed and could not be rewritten: it is mapped, so searches go on."""
+        """Delete a file with removed vectors that could not be rewritten; searches go on with the mapping."""
         if not self._unclean:
             return
         with self._files():
@@ -671,7 +674,7 @@ class MappedVectorIndex:
         self._recorded, self._ahead, self._unclean = None, False, False
 
     def _blocks(self, order: IntArray) -> Iterator[Matrix]:
-        """The vectors that can be found, in an order given over those of the file, then those of the tail."""
+        """Yield the visible vectors in blocks; `order` indexes those of the file, then those of the tail."""
         stored, tail = self._stored, self._tail.rows
         places = stored.shown_places
         dimension = max(stored.matrix.shape[1], tail.matrix.shape[1])
@@ -689,7 +692,7 @@ class MappedVectorIndex:
 
     @contextmanager
     def _files(self) -> Iterator[None]:
-        """Work on the files, whose failure leaves as an error of ours."""
+        """Run a block and convert its OSErrors."""
         try:
             yield
         except OSError as error:
@@ -697,18 +700,18 @@ class MappedVectorIndex:
 
 
 def _joined(lists: Sequence[Hits], limit: int) -> Hits:
-    """Ranked lists over different ids as one."""
+    """Merge ranked lists with distinct ids."""
     ids, scores = (np.concatenate([getattr(hits, name) for hits in lists]) for name in ("ids", "scores"))
     return ranked(ids, scores, limit)
 
 
 class MappedVectors:
-    """The files of one engine's banks, in a folder of its data directory."""
+    """The vector files of one engine's banks, in a folder of its data directory."""
 
     def __init__(self, data: Path) -> None:
         self._folder = data / FOLDER
 
     def open(self, bank_key: str, *, bank: str = "", tail_rows: int | None = None) -> MappedVectorIndex:
-        """The index of one bank; `tail_rows` of its vectors stay in memory before the file grows."""
+        """Return the index of one bank; `tail_rows` vectors stay in memory before the file is written."""
         rows = TAIL_ROWS if tail_rows is None else tail_rows
         return MappedVectorIndex(VectorFile(self._folder, bank_key), bank or bank_key, tail_rows=rows)

@@ -1,7 +1,7 @@
-"""BM25 by SQLite's FTS5: one file per bank, `<data>/fts5/<bank key>.sqlite3`. Serves where no JVM is installed.
+"""BM25 by SQLite's FTS5: one file per bank, `<data>/fts5/<bank key>.sqlite3`. Used if no JVM is installed.
 
-FTS5's bm25() has k1 = 1.2 and b = 0.75 built in, keeps the textbook's factor (k1 + 1), and gives words found in more
-than half of the texts an idf of 0.000001. So its scores are not on Lucene's scale; only their order is alike.
+FTS5's bm25() has fixed k1 = 1.2 and b = 0.75, keeps the textbook factor (k1 + 1), and gives words in more
+than half of the texts an idf of 0.000001. So its scores differ from Lucene's; only their order is similar.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from hindsight_integrations.model.watermark import Watermark
 
 T = TypeVar("T")
 
-_WORD = re.compile(r"[^\W_]+")  # as FTS5's unicode61: letters and digits
-_POSSESSIVE = re.compile(r"['\u2019\uff07][sS]\b")  # as Lucene's EnglishPossessiveFilter
+_WORD = re.compile(r"[^\W_]+")  # as in FTS5's unicode61: letters and digits
+_POSSESSIVE = re.compile(r"['\u2019\uff07][sS]\b")  # as in Lucene's EnglishPossessiveFilter
 
 # Lucene's EnglishAnalyzer.ENGLISH_STOP_WORDS_SET, so that both backends ignore the same words
 STOP_WORDS = frozenset(
@@ -61,7 +61,7 @@ class Fts5Keywords(KeywordStores):
     folder_name = "fts5"
 
     def __init__(self, data: Path | str, *, open_stores: int = OPEN_STORES) -> None:
-        """As `KeywordStores`."""
+        """See `KeywordStores`."""
         super().__init__(data, open_stores=open_stores)
         self._lock = threading.RLock()
 
@@ -106,7 +106,7 @@ class Fts5Store:
         self.dirty = self.holds_removed = False
 
     def upsert(self, ids: list[int], texts: list[str], told: list[str]) -> None:
-        """As the protocol. Stop words stay out, so that lengths mean the same as in Lucene."""
+        """Index texts without stop words, so that lengths mean the same as in Lucene."""
         self.remove(ids)
         for table, given in (("docs", texts), ("told", told)):
             rows = [
@@ -117,7 +117,7 @@ class Fts5Store:
             self._connection.executemany(f"INSERT INTO {table} (rowid, text) VALUES (?, ?)", rows)
 
     def remove(self, ids: list[int]) -> None:
-        """As the protocol."""
+        """Remove ids."""
         self._begin()
         rows = [(row,) for row in ids]
         deleted = self._connection.executemany("DELETE FROM docs WHERE rowid = ?", rows)
@@ -125,12 +125,12 @@ class Fts5Store:
         self._connection.executemany("DELETE FROM told WHERE rowid = ?", rows)
 
     def refresh(self) -> None:
-        """As the protocol. This connection sees its own transaction, and FTS5 counts what was deleted no more."""
+        """Make changes visible: this connection sees its own transaction, and FTS5 no longer counts deleted texts."""
         if self.dirty:
             self._begin()
 
     def advance(self, mark: Watermark) -> None:
-        """As the protocol. Deletions first merge the index into one piece, which leaves none of their words."""
+        """Commit. Deletions first merge the index into one segment, which removes all their words."""
         self._begin()
         if self.holds_removed:
             self._connection.execute("INSERT INTO docs (docs) VALUES ('optimize')")
@@ -144,12 +144,12 @@ class Fts5Store:
         self.watermark, self.dirty, self.holds_removed = mark, False, False
 
     def count(self) -> int:
-        """As the protocol."""
+        """Return the number of texts."""
         return int(self._connection.execute("SELECT count(*) FROM docs").fetchone()[0])
 
     def search(self, text: str, limit: int, among: IntArray | None, *, told: bool) -> Hits:
-        """As the protocol. FTS5 cannot filter by row inside, so all matches are fetched and masked."""
-        query = " OR ".join(f'"{word}"' for word in query_words(text))  # words hold no quote: see _WORD
+        """Search. FTS5 cannot filter by row id, so all matches are fetched and masked."""
+        query = " OR ".join(f'"{word}"' for word in query_words(text))  # words contain no quotes: see _WORD
         if not query:
             return no_hits()
         table = "told" if told else "docs"
@@ -165,21 +165,22 @@ class Fts5Store:
         return ranked(ids[keep], scores[keep], limit)
 
     def close(self) -> None:
-        """As the protocol."""
+        """Commit and close."""
         with closing(self._connection):
             if self._connection.in_transaction:
                 self._connection.execute("COMMIT")
 
     def abandon(self) -> None:
-        """As the protocol: SQLite rolls the open transaction back."""
+        """Close; SQLite rolls the open transaction back."""
         self._connection.close()
 
     def _begin(self) -> None:
         """Open the transaction of the next `advance`, unless it is open.
 
         Raises:
-            sqlite3.DatabaseError: SQLite gave the open one up (a full disk, a failed read): its rows are lost, and a
-                watermark must not claim them.
+            sqlite3.DatabaseError: SQLite rolled it back (a full disk, a failed read): its rows are lost, and
+                a watermark must
+                not claim them.
         """
         if self.dirty and not self._connection.in_transaction:
             raise sqlite3.DatabaseError("the changes since the last commit were rolled back")
@@ -189,7 +190,7 @@ class Fts5Store:
 
 
 def query_words(text: str) -> list[str]:
-    """The distinct words of a query, in order, at most MAX_QUERY_TERMS; no stop words."""
+    """Return the distinct words of a query without stop words, in order, at most MAX_QUERY_TERMS."""
     return list(dict.fromkeys(_words(text)))[:MAX_QUERY_TERMS]
 
 

@@ -1,8 +1,8 @@
 """MemoryGraph over one rustworkx.PyDiGraph: unit nodes, entity nodes, and edges with interned payloads.
 
-A mention is an edge from a unit to an entity (bipartite: cliques of units would explode). A link is
-an edge from its source to its target. Every payload is one of 1,792 shared integers, link code * 256 + weight in
-steps of 1/255, so that an edge costs no Python object of its own; a weight comes back within half a step.
+A mention is an edge from a unit to an entity (bipartite: cliques of units would explode). A link is an edge
+from its source to its target. Payloads are 1,792 shared integers, link code * 256 + weight in steps of 1/255,
+so that an edge costs no Python object; weights are exact within half a step.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from hindsight_integrations.model.arrays import BoolArray, FloatArray, IntArray
 from hindsight_integrations.model.links import LINK_CODES, CausalRelation, Edges, LinkType, Mentions
 from hindsight_integrations.model.watermark import Watermark
 
-FIRST_CAPACITY = 64  # rows, so that a small bank grows once
+FIRST_CAPACITY = 64  # rows, so that a small bank grows only once
 
 ABSENT = -1
 
 
 class NodeIds:
-    """Row ids and their nodes, by rising id. Ids that arrive in rising order are appended at amortised cost."""
+    """Row ids and their nodes, by ascending id. Ids in ascending order are appended at amortised cost."""
 
     def __init__(self) -> None:
         self._ids, self._nodes = np.empty((2, FIRST_CAPACITY), np.int64)
@@ -39,7 +39,7 @@ class NodeIds:
         return self._ids[: self._count]
 
     def nodes(self, ids: IntArray) -> IntArray:
-        """The node of each id, (n,); ABSENT for ids that have none."""
+        """Return the node of each id, (n,); ABSENT for unknown ids."""
         if not self._count:
             return np.full(len(ids), ABSENT, np.int64)
         held = self.ids
@@ -47,7 +47,7 @@ class NodeIds:
         return np.where(held[at] == ids, self._nodes[at], ABSENT)
 
     def add(self, ids: IntArray, nodes: IntArray) -> None:
-        """Take in ids (ascending, none of them here yet) and their nodes."""
+        """Add ids (ascending, all of them new) and their nodes."""
         total = self._count + len(ids)
         if not len(ids):
             return
@@ -65,56 +65,56 @@ class NodeIds:
         self._count = total
 
     def drop(self, ids: IntArray) -> None:
-        """Forget ids; unknown ones are ignored."""
+        """Remove ids; unknown ones are ignored."""
         keep: BoolArray = ~np.isin(self.ids, ids)
         self._ids, self._nodes = self.ids[keep], self._nodes[: self._count][keep]
         self._count = len(self._ids)
 
 
-LEVELS = 255  # weights are stored in steps of 1/255: 120 MB instead of 376 MB at 2M edges
+LEVELS = 255  # weights are stored in steps of 1/255: 120 MB instead of 376 MB for 2M edges
 MENTION = len(LINK_CODES)  # the code of a mention, after those of links
-BATCH = 8_192  # edges handed to rustworkx at once; bounds the Python integers alive during a bulk load
+BATCH = 8_192  # edges passed to rustworkx at once; bounds the Python integers alive during a bulk load
 
 _CODE_STEP = LEVELS + 1
 _PAYLOADS = np.arange((MENTION + 1) * _CODE_STEP).astype(object)
 _NODE_BITS, _CODE_BITS = 30, 3  # an edge key is (source, target, code) in one non-negative int64
 
 
-# For each link code, the code seen from the other end: causes <-> caused_by, the others themselves.
+# For each link code, the code seen from the other end: causes <-> caused_by, the others unchanged.
 _CAUSAL_PAIR = [
-    LINK_CODES[LinkType.CAUSAL, each] for each in (CausalRelation.CAUSES, CausalRelation.CAUSED_BY)
+    LINK_CODES[LinkType.CAUSAL, relation] for relation in (CausalRelation.CAUSES, CausalRelation.CAUSED_BY)
 ]
 _INVERSE = np.arange(len(LINK_CODES), dtype=np.int64)
 _INVERSE[_CAUSAL_PAIR] = _CAUSAL_PAIR[::-1]
 
 
 def _payloads_of(codes: IntArray, weights: FloatArray) -> IntArray:
-    """Payload numbers of links: code * 256 + round(255 * weight)."""
+    """Return payload numbers of links: code * 256 + round(255 * weight)."""
     levels = np.rint(np.clip(weights, 0.0, 1.0).astype(np.float64) * LEVELS).astype(np.int64)
     return codes * _CODE_STEP + levels
 
 
 def _edge_keys(rows: IntArray) -> IntArray:
-    """What makes an edge single: source node, target node and code of (n, 3) rows, packed into (n,) integers."""
+    """Return the identity of edges: source node, target node and code of (n, 3) rows, packed into (n,) integers."""
     sources, targets, codes = rows[:, 0], rows[:, 1], rows[:, 2] // _CODE_STEP
     return (sources << (_NODE_BITS + _CODE_BITS)) | (targets << _CODE_BITS) | codes
 
 
 def _rows(edges_of: Callable[[int], Iterable[tuple[int, int, int]]], nodes: Iterable[int]) -> IntArray:
-    """(source node, target node, payload) of the edges of `nodes`, (n, 3) int64."""
+    """Return (source node, target node, payload) of the edges of `nodes`, (n, 3) int64."""
     flat: Iterator[int] = chain.from_iterable(chain.from_iterable(map(edges_of, nodes)))
     return np.fromiter(flat, np.int64).reshape(-1, 3)
 
 
 def _present(known: NodeIds, ids: IntArray) -> list[int]:
-    """Nodes of those of `ids` that are there, each once, by rising id."""
+    """Return the nodes of the known ids, each once, by ascending id."""
     nodes = known.nodes(np.unique(ids))
     found: list[int] = nodes[nodes != ABSENT].tolist()
     return found
 
 
 def _distinct(rows: IntArray) -> IntArray:
-    """The (n, 3) rows in their order, of those for the same edge the first; a ledger's own are distinct already."""
+    """Drop repeated edges from (n, 3) rows, keeping the first; rows from the ledger are distinct already."""
     keys = _edge_keys(rows)
     if bool(np.all(keys[1:] > keys[:-1])):
         return rows
@@ -122,9 +122,9 @@ def _distinct(rows: IntArray) -> IntArray:
 
 
 class RustworkxMemoryGraph:
-    """A memory graph in memory; it starts empty and is filled from the ledger's change feed.
+    """An in-memory graph, filled from the ledger's feed.
 
-    One lock is held for each call's work on the graph itself, since rustworkx forbids reading while writing.
+    Each call holds a lock while it uses the graph, since rustworkx forbids reading during writes.
     """
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ class RustworkxMemoryGraph:
         self._watermark = mark
 
     def add(self, units: IntArray, edges: Edges, mentions: Mentions) -> None:
-        """Add unit nodes, links and mentions; what is already there stays single and keeps its weight. Idempotent."""
+        """Add unit nodes, links and mentions; existing ones are not repeated and keep their weight. Idempotent."""
         payloads = _payloads_of(edges.codes, edges.weights)
         with self._lock:
             fresh = self._intern(self._units, units)
@@ -164,7 +164,7 @@ class RustworkxMemoryGraph:
             self._forget_units_of(mentioned[:, 1])
 
     def _intern(self, known: NodeIds, ids: IntArray) -> IntArray:
-        """Make a node for each id that has none; returns the new nodes."""
+        """Create a node for each new id; return the new nodes."""
         ids = np.unique(ids)
         fresh = ids[known.nodes(ids) == ABSENT]
         nodes = np.asarray(self._graph.add_nodes_from([None] * len(fresh)), dtype=np.int64)
@@ -179,11 +179,11 @@ class RustworkxMemoryGraph:
     def _as_rows(
         self, targets_known: NodeIds, sources: IntArray, targets: IntArray, payloads: IntArray
     ) -> IntArray:
-        """(source node, target node, payload) rows of edges given by ledger ids; the sources are units."""
+        """Build (source node, target node, payload) rows from ledger ids; the sources are units."""
         return np.column_stack([self._units.nodes(sources), targets_known.nodes(targets), payloads])
 
     def _connect(self, rows: IntArray, fresh: IntArray) -> int:
-        """Add the edges that are not there yet; none leaves a `fresh` node but those given here. Returns how many."""
+        """Add new edges and return their number; `fresh` nodes have no outgoing edges yet."""
         rows = _distinct(rows)
         older = np.setdiff1d(rows[:, 0], fresh)
         if len(older):
@@ -192,12 +192,12 @@ class RustworkxMemoryGraph:
         for start in range(0, len(rows), BATCH):
             sources, targets, numbers = rows[start : start + BATCH].T
             shared = _PAYLOADS[numbers].tolist()
-            # An iterator: zip hands the same tuple out again and again, so that no million of them is made.
+            # An iterator: zip reuses its tuple, so that millions are not created.
             self._graph.add_edges_from(zip(sources.tolist(), targets.tolist(), shared, strict=True))
         return len(rows)
 
     def remove(self, units: IntArray) -> None:
-        """Remove units with all their links and mentions, and entities nothing mentions any more."""
+        """Remove units with their links and mentions, and entities that are no longer mentioned."""
         with self._lock:
             nodes = _present(self._units, units)
             rows = self._mention_rows(nodes)
@@ -217,19 +217,19 @@ class RustworkxMemoryGraph:
         return mentions
 
     def has(self, units: IntArray) -> list[bool]:
-        """Whether each unit is a node."""
+        """Tell for each unit whether it is a node."""
         with self._lock:
             present: list[bool] = (self._units.nodes(units) != ABSENT).tolist()
             return present
 
     def counts(self) -> tuple[int, int, int, int]:
-        """Numbers of unit nodes, entity nodes, links and mentions."""
+        """Return the numbers of unit nodes, entity nodes, links and mentions."""
         with self._lock:
             links = int(self._graph.num_edges()) - self._mention_count
             return len(self._units), len(self._entities), links, self._mention_count
 
     def links(self, units: IntArray) -> Edges:
-        """All links touching the given units, each oriented away from the given unit; see the port for the order."""
+        """Return all links touching the units, oriented away from them; see the protocol for the order."""
         with self._lock:
             nodes = _present(self._units, units)
             leaving = _rows(self._graph.out_edges, nodes)
@@ -237,7 +237,9 @@ class RustworkxMemoryGraph:
             leaving[:, :2] = self._names[leaving[:, :2]]
             arriving[:, :2] = self._names[arriving[:, :2]]
         leaving = leaving[leaving[:, 2] // _CODE_STEP != MENTION]
-        arriving = arriving[arriving[:, 0] != arriving[:, 1]]  # a link to itself leaves already
+        arriving = arriving[
+            arriving[:, 0] != arriving[:, 1]
+        ]  # a link to itself is already among the leaving ones
         codes = np.concatenate([leaving[:, 2] // _CODE_STEP, _INVERSE[arriving[:, 2] // _CODE_STEP]])
         ends = np.concatenate([leaving[:, :2], arriving[:, 1::-1]])
         levels = np.concatenate([leaving[:, 2], arriving[:, 2]]) % _CODE_STEP
@@ -246,14 +248,14 @@ class RustworkxMemoryGraph:
         return Edges(ends[order, 0], ends[order, 1], codes[order], weights)
 
     def entities_of(self, units: IntArray) -> Mentions:
-        """The (unit, entity) pairs of the given units, ordered by given unit, then entity id."""
+        """Return the (unit, entity) pairs of the units, ordered by unit, then entity id."""
         with self._lock:
             pairs = self._names[self._mention_rows(_present(self._units, units))[:, :2]]
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         return Mentions(pairs[order, 0], pairs[order, 1])
 
     def units_of(self, entities: IntArray) -> Mentions:
-        """The (unit, entity) pairs of the given entities, ordered by given entity, then unit id."""
+        """Return the (unit, entity) pairs of the entities, ordered by entity, then unit id."""
         with self._lock:
             nodes = _present(self._entities, entities)
             found = [self._units_of_node(node) for node in nodes]
@@ -263,10 +265,9 @@ class RustworkxMemoryGraph:
         return Mentions(units, np.repeat(names, lengths))
 
     def _units_of_node(self, node: int) -> IntArray:
-        """Units that mention an entity, ascending; kept until its mentions change.
+        """Return the units that mention an entity, ascending; cached until its mentions change.
 
-        Reading them from rustworkx costs 0.16 us a mention, and questions meet the same much-mentioned entities again
-        and again.
+        Reading them from rustworkx costs 0.16 us a mention, and questions repeatedly meet the same hubs.
         """
         units = self._units_by_entity.get(node)
         if units is None:
@@ -275,13 +276,13 @@ class RustworkxMemoryGraph:
         return units
 
     def _forget_units_of(self, nodes: IntArray) -> None:
-        """The mentions of these entities change: what was kept of them no longer holds."""
+        """Drop the cached units of these entities."""
         if self._units_by_entity:
             for node in nodes.tolist():
                 self._units_by_entity.pop(node, None)
 
     def clear(self) -> None:
-        """Drop everything, watermark included."""
+        """Remove everything, including the watermark."""
         with self._lock:
             self._reset()
 

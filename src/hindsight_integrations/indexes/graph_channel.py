@@ -1,6 +1,6 @@
-"""The graph channel: what links, entities and a named speaker connect to the question (paper section 4.2.2, eq. 12).
+"""The graph channel: units connected to the question by links, entities or a named speaker (paper section 4.2.2, eq. 12).
 
-`walk_of` is the gate: it says how far the question lets the channel go.
+`walk_of` decides which links the channel may follow.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from hindsight_integrations.model.names import normalise_name
 
 
 class Walk(StrEnum):
-    """How far a question lets the graph channel go."""
+    """Which links the graph channel may follow."""
 
     NONE = "none"
     CAUSES = "causes"
@@ -39,16 +39,16 @@ class Walk(StrEnum):
 
 
 def walk_of(text: str, named: IntArray, hubs: IntArray, languages: Sequence[Language]) -> Walk:
-    """What the question gives the graph to walk from.
+    """Decide which links a question lets the channel follow.
 
-    A named entity that is not everywhere, or a chain of possessives: all links. A question for a cause: causal links.
-    Without one, spreading from whatever was similar costs recall (measured).
+    All links, if it names an entity that is not a hub, or contains a chain of possessives. Causal links, if
+    it asks for a cause. Otherwise none: spreading from similar units costs recall (measured).
 
     Args:
         text: the question.
         named: row ids of the entities it names.
-        hubs: row ids of entities that transmit nothing.
-        languages: the question may be in.
+        hubs: row ids of entities that transmit no activation.
+        languages: the question's possible languages.
     """
     if len(np.setdiff1d(named, hubs)) or chain_steps(text, languages):
         return Walk.ALL
@@ -66,17 +66,17 @@ def graph_channel(
     relevance: Relevance,
     limit: int,
 ) -> Hits:
-    """Units connected to the question, as far as it lets the channel walk, and the turns of the speaker it names.
+    """Return the units connected to the question, and the turns of the speaker it names.
 
     Args:
         view: the bank.
         selected: which units may be found.
-        walk: how far to go, see `walk_of`.
+        walk: which links to follow, see `walk_of`.
         named: the entities the question names.
-        steps: of a chain of possessives in the question; 0 for none.
+        steps: length of a chain of possessives in the question; 0 for none.
         seeds: the semantic hits, of which the first 20 are entry points.
         relevance: cosine with the question.
-        limit: at most so many.
+        limit: maximum number.
     """
     hits = no_hits()
     if walk is Walk.CAUSES:
@@ -103,17 +103,18 @@ def linked_units(
     limit: int,
     steps: int = 0,
 ) -> Hits:
-    """Units connected to the best semantic hits and to the entities the question names (paper eq. 12).
+    """Return units connected to the best semantic hits and to the entities the question names (paper eq. 12).
 
-    Activation says how strongly a unit is connected, not what to: all units of a named entity are activated alike. The
+    Activation measures how strongly a unit is connected, but is the same for all units of a named entity. The
     channel's score is therefore activation times cosine.
 
-    A chain of possessives (`steps` > 0) is walked from the entities named alone, and each distance is ranked apart: what
-    stands at its end is in other words than the question. Arguments are those of `graph_channel`, `named` the rows of its.
+    A chain of possessives (`steps` > 0) is followed only from the named entities, and each distance is ranked
+    separately, because units at its end share no words with the question. Arguments are those of
+    `graph_channel`; `named` are row ids.
     """
     allowed = partial(
         view.columns.allowed, mask=selected.mask
-    )  # the graph may hold units newer than the view
+    )  # the graph may contain units newer than the view
     direct = entity_seeds(view.graph, named, muted=view.hubs, allowed=allowed, similarity=relevance)
     if steps and len(direct):
         return spread_by_distance(
@@ -136,9 +137,9 @@ def linked_units(
 def causal_units(
     view: BankView, selected: Selection, seeds: Hits, relevance: Relevance, *, limit: int
 ) -> Hits:
-    """The best semantic hits and what causes or follows from them, over causal links alone (paper section 4.1.4, eq. 12).
+    """Return the best semantic hits with their causes and effects, over causal links only (paper section 4.1.4, eq. 12).
 
-    The hits without a cause stay in the list: a list of the others alone would put each of them at a high rank.
+    Hits without a cause stay in the list: without them, the others would all get high ranks.
     """
     allowed = partial(view.columns.allowed, mask=selected.mask)
     entry = Hits(seeds.ids[:SEMANTIC_SEEDS], seeds.scores[:SEMANTIC_SEEDS])
@@ -151,12 +152,12 @@ def causal_units(
 def speaker_turns(
     view: BankView, selected: Selection, speaker: frozenset[str], relevance: Relevance, *, limit: int
 ) -> Hits:
-    """The turns of the speaker a question names, most relevant first: it asks for what that person said.
+    """Return the turns of the speaker a question names, most relevant first.
 
-    Speakers are hubs and transmit nothing: everything mentions them. Having spoken is a narrower tie than being
-    mentioned, so a named speaker's own turns are one hop from the question.
+    Speakers are hubs and transmit no activation, since everything mentions them. Having spoken is a closer
+    connection than being mentioned, so a named speaker's own turns are one hop from the question.
 
-    `speaker` holds the normalised names the person answers to.
+    `speaker` contains the person's normalised names.
     """
     columns = view.columns
     theirs = [normalise_name(name) in speaker for name in columns.speaker_names]
@@ -165,17 +166,17 @@ def speaker_turns(
 
 
 def _one_hop(ids: IntArray, relevance: Relevance, limit: int) -> Hits:
-    """Units one hop from an entity the question names, most relevant first."""
+    """Rank units one hop from a named entity, most relevant first."""
     return _by_relevance(Hits(ids, np.full(len(ids), entity_gain(), np.float32)), relevance, limit)
 
 
 def _by_relevance(activated: Hits, relevance: Relevance, limit: int) -> Hits:
-    """Activated units by activation times cosine."""
+    """Rank activated units by activation times cosine."""
     return ranked(activated.ids, activated.scores * np.maximum(relevance(activated.ids), 0.0), limit)
 
 
 def _joined(first: Hits, second: Hits, *, limit: int) -> Hits:
-    """Two lists of one channel as one, each unit with its higher score."""
+    """Merge two lists of one channel, each unit with its higher score."""
     ids = np.union1d(first.ids, second.ids)
     scores = np.zeros(len(ids), np.float32)
     for hits in (first, second):

@@ -1,4 +1,4 @@
-"""Opinions as they are served: with the confidence in which they are held now, not that of their formation."""
+"""Opinions as served: with their current confidence instead of the initial one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 def as_held(
     units: Mapping[int, MemoryUnit], ledger: LedgerReader, bank: str, *, as_of: datetime | None = None
 ) -> dict[int, MemoryUnit]:
-    """The units, opinions among them with their confidence at a moment; in the order given.
+    """Return the units in the order given, opinions with their confidence at a moment.
 
-    Reads evidence only where there are opinions, and only theirs.
+    Evidence is read only for the opinions among them.
 
     Args:
         units: by row id.
-        ledger: what they stand in.
+        ledger: the ledger or a snapshot.
         bank: its name.
         as_of: conversation time; None means now.
     """

@@ -1,4 +1,4 @@
-"""Hybrid search of one text: by meaning and by words, fused, where retain looks for memories a text may be about."""
+"""Hybrid search: semantic and keyword channels, and their rank fusion."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from hindsight_integrations.model.trace import Channel
 
 RRF_K = 60  # k of paper eq. 15 [paper section 4.2.3; recall docs, "Stage 1: Reciprocal Rank Fusion (RRF)"]
 
-_DIGITS = 15  # sums equal on paper (1/63 + 1/84 = 1/72 + 1/72) may differ in the 17th digit
+_DIGITS = 15  # sums that are equal exactly (1/63 + 1/84 = 1/72 + 1/72) may differ in the 17th digit
 
 
 def reciprocal_rank_fusion(lists: Mapping[Channel, IntArray]) -> tuple[IntArray, npt.NDArray[np.float64]]:
-    """RRF(f) = sum over channels of 1 / (60 + rank) (paper eq. 15); ranks from 1, absent channels add nothing.
+    """Compute RRF(f) = sum over channels of 1 / (60 + rank) (paper eq. 15); ranks from 1, absent adds 0.
 
-    Which channel gave which list, and in what order, makes no difference. An id repeated in one list counts once, at
-    its best rank.
+    The result does not depend on the order of the channels. An id repeated in one list counts once, at its
+    best rank.
 
     Args:
         lists: unit ids of each channel, best first.
 
     Returns:
-        Ids (n,) and their fused scores (n,) in (0, len(lists) / 61], best first; ties by best single rank, then id.
+        Ids (n,) and their fused scores (n,) in (0, len(lists) / 61], best first; ties by best single rank,
+            then id.
     """
     placed = [_ranks(ids) for ids in lists.values()]
     if not placed:
         return np.empty(0, np.int64), np.empty(0)
-    ids = np.concatenate([found for found, _ in placed])
+    ids = np.concatenate([names for names, _ in placed])
     ranks = np.concatenate([rank for _, rank in placed])
-    # Added in rank order, so that the channels' order cannot show in the last digit.
+    # Added in rank order, so that the channels' order cannot affect the last digit.
     order = np.lexsort((ranks, ids))
     ids, ranks = ids[order], ranks[order]
     names, first, where = np.unique(ids, return_index=True, return_inverse=True)
@@ -47,26 +48,26 @@ def reciprocal_rank_fusion(lists: Mapping[Channel, IntArray]) -> tuple[IntArray,
 
 
 def _ranks(ids: IntArray) -> tuple[IntArray, IntArray]:
-    """Each id of a list once, with its best rank from 1."""
+    """Return each distinct id of a list with its best rank from 1."""
     names, first = np.unique(np.asarray(ids, np.int64), return_index=True)
     return names, first.astype(np.int64) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A mask over the columns and how many units it lets through."""
+    """A mask over the columns and the number of units it selects."""
 
     mask: BoolArray
     count: int
 
     @property
     def all(self) -> bool:
-        """Whether it excludes nothing."""
+        """Whether it selects every unit."""
         return self.count == len(self.mask)
 
 
 def search_allowed(search: Callable[[int], Hits], view: BankView, selected: Selection, limit: int) -> Hits:
-    """The best `limit` hits the selection lets through: `search` gives so many, unfiltered, and twice as many until enough survive."""
+    """Return the best `limit` selected hits, calling the unfiltered `search` with doubled sizes until there are enough."""
     total = len(view.columns)
     ask = min(limit + total - selected.count, 2 * limit)
     while True:
@@ -80,7 +81,10 @@ def search_allowed(search: Callable[[int], Hits], view: BankView, selected: Sele
 def semantic_channel(
     view: BankView, selected: Selection, vector: Vector, *, limit: int, floor: float
 ) -> Hits:
-    """At most `limit` units nearest to a unit vector by cosine (paper eq. 9, 10), none below `floor` on the embedder's scale."""
+    """Return the `limit` units nearest to a unit vector by cosine (paper eq. 9, 10), none below `floor`.
+
+    `floor` is on the embedder's own scale.
+    """
     if not selected.count:
         return no_hits()
     if not selected.all and selected.count <= EXACT_LIMIT:
@@ -92,20 +96,20 @@ def semantic_channel(
     return Hits(hits.ids[keep], hits.scores[keep])
 
 
-AMONG_LIMIT = 2_000  # a mask leaving at most this many units is handed to the keyword index as a set
+AMONG_LIMIT = 2_000  # a mask that selects at most this many units is passed to the keyword index as a set
 
 
 def keyword_channel(
     view: BankView, selected: Selection, text: str, *, limit: int, told: bool = False
 ) -> Hits:
-    """At most `limit` units, the best for the text by BM25 (paper eq. 11).
+    """Return the `limit` best units for a text by BM25 (paper eq. 11).
 
     Args:
         view: the bank.
         selected: which units may be found.
         text: a bag of words.
-        limit: at most so many.
-        told: compare with the units and the turns they were made from, instead of with the units.
+        limit: maximum number.
+        told: search the units with their source turns, instead of the units alone.
     """
     if not selected.count:
         return no_hits()
@@ -117,14 +121,14 @@ def keyword_channel(
 def hybrid_search(
     view: BankView, selected: Selection, text: str, vector: Vector, *, limit: int
 ) -> tuple[IntArray, float]:
-    """Row ids nearest to a text, best first, and the cosine of the nearest by meaning, -1 if there is none.
+    """Return row ids nearest to a text, best first, and the cosine of the semantically nearest, -1 if none.
 
     Args:
-        view: the bank; a keyword index that failed is left out.
+        view: the bank; a failed keyword index is left out.
         selected: which units may be found.
-        text: searched for by words.
-        vector: its own, unit norm.
-        limit: at most so many of each channel; fused they may be up to twice as many.
+        text: for the keyword channel.
+        vector: its vector, unit norm.
+        limit: maximum number per channel; the fused list may contain up to twice as many.
     """
     near = semantic_channel(view, selected, vector, limit=limit, floor=-1.0)
     lists = {Channel.SEMANTIC: near.ids}
@@ -133,27 +137,29 @@ def hybrid_search(
     return reciprocal_rank_fusion(lists)[0], float(near.scores[0]) if len(near) else -1.0
 
 
-FEWEST_CANDIDATES = 512  # texts a channel ranks at least: pages of one search are of one ranking (no source)
+FEWEST_CANDIDATES = (
+    512  # texts ranked per channel at least, so that pages of one search come from one ranking (no source)
+)
 
 
 def ranked_items(
     view: BankView, of: tuple[IntArray, IntArray], text: str, vector: Vector, *, limit: int
 ) -> tuple[IntArray, Float64Array]:
-    """Items by how well their best text answers a query, and their scores.
+    """Rank items by their best text; return them with scores.
 
-    Both channels rank texts, an item stands where its best text does, and the two lists are fused. A score
-    is the item's best cosine, raised to that of the best item ranked behind it: what words alone put in front is worth
-    at least what it passed, and where meaning decides, scores are the cosines of any other store.
+    Both channels rank texts, an item takes the rank of its best text, and the two lists are fused. An item's
+    score is its best cosine, raised to that of the best item ranked below it, so that scores never increase
+    down the list.
 
     Args:
         view: the bank.
         of: the texts that may be found, ascending, and the item of each.
-        text: the query, searched for by words.
-        vector: its own, unit norm.
-        limit: how many items are wanted; more may come.
+        text: the query, for the keyword channel.
+        vector: its vector, unit norm.
+        limit: number of items wanted; more may be returned.
 
     Returns:
-        Row ids of items (n,), best first, and scores (n,) in [-1, 1], not rising.
+        Row ids of items (n,), best first, and non-increasing scores (n,) in [-1, 1].
     """
     units, items = of
     mask = np.zeros(len(view.columns), bool)
@@ -177,7 +183,7 @@ def ranked_items(
 
 
 def _scores(view: BankView, of: tuple[IntArray, IntArray], vector: Vector, found: IntArray) -> Float64Array:
-    """Of each item the cosine of its nearest text, none below that of a later one."""
+    """Return the cosine of each item's nearest text, raised to that of any later item."""
     units, items = of
     order = np.argsort(found)
     chosen = np.isin(items, found)

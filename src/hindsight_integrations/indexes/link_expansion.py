@@ -1,4 +1,4 @@
-"""Link expansion, the recall docs' way through the graph: one hop, three signals added (recall docs, "Graph Scoring Detail")."""
+"""Link expansion, an alternative graph search: one hop, three signals added (recall docs, "Graph Scoring Detail")."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SEMANTIC_CODE = LINK_CODES[LinkType.SEMANTIC, None]
 
 
 def entity_signal(shared: IntArray) -> Float64Array:
-    """tanh(0.5 * shared entities): 1 gives 0.46, 2 give 0.76, 3 give 0.91 (recall docs, "Graph Scoring Detail")."""
+    """Compute tanh(0.5 * shared entities): 1 gives 0.46, 2 give 0.76, 3 give 0.91 (recall docs, "Graph Scoring Detail")."""
     return np.tanh(0.5 * shared.astype(np.float64))
 
 
@@ -33,12 +33,12 @@ def link_expansion(
     budget: int,
     similarity: Similarity,
 ) -> Hits:
-    """One hop, three signals added: tanh(0.5 * shared entities) + semantic + causal (recall docs, "Graph Scoring Detail").
+    """Expand one hop: tanh(0.5 * shared entities) + semantic + causal (recall docs, "Graph Scoring Detail").
 
-    Shared entities are the distinct ones, hubs left out, that a unit has in common with the seeds taken together;
-    semantic and causal are the strongest link of that kind to any seed. Fan-out is not capped here, since a cap would
-    miscount shared entities. The graph channel does not use it: spreading activation finds 20 points more evidence among
-    facts at 256 tokens.
+    Shared entities are the distinct ones, without hubs, that a unit has in common with all seeds together;
+    semantic and causal are the strongest link of that kind to any seed. Fan-out is not capped, since a cap
+    would miscount shared entities. The graph channel does not use it: spreading activation finds 20 points
+    more evidence among facts at 256 tokens.
 
     Returns:
         At most `budget` units, without the seeds, with scores in (0, 3]; ties by cosine, id.
@@ -52,17 +52,17 @@ def link_expansion(
         _strongest_link(edges, [_SEMANTIC_CODE]),
         _strongest_link(edges, CAUSAL_CODES),
     ]
-    ids = np.setdiff1d(np.concatenate([found for found, _ in signals]), start)
+    ids = np.setdiff1d(np.concatenate([units for units, _ in signals]), start)
     ids = ids[permitted(ids, allowed)]
     scores = np.zeros(len(ids))
-    for found, values in signals:
-        _, here, there = np.intersect1d(ids, found, assume_unique=True, return_indices=True)
+    for units, values in signals:
+        _, here, there = np.intersect1d(ids, units, assume_unique=True, return_indices=True)
         scores[here] += values[there]
     order = best(ids, (-scores.astype(np.float32),), budget, similarity)
     return Hits(ids[order], scores[order].astype(np.float32))
 
 
 def _strongest_link(edges: Edges, codes: list[int]) -> tuple[IntArray, Float64Array]:
-    """Each unit these kinds of links lead to, with its largest weight."""
+    """Return each unit that links of these kinds lead to, with its largest weight."""
     kind = np.isin(edges.codes, codes)
     return strongest(edges.targets[kind], edges.weights[kind].astype(np.float64))

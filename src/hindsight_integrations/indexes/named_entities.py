@@ -1,4 +1,4 @@
-"""What a question names: entities of the bank, and whether one of them is a speaker."""
+"""Entities of the bank that a question names."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from hindsight_integrations.model.names import normalise_name
 
 @dataclass(frozen=True, slots=True)
 class NamedEntities:
-    """What a question names.
+    """The entities that a question names.
 
     Attributes:
-        rows: row ids of the entities, ascending; topics (CONCEPT) are words, not names: "painting" in a question is
-            what the keyword channel is for (measured).
-        speaker: the normalised names of the one speaker it names; empty if it names none, or several.
-        names: the normalised names all of them answer to.
+        rows: row ids of the entities, ascending, without topics (CONCEPT), which are words, not names:
+            "painting" in a
+            question is for the keyword channel (measured).
+        speaker: the normalised names of the one speaker it names; empty for none, or several.
+        names: the normalised names of all of them.
     """
 
     rows: IntArray
@@ -32,7 +33,7 @@ class NamedEntities:
 
 
 def named_in(text: str, view: BankView, languages: Sequence[Language]) -> NamedEntities:
-    """Look the question's possible names up in the bank."""
+    """Look up the names in a question in the bank."""
     names = sorted({normalise_name(name) for name in possible_names(text, languages)} - {""})
     with view.ledger.snapshot(view.bank) as ledger:
         entities = ledger.entities.named(view.bank, names).values()

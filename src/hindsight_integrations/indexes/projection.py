@@ -1,4 +1,4 @@
-"""BankProjection: one bank's indexes and columns at the ledger's revision, and the view that recalls take of them."""
+"""Bank projections: keep one bank's indexes and columns at the ledger's revision, and publish views of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hindsight_integrations.errors import (
     LedgerLost,
     StorageError,
 )
-from hindsight_integrations.indexes.bank_vectors import BankVectors, IndexStanding, ScoringVectorIndex
+from hindsight_integrations.indexes.bank_vectors import BankVectors, IndexState, ScoringVectorIndex
 from hindsight_integrations.indexes.bank_view import BankView
 from hindsight_integrations.indexes.columns import (
     ARRAYS,
@@ -48,7 +48,7 @@ class Indexes:
 
     Attributes:
         vectors: nearest neighbours in a bank too large to score; written in batches.
-        scorer: exact cosines of all units; the same object as `vectors` where that is exact itself.
+        scorer: exact cosines of all units; the same object as `vectors` if that is exact.
         keywords: BM25.
         graph: links and mentions, in memory.
     """
@@ -59,7 +59,7 @@ class Indexes:
     graph: MemoryGraph
 
     def close(self) -> None:
-        """Close them all."""
+        """Close all of them."""
         for index in (self.vectors, self.scorer, self.keywords, self.graph):
             index.close()
 
@@ -70,15 +70,16 @@ IndexT = TypeVar("IndexT", bound=VectorIndex | KeywordIndex | MemoryGraph)
 
 
 class Follower(ABC, Generic[IndexT]):
-    """One index of one bank and what it has to do to follow the ledger. Writer thread only, but for what is read of it.
+    """Keeps one index of one bank up to date with the ledger. Writer thread only, except for reading attributes.
 
     Attributes:
-        name: which index it is, as the view's `failures` names it.
-        rebuilds: how often the index was emptied, or fell back, for a replay so far; recalls under way see from it that they
-            must ask again.
-        rebuilt: why it last failed and was replayed; empty if it never did.
-        problem: why it could not be written; empty when all is well. The next `follow` tries again.
-        usable: whether the channel it serves has whole answers all the same.
+        name: name of the index, as in the view's `failures`.
+        rebuilds: how often the index was emptied or fell back for a replay; running recalls notice that they
+            must search
+            again.
+        rebuilt: why it last failed and was replayed; empty if never.
+        problem: why it could not be written; empty if it could. The next `follow` tries again.
+        usable: whether its channel gives complete answers nevertheless.
     """
 
     def __init__(self, name: str, bank: str, index: IndexT) -> None:
@@ -88,16 +89,16 @@ class Follower(ABC, Generic[IndexT]):
 
     @abstractmethod
     def _catch_up(self, feed: Feed) -> None:
-        """Apply what was committed since."""
+        """Apply the commits since the index's revision."""
 
     def _write(self, feed: Feed) -> None:
-        """Leave nothing waiting to be written; an index in memory has no such thing."""
+        """Write everything that is waiting; nothing for an index in memory."""
 
     def check(self, feed: Feed) -> None:
-        """Compare a durable index with the ledger; one in memory needs no check.
+        """Compare a durable index with the ledger; an index in memory needs no check.
 
         Raises:
-            StorageError: it does not hold what the ledger does.
+            StorageError: it differs from the ledger.
         """
 
     def clear(self) -> None:
@@ -106,14 +107,14 @@ class Follower(ABC, Generic[IndexT]):
         self._index.clear()
 
     def follow(self, feed: Feed) -> None:
-        """Bring the index to the feed's revision; one that fails is healed from the ledger, or has a `problem` from then on."""
+        """Bring the index to the feed's revision; heal it from the ledger if it fails, or set `problem`."""
         try:
             self._catch_up(feed)
             if self.problem:
                 self._write(feed)
         except (LedgerBusy, LedgerLost):
-            raise  # another process writes it, or it is evidence: nothing may be dropped
-        except IndexBehind as error:  # nothing is broken either: it waits for room on the disk as it is
+            raise  # another process writes it, or it is evidence of a loss: nothing may be dropped
+        except IndexBehind as error:  # not broken: it waits for disk space
             logger.warning("bank %r: the %s index stays behind: %s", self._bank, self.name, error)
             self.problem = str(error)
         except StorageError as error:
@@ -122,12 +123,14 @@ class Follower(ABC, Generic[IndexT]):
             self.problem, self.usable = "", True
 
     def finish(self, feed: Feed) -> None:
-        """Leave nothing waiting to be written, before the index is closed; what fails is left for the next open to heal."""
+        """Write everything that is waiting before the index is closed; the next open heals a failure."""
         try:
             self._catch_up(feed)
             self._write(feed)
         except StorageError as error:
-            logger.warning("bank %r: the %s index is closed as it is: %s", self._bank, self.name, error)
+            logger.warning(
+                "bank %r: the %s index is closed without writing: %s", self._bank, self.name, error
+            )
 
     def heal(self, error: StorageError, feed: Feed) -> None:
         """Drop the index and replay it."""
@@ -142,24 +145,24 @@ class Follower(ABC, Generic[IndexT]):
         except (LedgerBusy, LedgerLost):
             raise
         except StorageError as second:
-            logger.error("bank %r: the %s index could not be rebuilt: %s", self._bank, self.name, second)  # noqa: TRY400 - the reason is in the message; no traceback in a user's log
+            logger.error("bank %r: the %s index could not be rebuilt: %s", self._bank, self.name, second)  # noqa: TRY400 - the message contains the reason; no traceback in a user's log
             self.problem, self.usable = str(second), False
         else:
             self.problem, self.usable = "", True
 
     def _since(self, feed: Feed) -> int:
-        """The revision the index stands at for good; one that has followed another history starts anew."""
+        """Return the durable revision of the index; an index of another history is cleared."""
         mark = self._index.watermark
         if mark is None:
             return 0
         if not feed.knows(mark):
-            logger.warning("bank %r: an index has followed another history; rebuilding it", self._bank)
+            logger.warning("bank %r: an index belongs to another history and is rebuilt", self._bank)
             self.clear()
             return 0
         return mark.revision
 
     def _check_count(self, found: int, expected: int, *, waiting: int = 0, stale: int = 0) -> None:
-        """Compare a number of units found with the ledger's: some may wait to be written, and some to be removed."""
+        """Compare the number of units with the ledger's: some may wait to be written, some to be removed."""
         if not expected - waiting <= found <= expected + stale:
             raise IndexOutOfStep(self.name, self._bank, f"it holds {found} units, the ledger {expected}")
 
@@ -167,13 +170,13 @@ class Follower(ABC, Generic[IndexT]):
 SAME_VECTOR = 0.999  # cosine of a vector with itself, allowing for float32
 
 TAIL_LIMIT = 128
-"""Vectors that may wait to be written: one turn of two facts in 64 pays for all of them."""
+"""Vectors that may wait to be written: one of 64 turns with two facts each waits for the write."""
 
 _NOTHING: IntArray = np.empty(0, np.int64)
 
 
 class ScorerFollower(Follower[ScoringVectorIndex]):
-    """Follows the vectors of a bank's units in the index that scores them exactly, at every commit."""
+    """Keeps the exact vector index up to date, at every commit."""
 
     def _catch_up(self, feed: Feed) -> None:
         since = self._since(feed)
@@ -185,39 +188,41 @@ class ScorerFollower(Follower[ScoringVectorIndex]):
         self._index.advance(feed.mark)
 
     def check(self, feed: Feed) -> None:
-        """As many vectors as the ledger has."""
+        """Compare the number of vectors with the ledger's."""
         self._check_count(self._index.count(), feed.vector_count())
 
 
 class VectorFollower(Follower[VectorIndex]):
-    """Follows the vectors of a bank's units in an index that may last longer than the process.
+    """Keeps a vector index that may be durable up to date.
 
-    A commit only makes the tail longer. The index is written when tail and removals have reached the limit, when something was
-    erased, and by `finish`; a kill costs the tail, which the next open finds again in the feed. Whatever
-    becomes of the index, its channel is usable: `BankVectors` has the rest from the scorer.
+    A commit only extends the tail. The index is written when tail and removals reach the limit, after an
+    erasure, and by `finish`; a kill loses only the tail, which the next open reads from the feed. The channel
+    is always usable, since `BankVectors` takes the rest from the scorer.
     """
 
     def __init__(self, name: str, bank: str, index: VectorIndex, scorer: ScoringVectorIndex) -> None:
         super().__init__(name, bank, index)
         self._scorer = scorer
-        self._standing = IndexStanding()
-        self._seen: int | None = None  # the tail is of this revision; None if it is still to be read
+        self._state = IndexState()
+        self._seen: int | None = None  # revision of the tail; None if it must be read again
         self._tail = _NOTHING
-        self._stale = _NOTHING  # removed, as no erasure: the index may still hold them, the scorer does not
+        self._stale = (
+            _NOTHING  # removed without an erasure: the index may still contain them, the scorer does not
+        )
 
     def vectors(self) -> BankVectors:
-        """What searches may use from now on."""
-        if self._standing.problem or not self._index.watermark:
+        """Return the vectors that searches may use from now on."""
+        if self._state.problem or not self._index.watermark:
             return BankVectors(self._scorer)
         hidden = np.union1d(self._tail, self._stale)
-        return BankVectors(self._scorer, self._index, hidden, self._standing, self._standing.clears)
+        return BankVectors(self._scorer, self._index, hidden, self._state, self._state.clears)
 
     def distrusted(self) -> str:
-        """Why searches do without the index; empty if they do not."""
-        return self._standing.problem
+        """Return why searches do not use the index; empty if they do."""
+        return self._state.problem
 
     def check(self, feed: Feed) -> None:
-        """As many vectors as the ledger has, but for the tail and what is to go, and the newest of the others finds itself."""
+        """Compare the number of vectors with the ledger's, except tail and removals; the newest must find itself."""
         expected = feed.vector_count()
         self._check_count(self._index.count(), expected, waiting=len(self._tail), stale=len(self._stale))
         if not self._index.watermark:
@@ -230,40 +235,40 @@ class VectorFollower(Follower[VectorIndex]):
             raise IndexOutOfStep(self.name, self._bank, "a stored vector does not find itself")
 
     def clear(self) -> None:
-        """Empty the index for a replay from the beginning; searches do without it meanwhile."""
-        self._standing.clears += 1
+        """Empty the index for a replay from the beginning; searches do not use it meanwhile."""
+        self._state.clears += 1
         self._seen = None
         self._index.clear()
 
     def heal(self, error: StorageError, feed: Feed) -> None:
-        """Keep a readable index as it is, with a longer tail; drop one that cannot be read, and replay it.
+        """Keep a readable index with a longer tail; drop and replay one that cannot be read.
 
-        A full disk is no damage: what it holds is worth keeping, and the next write tries again.
+        A full disk is not damage: the content is kept, and the next write tries again.
         """
         try:
             self._read_tail(feed)
             self.check(feed)
-        except IndexBehind as waiting:  # the disk keeps it from being looked at, too
+        except IndexBehind as waiting:  # the disk also prevents the check
             self.problem = str(waiting)
         except StorageError:
-            self._standing.problem = ""
+            self._state.problem = ""
             super().heal(error, feed)
-            self._standing.problem = self.problem
+            self._state.problem = self.problem
         else:
             logger.warning("bank %r: the vector index could not be written: %s", self._bank, error)
-            self.problem, self._standing.problem = str(error), ""
+            self.problem, self._state.problem = str(error), ""
         self.usable = True
 
     def _catch_up(self, feed: Feed) -> None:
         erased = self._read_tail(feed)
-        if self._standing.problem:
+        if self._state.problem:
             self.check(feed)
-            self._standing.problem = ""
+            self._state.problem = ""
         if erased or len(self._tail) + len(self._stale) >= TAIL_LIMIT:
             self._write(feed)
 
     def _read_tail(self, feed: Feed) -> bool:
-        """Bring the tail to the feed's revision; whether something was erased that the index may still hold."""
+        """Bring the tail to the feed's revision; return whether erased vectors may still be in the index."""
         durable = self._since(feed)
         since, tail = (durable, _NOTHING) if self._seen is None else (self._seen, self._tail)
         if since != feed.revision:
@@ -278,7 +283,7 @@ class VectorFollower(Follower[VectorIndex]):
         since = self._since(feed)
         if since == feed.revision:
             return
-        if feed.erased(since) and self._index.keeps_removed:  # what was erased must leave its files too
+        if feed.erased(since) and self._index.keeps_removed:  # erased vectors must leave its files too
             self.clear()
             since = 0
         else:
@@ -290,20 +295,20 @@ class VectorFollower(Follower[VectorIndex]):
 
 
 COMMIT_AFTER = 128
-"""Texts that may wait for the disk: one turn of two facts in 64 waits for it with them."""
+"""Texts that may wait for a commit: one of 64 turns with two facts each waits for the disk."""
 
 
 class KeywordFollower(Follower[KeywordIndex]):
-    """Follows the texts of a bank's units.
+    """Keeps the texts of a bank's units up to date.
 
-    Every commit is visible to searches at once. The disk is waited for when enough texts have come together, when one was
-    erased or corrected (its words are still in the files), and by `finish`.
+    Every commit is visible to searches at once. The index is committed to disk when enough texts have
+    accumulated, when one was erased or corrected (its words are still in the files), and by `finish`.
     """
 
     def __init__(self, name: str, bank: str, index: KeywordIndex) -> None:
         super().__init__(name, bank, index)
-        self._seen: int | None = None  # searches see this revision; None if only what the files hold
-        self._waiting = 0  # texts that only a process remembers
+        self._seen: int | None = None  # revision that searches see; None if only that of the files
+        self._waiting = 0  # texts that are only in memory
 
     def clear(self) -> None:
         """Empty the index for a replay from the beginning."""
@@ -311,14 +316,14 @@ class KeywordFollower(Follower[KeywordIndex]):
         self._seen, self._waiting = None, 0
 
     def check(self, feed: Feed) -> None:
-        """As many texts as the ledger has, and it can be searched."""
+        """Compare the number of texts with the ledger's, and run a search."""
         self._check_count(self._index.count(), feed.count())
         self._index.search("probe", 1)
 
     def heal(self, error: StorageError, feed: Feed) -> None:
-        """Write again what came after the last commit, in memory if the disk refuses; drop and replay what that does not mend.
+        """Revert to the last commit and replay the rest, in memory if the disk refuses; else drop and replay all.
 
-        A full disk is no damage: what it holds is worth keeping, and the next write tries again.
+        A full disk is not damage: the content is kept, and the next write tries again.
         """
         try:
             self._revert(feed)
@@ -337,12 +342,12 @@ class KeywordFollower(Follower[KeywordIndex]):
     def _catch_up(self, feed: Feed) -> None:
         reopened = self._seen is None and self._since(feed) != feed.revision
         self._show(feed)
-        # What a kill took is written at once: nobody knows any more whether a text of the files was replaced by it.
+        # After a kill, write at once: it is unknown whether a text in the files has been replaced.
         if reopened or self._waiting >= COMMIT_AFTER:
             self._write(feed)
 
     def _show(self, feed: Feed) -> None:
-        """Let searches find all that was committed; only an erasure or a correction waits for the disk."""
+        """Make all commits visible to searches; only an erasure or a correction forces a write."""
         since = self._since(feed) if self._seen is None else self._seen
         if since == feed.revision:
             self._seen = since
@@ -353,7 +358,7 @@ class KeywordFollower(Follower[KeywordIndex]):
             self._index.upsert(ids, texts, feed.told(ids))
         holds_removed = self._index.refresh()
         self._seen = feed.revision
-        # What is removed as no erasure may stay in the files for a while; what came under the same id was corrected.
+        # Units removed without an erasure may stay in the files for a while; corrected texts may not.
         at_once = feed.erased(since) or (holds_removed and not len(removed))
         self._waiting = COMMIT_AFTER if at_once else self._waiting + len(ids) + len(removed)
 
@@ -370,10 +375,10 @@ class KeywordFollower(Follower[KeywordIndex]):
 
 
 class GraphFollower(Follower[MemoryGraph]):
-    """Follows links and mentions once it was woken; until then it has nothing to follow them with.
+    """Keeps links and mentions up to date, once it is awake.
 
-    Whoever asks first wakes it, on any thread: the lock keeps the writer thread out meanwhile. A feed opened under the
-    lock is never older than a view that is already shown, because a view is shown after the follower was asked.
+    The first request wakes it, on any thread; a lock keeps the writer thread out meanwhile. A feed opened
+    under the lock is never older than a published view, because views are published after the follower ran.
     """
 
     def __init__(
@@ -389,13 +394,13 @@ class GraphFollower(Follower[MemoryGraph]):
         self._awake = False
 
     def follow(self, feed: Feed) -> None:
-        """As every follower, if it is awake."""
+        """Follow the feed, if awake."""
         with self._lock:
             if self._awake:
                 super().follow(feed)
 
     def wake(self) -> MemoryGraph:
-        """The graph, filled from the ledger if nobody had asked for it.
+        """Return the graph, filling it from the ledger on first use.
 
         Raises:
             IndexOutOfStep: it could not be filled; the next call tries again.
@@ -415,10 +420,10 @@ class GraphFollower(Follower[MemoryGraph]):
         self._awake = True
 
     def finish(self, feed: Feed) -> None:
-        """Nothing of a graph in memory is written."""
+        """Do nothing: the graph is in memory."""
 
     def sleep(self) -> None:
-        """Drop the graph until it is asked for again."""
+        """Drop the graph until the next request."""
         with self._lock:
             self._awake = False
             self._index.clear()
@@ -436,18 +441,18 @@ class GraphFollower(Follower[MemoryGraph]):
         self._index.advance(feed.mark)
 
 
-FIRST_CAPACITY = 1024  # rows; 80 kB, so that a small bank grows once
-GROWTH = 1.25  # of a full buffer: a row is copied five times on average, and a fifth of the memory is spare at most
+FIRST_CAPACITY = 1024  # rows; 80 kB, so that a small bank grows only once
+GROWTH = 1.25  # of a full buffer: a row is copied five times on average, and at most a fifth of the memory is spare
 
 
 class GrowingColumns:
-    """The newest snapshot of a bank's columns, and how the next one is made of it.
+    """Builds successive snapshots of a bank's columns without copying all rows.
 
-    A snapshot's arrays are the beginnings of buffers with room behind them. New rows have higher ids, and are written
-    behind what any snapshot shows; a value that changes costs a copy of its column; an erasure makes all anew.
+    A snapshot's arrays are prefixes of buffers with spare room. New rows have higher ids, and are written
+    behind the part any snapshot shows; a changed value copies its column; an erasure copies everything.
 
     Attributes:
-        newest: never written to.
+        newest: the newest snapshot; never modified.
     """
 
     def __init__(self) -> None:
@@ -457,7 +462,7 @@ class GrowingColumns:
         self._adopt(self.newest)
 
     def update(self, changes: UnitColumns, removed: IntArray) -> None:
-        """Make a new snapshot with rows changed, added and removed; the same one if there is nothing to do."""
+        """Build a new snapshot with rows changed, added and removed; keep the old one if nothing changed."""
         if not len(changes.ids) and not len(removed):
             return
         last = self.newest.ids[-1] if len(self.newest) else -1
@@ -476,7 +481,7 @@ class GrowingColumns:
         self._codes = Codes.of(columns)
 
     def _column(self, name: str, values: IntArray, new: BoolArray, at: IntArray) -> IntArray:
-        """The column with values changed at some positions, and new ones behind."""
+        """Return the column with values changed at some positions, and new ones appended."""
         buffer, used = self._buffers[name], len(self.newest)
         total = used + int(new.sum())
         if total > len(buffer):
@@ -498,10 +503,10 @@ class GrowingColumns:
 
 
 class ColumnFollower:
-    """Follows the filterable facts of a bank's units, in memory.
+    """Keeps the columns of a bank's units up to date, in memory.
 
     Attributes:
-        items: which of them are texts of items, the newest snapshot.
+        items: the newest snapshot of the texts of items.
     """
 
     def __init__(self) -> None:
@@ -525,7 +530,7 @@ class ColumnFollower:
             self._seen = feed.revision
 
     def clear(self) -> None:
-        """Show nothing any more."""
+        """Remove everything."""
         self._growing, self._seen = GrowingColumns(), 0
         self.items = ItemColumns()
 
@@ -533,10 +538,11 @@ class ColumnFollower:
 class BankProjection:
     """Keeps one bank's indexes and columns at the ledger's revision.
 
-    `open`, `catch_up` and `reembedded` run on the engine's writer thread. `view` may be called from any thread and is
-    always a consistent snapshot: columns are replaced last, so every channel finds all they name.
+    `open`, `catch_up` and `reembedded` run on the engine's writer thread. `view` may be called from any
+    thread and always returns a consistent snapshot: columns are replaced last, so every channel finds all
+    units in them.
 
-    What was committed is visible at once and written to the indexes' files in batches (`KeywordFollower`,
+    Commits are visible at once and written to the indexes' files in batches (`KeywordFollower`,
     `VectorFollower`); `close` writes the rest, through the ledger's feed.
     """
 
@@ -566,29 +572,29 @@ class BankProjection:
         )
 
     def view(self) -> BankView:
-        """The bank as of the latest revision every channel has reached."""
+        """Return the bank at the latest revision every channel has reached."""
         return self._view
 
     def behind(self) -> bool:
-        """Whether the ledger has moved on, or a channel waits for its index to be healed."""
+        """Tell whether the ledger has advanced, or a channel waits for its index to be healed."""
         return self.unsettled(self._view) or self._ledger.revision(self._bank) != self._view.revision
 
     @property
     def rebuilds(self) -> int:
-        """How often an index was emptied for a replay so far."""
+        """How often an index was emptied for a replay."""
         return sum(follower.rebuilds for follower in self._followers)
 
     @property
     def rebuilt(self) -> dict[str, str]:
-        """Indexes that failed and were replayed from the ledger since the bank was opened, and why."""
+        """Indexes that failed and were replayed from the ledger since the bank was opened, with the reason."""
         return {follower.name: follower.rebuilt for follower in self._followers if follower.rebuilt}
 
     def unsettled(self, view: BankView) -> bool:
-        """Whether a channel's index is broken, or was emptied since the view was made: it may have half an answer."""
+        """Tell whether an index is broken, or was emptied since the view was made, so that answers may be incomplete."""
         return bool(view.failures) or view.rebuilds != self.rebuilds
 
     def problems(self) -> dict[str, str]:
-        """Index name to reason, for each that could not be written or asked. Any thread."""
+        """Return the reason for each index that could not be written or searched. Any thread."""
         found = {follower.name: follower.problem for follower in self._followers}
         if self._vectors:
             found["vector"] = found["vector"] or self._vectors.distrusted()
@@ -596,11 +602,11 @@ class BankProjection:
 
     @property
     def ledger(self) -> Ledger:
-        """The record itself."""
+        """The ledger."""
         return self._ledger
 
     def open(self) -> None:
-        """Catch up, then check each durable index against the ledger; one that fails is rebuilt, and the log says so."""
+        """Catch up, then check each durable index against the ledger; rebuild and log those that fail."""
         with self._ledger.feed(self._bank) as feed:
             for follower in self._followers:
                 follower.follow(feed)
@@ -614,41 +620,41 @@ class BankProjection:
     def catch_up(self) -> None:
         """Bring every index, then the columns, to the ledger's revision.
 
-        An index that fails is rebuilt from the ledger; one that cannot be is named in `problems`, and in the view's
-        `failures` if its channel cannot do without it.
+        An index that fails is rebuilt from the ledger. One that cannot be is listed in `problems`, and in the
+        view's `failures` if its channel is unusable without it.
         """
         with self._ledger.feed(self._bank) as feed:
             self._follow(feed)
 
     @contextmanager
     def transaction(self) -> Iterator[tuple[BankView, Transaction]]:
-        """The bank held against other writers, caught up with, and a view of it as the transaction sees it."""
+        """Lock the bank against other writers, catch up, and yield a view at the transaction's state."""
         with self._ledger.transaction(self._bank) as transaction:
             if transaction.feed.revision != self._view.revision:
                 self._follow(transaction.feed)
             yield replace(self._view, ledger=transaction), transaction
 
     def reembedded(self) -> None:
-        """Vectors were replaced by another embedder's: drop both vector indexes and replay."""
+        """Drop and replay both vector indexes after the vectors were replaced by another embedder's."""
         self._scorer.clear()
         if self._vectors:
             self._vectors.clear()
         self.catch_up()
 
     def close(self) -> None:
-        """Write what waits to be written, and close the indexes; the ledger must still be open."""
+        """Write everything that is waiting, and close the indexes; the ledger must still be open."""
         try:
             with self._ledger.feed(self._bank) as feed:
                 for follower in self._followers:
                     follower.finish(feed)
         except HindsightError as error:
-            # A ledger that cannot be read: closing must go on, the next open writes the rest.
-            logger.warning("bank %r: its indexes are closed as they are: %s", self._bank, error)
+            # If the ledger cannot be read, close anyway; the next open writes the rest.
+            logger.warning("bank %r: its indexes are closed without writing: %s", self._bank, error)
         finally:
             self._indexes.close()
 
     def discard(self) -> None:
-        """The bank was removed: drop what the indexes hold, and show nothing any more."""
+        """Drop the indexes' content and publish an empty view, after the bank was removed."""
         self._indexes.vectors.discard()
         self._indexes.scorer.clear()
         self._indexes.keywords.clear()
@@ -680,6 +686,6 @@ class BankProjection:
             items=self._columns.items,
             vectors=self._vectors.vectors() if self._vectors else BankVectors(self._indexes.scorer),
             hubs=hub_entities(*feed.mentioned(hub_degree(memories)), memories, feed.roles()),
-            failures={each.name: each.problem for each in self._followers if not each.usable},
+            failures={follower.name: follower.problem for follower in self._followers if not follower.usable},
             rebuilds=self.rebuilds,
         )

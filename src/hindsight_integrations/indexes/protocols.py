@@ -1,4 +1,4 @@
-"""MemoryGraph: who is connected to whom in one bank. It returns arrays; the formulas live in `tempr`."""
+"""Protocols of the indexes: vectors, keywords, and the graph of links and mentions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hindsight_integrations.model.watermark import Watermark
 class VectorIndex(Protocol):
     """A projection of the ledger's vectors. One object per bank; safe to search from many threads.
 
-    Writers call `upsert` / `remove` and then `advance`; only one thread writes. Closed units stay in: validity is a
-    mask the caller applies. A backend converts its vendor's exceptions to `StorageError` types.
+    Writers call `upsert` / `remove` and then `advance`; only one thread writes. Closed units stay in: the
+    caller masks by validity. A backend converts its vendor's exceptions to `StorageError` types.
     """
 
     @property
     def watermark(self) -> Watermark | None:
-        """The commit this index has reached; kept inside the index itself; None when new."""
+        """The commit this index has reached, stored in the index itself; None when new."""
         ...
 
     @property
@@ -27,11 +27,11 @@ class VectorIndex(Protocol):
         ...
 
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
-        """Store unit-norm vectors (n, dimension) under ids (n,); an id already there is replaced."""
+        """Store unit-norm vectors (n, dimension) under ids (n,), replacing existing ones."""
         ...
 
     def remove(self, ids: IntArray) -> None:
-        """Forget ids; unknown ids are ignored."""
+        """Remove ids; unknown ids are ignored."""
         ...
 
     def advance(self, mark: Watermark) -> None:
@@ -39,38 +39,38 @@ class VectorIndex(Protocol):
         ...
 
     def count(self) -> int:
-        """How many vectors it holds."""
+        """Return the number of vectors."""
         ...
 
     def search(self, vectors: Matrix, limit: int) -> list[Hits]:
-        """For each query row (unit norm), the `limit` nearest ids with their cosine in [-1, 1].
+        """For each query row (unit norm), return the `limit` nearest ids with their cosine in [-1, 1].
 
-        Fewer where the index holds fewer; an empty list of hits on an empty index.
+        Fewer if the index contains fewer; no hits in an empty index.
         """
         ...
 
     def clear(self) -> None:
-        """Drop everything, watermark included. Works on a broken index too."""
+        """Remove everything, including the watermark. Works on a broken index too."""
         ...
 
     def discard(self) -> None:
-        """Drop everything for good, files included; the object is of no use afterwards."""
+        """Remove everything for good, including files; the object is unusable afterwards."""
         ...
 
     def close(self) -> None:
-        """Release what it holds; the data stays."""
+        """Release resources; the data stays."""
         ...
 
 
 class VectorScorer(Protocol):
-    """An optional power: exact cosines of given ids."""
+    """Optional extension: exact cosines of given ids."""
 
     def similarities(self, vector: Vector, ids: IntArray) -> FloatArray:
-        """Cosine of `vector` with each id's vector, (n,); NaN for an id it does not hold."""
+        """Return the cosine of `vector` with each id's vector, (n,); NaN for an unknown id."""
         ...
 
     def search_among(self, vector: Vector, ids: IntArray, limit: int) -> Hits:
-        """The `limit` nearest of the given ids, exactly."""
+        """Return the `limit` nearest of the given ids, exactly."""
         ...
 
 
@@ -81,34 +81,35 @@ BM25_B = 0.75
 class KeywordIndex(Protocol):
     """A projection of the ledger's texts. One object per bank; safe to search from many threads; one writer.
 
-    Statistics (document frequency, average length) are the bank's own, so no score leaks between banks.
-    Query text is a bag of words: query syntax in it means nothing.
+    Statistics (document frequency, average length) are the bank's own, so no score leaks between banks. Query
+    text is a bag of words, without query syntax.
 
-    Writers call `upsert` / `remove`, then `refresh` to let searches see it, and now and then `advance` to make it last: a
-    disk is waited for by `advance` alone. What a kill takes is written again from the watermark on.
+    Writers call `upsert` / `remove`, then `refresh` to make changes visible to searches, and now and then
+    `advance` to make them durable: only `advance` waits for the disk. Changes lost by a kill are written
+    again from the watermark on.
     """
 
     @property
     def watermark(self) -> Watermark | None:
-        """The commit this index has reached; kept inside the index itself; None when new."""
+        """The commit this index has reached, stored in the index itself; None when new."""
         ...
 
     def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> None:
-        """Index texts under ids; an id already there is replaced.
+        """Index texts under ids, replacing existing ones.
 
         Args:
             ids: row ids, (n,).
-            texts: theirs.
-            told: of each the text with the words in which it was told, empty where it has no others than its own.
+            texts: their texts.
+            told: each text with its source turns, empty if it has none besides itself.
         """
         ...
 
     def remove(self, ids: IntArray) -> None:
-        """Forget ids; unknown ids are ignored."""
+        """Remove ids; unknown ids are ignored."""
         ...
 
     def refresh(self) -> bool:
-        """Make what was written visible to searches; the watermark stays, and nothing need reach the disk.
+        """Make changes visible to searches; the watermark stays, and nothing need reach the disk.
 
         Returns:
             Whether words of removed or replaced texts may be in its files until the next `advance`.
@@ -120,35 +121,35 @@ class KeywordIndex(Protocol):
         ...
 
     def revert(self) -> None:
-        """Fall back to the last `advance` (or to what its files hold by now) after a failed write; works on a broken index.
+        """Fall back to the last `advance` (or to the content of the files) after a failed write.
 
-        What was written after the watermark is to be written again.
+        Works on a broken index too. Everything after the watermark must be written again.
         """
         ...
 
     def count(self) -> int:
-        """How many texts it holds."""
+        """Return the number of texts."""
         ...
 
     def search(self, text: str, limit: int, among: IntArray | None = None, *, told: bool = False) -> Hits:
-        """The `limit` best matches by BM25 (scores > 0), ties by id; only among the given sorted ids if any.
+        """Return the `limit` best matches by BM25 (scores > 0), ties by id; only among the given ids, if any.
 
         No hits for a text without searchable words.
 
         Args:
             text: a bag of words.
-            limit: at most so many.
+            limit: maximum number.
             among: ascending row ids.
-            told: search what was given as `told`, apart from the texts and with statistics of its own.
+            told: search the `told` texts instead, which have their own statistics.
         """
         ...
 
     def clear(self) -> None:
-        """Drop everything, watermark included. Works on a broken index too."""
+        """Remove everything, including the watermark. Works on a broken index too."""
         ...
 
     def close(self) -> None:
-        """Release what it holds; the data stays."""
+        """Release resources; the data stays."""
         ...
 
 
@@ -161,9 +162,9 @@ class MemoryGraph(Protocol):
         ...
 
     def add(self, units: IntArray, edges: Edges, mentions: Mentions) -> None:
-        """Add unit nodes, links and mentions; what is already there stays single. Idempotent.
+        """Add unit nodes, links and mentions; existing ones are not repeated. Idempotent.
 
-        A link or mention naming a unit that is not there adds the node.
+        Unknown units in a link or mention are added as nodes.
         """
         ...
 
@@ -176,33 +177,33 @@ class MemoryGraph(Protocol):
         ...
 
     def has(self, units: IntArray) -> list[bool]:
-        """Whether each unit is a node."""
+        """Tell for each unit whether it is a node."""
         ...
 
     def counts(self) -> tuple[int, int, int, int]:
-        """Numbers of unit nodes, entity nodes, links and mentions."""
+        """Return the numbers of unit nodes, entity nodes, links and mentions."""
         ...
 
     def links(self, units: IntArray) -> Edges:
-        """All links touching the given units, in both directions, each oriented away from the given unit.
+        """Return all links touching the units, in both directions, each oriented away from the given unit.
 
-        A causal link met from its target's side comes back with the inverse relation where there is one
-        (causes <-> caused_by); enables and prevents keep their code. Order: by given unit, then target id, then code.
+        A causal link seen from its target has the inverse relation if there is one (causes <-> caused_by);
+        enables and prevents keep their code. Order: by given unit, then target id, then code.
         """
         ...
 
     def entities_of(self, units: IntArray) -> Mentions:
-        """The (unit, entity) pairs of the given units, ordered by given unit, then entity id."""
+        """Return the (unit, entity) pairs of the units, ordered by unit, then entity id."""
         ...
 
     def units_of(self, entities: IntArray) -> Mentions:
-        """The (unit, entity) pairs of the given entities, ordered by given entity, then unit id."""
+        """Return the (unit, entity) pairs of the entities, ordered by entity, then unit id."""
         ...
 
     def clear(self) -> None:
-        """Drop everything, watermark included."""
+        """Remove everything, including the watermark."""
         ...
 
     def close(self) -> None:
-        """Release what it holds."""
+        """Release resources."""
         ...

@@ -1,4 +1,4 @@
-"""Records: complete enumeration, where top-k retrieval gives half of them."""
+"""Record search: complete enumeration of records, half of which top-k retrieval would miss."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from hindsight_integrations.model.requests import TagGroup, TagsMatch
 from hindsight_integrations.model.time import Interval, to_micros
 
 Names: TypeAlias = Mapping[RecordKind, Sequence[str]]
-"""Categories by kind, by their names."""
+"""Category names by kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordFilter:
-    """Which records are meant.
+    """A filter for records.
 
     Attributes:
-        kind: of record; None means any.
-        category: as it was asked for; None means any.
-        unit: of the value, canonical; None means any.
-        window: what happened in it (or, for undated memories, was mentioned in it); None means any time.
+        kind: kind of record; None means any.
+        category: as the caller wrote it; None means any.
+        unit: unit of the value, canonical; None means any.
+        window: when it happened (or, for undated memories, was mentioned); None means any time.
         as_of: a moment of conversation time; None means now.
-        include_invalidated: also what is not valid.
-        tags: visibility tags wanted, sorted; those of the memories they stand in.
+        include_invalidated: also records of memories that are not valid.
+        tags: visibility tags of their memories, sorted.
         tags_match: how they select.
-        tag_groups: further conditions on tags, all of which must hold.
+        tag_groups: further conditions on tags, all of which must match.
     """
 
     kind: RecordKind | None = None
@@ -54,35 +54,35 @@ class RecordFilter:
 
 
 def record_filter(kind: str | None, category: str | None, unit: str | None) -> RecordFilter:
-    """Which records the words of a caller mean, read as those of a fact are."""
+    """Build a filter from a caller's words, interpreted like those of a fact."""
     known, finer = (None, category or "") if kind is None else canonical_kind(kind, category or "")
     wanted = None if unit is None else canonical_unit(unit, money=known in MONEY)
     return RecordFilter(known, finer or None, wanted)
 
 
 def find_records(view: BankView, wanted: RecordFilter) -> list[RecordEntry]:
-    """Every record of this sort, in order of time, then of being retained. Complete: nothing is ranked or cut.
+    """Return all matching records, in order of time, then of retention; nothing is ranked or cut.
 
     Args:
-        view: the bank; its ledger must be at one state (`Ledger.snapshot`).
+        view: the bank; its ledger must be a snapshot (`Ledger.snapshot`).
         wanted: which records.
 
     Raises:
-        MemoryDamaged: some are not what was written; a sum without them would be wrong.
+        MemoryDamaged: some are damaged; a sum without them would be wrong.
     """
     at, named = _chosen(view, wanted)
     return _entries(view, wanted, view.columns.ids[at], named)
 
 
 def _chosen(view: BankView, wanted: RecordFilter) -> tuple[IntArray, Names | None]:
-    """Positions of the memories that may have such records, in order of time, and the bank's categories that are meant."""
+    """Return positions of the memories that may have matching records, by time, and the matching categories."""
     columns, named = view.columns, _named(view, wanted)
     at = columns.positions(_rows(view, wanted, named))
     at = at[at >= 0]
     mask = shown_at(columns, wanted.as_of, include_invalidated=wanted.include_invalidated)
     mask &= tagged(columns, wanted.tags, wanted.tags_match) & in_groups(columns, wanted.tag_groups)
     if (window := wanted.window) is not None:
-        # By their beginning, so that a value counts in one of two adjoining windows, never in both.
+        # By their beginning, so that a value counts in exactly one of two adjoining windows.
         begins = event_moments(columns.starts, columns.mentioned)
         mask &= (begins >= to_micros(window.start)) & (begins < to_micros(window.end))
     at = at[mask[at]]
@@ -90,12 +90,14 @@ def _chosen(view: BankView, wanted: RecordFilter) -> tuple[IntArray, Names | Non
 
 
 def _entries(view: BankView, wanted: RecordFilter, ids: IntArray, named: Names | None) -> list[RecordEntry]:
-    """The records of these memories (by row id), in their order.
+    """Return the matching records of these memories (by row id), in their order.
 
     Raises:
-        MemoryDamaged: some are not what was written.
+        MemoryDamaged: some memories are damaged.
     """
-    stored = view.ledger.units.get(view.bank, ids)  # without those erased since the view was made, or damaged
+    stored = view.ledger.units.get(
+        view.bank, ids
+    )  # without units that were erased since the view was made, or are damaged
     if len(stored) < len(ids) and (damaged := view.ledger.units.damaged(view.bank, ids)):
         raise MemoryDamaged(view.bank, damaged)
     return [
@@ -110,19 +112,19 @@ def _entries(view: BankView, wanted: RecordFilter, ids: IntArray, named: Names |
 def latest_records(
     view: BankView, wanted: RecordFilter, allowed: BoolArray, *, most: int
 ) -> tuple[list[RecordEntry], int]:
-    """Records of this sort in order of time, of the latest memories alone where these are many.
+    """Return matching records in order of time, only of the latest memories if there are many.
 
     Args:
         view: the bank.
         wanted: which records.
-        allowed: which memories they may stand in, over the columns' positions.
-        most: memories to read.
+        allowed: mask of the memories to consider, over the columns' positions.
+        most: maximum number of memories to read.
 
     Returns:
-        The records, and how many memories with such records were not read.
+        The records, and the number of memories with such records that were not read.
 
     Raises:
-        MemoryDamaged: some are not what was written.
+        MemoryDamaged: some memories are damaged.
     """
     at, named = _chosen(view, wanted)
     at = at[allowed[at]]
@@ -130,7 +132,7 @@ def latest_records(
 
 
 def _named(view: BankView, wanted: RecordFilter) -> Names | None:
-    """The bank's categories that are asked for, of each kind; None where any is."""
+    """Return the bank's matching categories of each kind; None if any matches."""
     if wanted.category is None:
         return None
     known = KnownCategories(view.ledger.records.categories(view.bank, wanted.kind))
@@ -139,20 +141,20 @@ def _named(view: BankView, wanted: RecordFilter) -> Names | None:
 
 
 def _rows(view: BankView, wanted: RecordFilter, named: Names | None) -> IntArray:
-    """Row ids of the units that may have such records, ascending."""
+    """Return row ids of the units that may have matching records, ascending."""
     rows, bank = view.ledger.records.rows, view.bank
     if named is None:
         return rows(bank, kind=wanted.kind)
     found = [rows(bank, kind=kind, category=name) for kind, names in named.items() for name in names]
-    if RecordKind.QUANTITY in named:  # of whatever category, counted in what is asked for
+    if RecordKind.QUANTITY in named:  # of any category: they may be counted in the unit asked for
         found.append(rows(bank, kind=RecordKind.QUANTITY))
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
 
 def _fits(record: Record, wanted: RecordFilter, named: Names | None) -> bool:
-    """Whether a record is of the kind, unit and category that are meant.
+    """Tell whether a record matches kind, unit and category.
 
-    A quantity is of what it counts as well: 5,000 steps said to be of category "walking" are steps.
+    A quantity also matches by what it counts: 5,000 steps of category "walking" are steps.
     """
     if wanted.kind not in {None, record.kind} or wanted.unit not in {None, unit_of(record)}:
         return False

@@ -1,6 +1,6 @@
-"""The graph channel: spreading activation over a MemoryGraph (paper section 4.2.2, eq. 12; earlier paper 3.1.3).
+"""Spreading activation over a MemoryGraph (paper section 4.2.2, eq. 12; earlier paper 3.1.3).
 
-Hubs (`hub_entities`) transmit nothing.
+Hubs (`hub_entities`) transmit no activation.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ Allowed: TypeAlias = Callable[[IntArray], BoolArray] | IntArray | None
 
 
 class Walkable(Protocol):
-    """The part of a MemoryGraph that a walk sees; see there."""
+    """The part of a MemoryGraph that a walk uses."""
 
     def links(self, units: IntArray) -> Edges:
-        """Links of units, oriented away from them."""
+        """Return links of units, oriented away from them."""
         ...
 
     def entities_of(self, units: IntArray) -> Mentions:
-        """Entities that units mention."""
+        """Return entities that units mention."""
         ...
 
     def units_of(self, entities: IntArray) -> Mentions:
-        """Units that mention entities."""
+        """Return units that mention entities."""
         ...
 
 
-FAN_OUT = 200  # units one entity may activate; 20 seeds with so many each take 6 ms
+FAN_OUT = 200  # units one entity may activate; 20 seeds with that many each take 6 ms
 
 
-SPARSE = 16  # a table over all ids between the first and the last pays as long as one in so many is there
+SPARSE = 16  # a table over the whole id range pays off if at least one in this many ids is present
 
 
 def distinct(ids: IntArray) -> IntArray:
-    """Each id once, ascending; by a table where they lie close together, which takes a tenth of sorting them."""
+    """Return each id once, ascending; dense ids by a table, in a tenth of the time of sorting."""
     if len(ids) == 0:
         return ids
     first, last = int(ids.min()), int(ids.max())
@@ -68,22 +68,22 @@ def distinct(ids: IntArray) -> IntArray:
 
 
 def permitted(ids: IntArray, allowed: Allowed) -> BoolArray:
-    """Which of `ids` may be visited, (n,)."""
+    """Return which of `ids` may be visited, (n,)."""
     if allowed is None:
         return np.ones(len(ids), np.bool_)
     return allowed(ids) if callable(allowed) else np.isin(ids, allowed)
 
 
 def cosines(ids: IntArray, similarity: Similarity) -> FloatArray:
-    """Similarity of each id, (n,); units without a vector count as farthest."""
+    """Return the similarity of each id, (n,); -inf for units without a vector."""
     if len(ids) == 0:
         return np.empty(0, np.float32)
-    found = similarity(ids)
-    return np.where(np.isnan(found), np.float32(-np.inf), found)
+    values = similarity(ids)
+    return np.where(np.isnan(values), np.float32(-np.inf), values)
 
 
 def strongest(ids: IntArray, values: Float64Array) -> tuple[IntArray, Float64Array]:
-    """Each id once, ascending, with its largest value: the max of paper eq. 12."""
+    """Return each id once, ascending, with its largest value: the max of paper eq. 12."""
     if len(ids) == 0:
         return ids, values
     order = np.argsort(ids, kind="stable")
@@ -95,9 +95,9 @@ def strongest(ids: IntArray, values: Float64Array) -> tuple[IntArray, Float64Arr
 def best(
     ids: IntArray, keys: tuple[npt.NDArray[np.generic], ...], limit: int, similarity: Similarity
 ) -> IntArray:
-    """Positions of the `limit` best, best first: by each key rising, then cosine falling, then id.
+    """Return positions of the `limit` best, best first: by ascending keys, then descending cosine, then id.
 
-    Keys are compared as they are; the first one decides which positions are worth a similarity look-up.
+    Keys are compared exactly; the first one decides which positions need a similarity lookup.
     """
     if limit <= 0 or len(ids) == 0:
         return np.empty(0, np.int64)
@@ -110,9 +110,9 @@ def best(
 
 
 def nearest_per_entity(mentions: Mentions, similarity: Similarity) -> Mentions:
-    """At most FAN_OUT units of each entity, the nearest to the query, ties by unit id.
+    """Keep at most FAN_OUT units of each entity, the nearest to the query, ties by unit id.
 
-    Expects the port's order (by entity); keeps it.
+    Expects and keeps the protocol's order (by entity).
     """
     sizes = _run_lengths(mentions.entities)
     crowded = sizes > FAN_OUT
@@ -133,16 +133,16 @@ def nearest_per_entity(mentions: Mentions, similarity: Similarity) -> Mentions:
 
 
 def _run_lengths(entities: IntArray) -> IntArray:
-    """How long each run of equal entities is."""
+    """Return the length of each run of equal entities."""
     starts = np.flatnonzero(np.diff(entities, prepend=entities[:1] - 1))
     return np.diff(np.append(starts, len(entities)))
 
 
 def nearest_together(mentions: Mentions, similarity: Similarity, limit: int) -> IntArray:
-    """The `limit` nearest to the query of what `nearest_per_entity` keeps, ties by id; distinct, ascending.
+    """Return the `limit` units nearest to the query that `nearest_per_entity` keeps, ties by id; ascending.
 
-    Of a unit among the `limit` nearest of them all, fewer than FAN_OUT nearer ones mention the same entity unless that
-    entity has more than FAN_OUT among the `limit`. So mostly the fan-out of no entity needs to be worked out.
+    Of the `limit` nearest of all, only entities with more than FAN_OUT units among them need their fan-out
+    computed, and there are mostly none.
     """
     units = distinct(mentions.units)
     if len(units) > limit:
@@ -156,7 +156,7 @@ def nearest_together(mentions: Mentions, similarity: Similarity, limit: int) -> 
 
 
 def mentioning(graph: Walkable, entities: IntArray, allowed: Allowed) -> Mentions:
-    """The permitted units of these entities, ordered by entity: what may not be visited takes no place in a fan-out."""
+    """Return the permitted units of these entities, by entity, so that others take no place in a fan-out."""
     mentions = graph.units_of(entities)
     keep = permitted(mentions.units, allowed)
     return Mentions(mentions.units[keep], mentions.entities[keep])
@@ -182,7 +182,7 @@ for (_, _relation), _code in LINK_CODES.items():
 
 
 def gain(weights: Float64Array, multipliers: Float64Array, decay: float = DECAY) -> Float64Array:
-    """What an edge passes on: w * delta * mu of paper eq. 12, at most 0.95.
+    """Compute what an edge passes on: w * delta * mu of paper eq. 12, at most 0.95.
 
     Args:
         weights: edge weights in [0, 1], (n,).
@@ -193,12 +193,12 @@ def gain(weights: Float64Array, multipliers: Float64Array, decay: float = DECAY)
 
 
 def link_gain(edges: Edges) -> Float64Array:
-    """Gain of each link, (n,): mu is 2 for causes and caused_by, 1.5 for enables and prevents, else 1."""
+    """Return the gain of each link, (n,): mu is 2 for causes and caused_by, 1.5 for enables and prevents, else 1."""
     return gain(edges.weights.astype(np.float64), _MULTIPLIERS[edges.codes])
 
 
 def entity_gain() -> float:
-    """Gain of the one logical hop fact-entity-fact: 1.0 * 0.8 * 1.2, capped."""
+    """Return the gain of the logical hop fact-entity-fact: 1.0 * 0.8 * 1.2, capped."""
     return float(gain(np.array([ENTITY_WEIGHT]), np.array([ENTITY_MULTIPLIER]))[0])
 
 
@@ -206,80 +206,82 @@ CAUSAL_CODES = [code for (kind, _), code in LINK_CODES.items() if kind is LinkTy
 
 
 class Causes:
-    """A graph of which only the causal links are seen: no other link, no entity.
+    """A view of a graph with only its causal links, and without entities.
 
-    A question for a cause that names nothing else to walk from asks for these. Spreading over all links from whatever
-    was similar costs evidence.
+    It is used for questions that ask for a cause and name nothing to start from. Spreading over all links
+    from similar units costs evidence.
     """
 
     def __init__(self, graph: Walkable) -> None:
         self._graph = graph
 
     def links(self, units: IntArray) -> Edges:
-        """The causal links touching the given units."""
+        """Return the causal links touching the given units."""
         edges = self._graph.links(units)
         kept = np.isin(edges.codes, CAUSAL_CODES)
         return Edges(edges.sources[kept], edges.targets[kept], edges.codes[kept], edges.weights[kept])
 
     def entities_of(self, units: IntArray) -> Mentions:
-        """None."""
+        """Return no mentions."""
         return Mentions(units[:0], units[:0])
 
     def units_of(self, entities: IntArray) -> Mentions:
-        """None."""
+        """Return no mentions."""
         return Mentions(entities[:0], entities[:0])
 
 
 SEMANTIC_SEEDS = 20  # of "the top semantic hits" [paper section 4.2.2; the number has no source]
 MAX_HOPS = 4  # "limiting spread to ~4-5 hops" [earlier paper 3.1.3]
 ACTIVATION_FLOOR = 0.1  # weaker activation is dropped (no source)
-HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub (the value has no source)
-HUB_UNITS = 4  # ... but only beyond this many units (no source)
+HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub (no source for the value)
+HUB_UNITS = 4  # but only beyond this many units (no source)
 
-_TIE = 1e-6  # activations this close may be equal as the float32 they are ranked by
+_TIE = 1e-6  # activations this close may be equal as float32, by which they are ranked
 
 
 def hub_degree(n_units: int) -> float:
-    """How many units may mention an entity in a bank of so many before it is a hub."""
+    """Return the number of mentions beyond which an entity is a hub, in a bank with `n_units` units."""
     return max(HUB_UNITS, HUB_SHARE * n_units)
 
 
 def hub_entities(entities: IntArray, degrees: IntArray, n_units: int, roles: IntArray) -> IntArray:
-    """Entities that are everywhere, ascending: they say nothing about relevance.
+    """Return hub entities, ascending: they are mentioned everywhere and say nothing about relevance.
 
     Args:
         entities: entity ids, (n,).
-        degrees: how many units mention each, (n,).
+        degrees: number of units mentioning each, (n,).
         n_units: units in the bank.
-        roles: the user, the agent and the speakers, hubs by what they are.
+        roles: the user, the agent and the speakers, which are always hubs.
     """
     return np.union1d(entities[degrees > hub_degree(n_units)], roles)
 
 
 @dataclass(frozen=True, slots=True)
 class _Activation:
-    """Activation of units (or of entities): ids ascending, activations, and the hop each was reached at."""
+    """Activation of units (or of entities): ids ascending, activations, and the hop at which each was reached."""
 
     ids: IntArray
     values: Float64Array
     hops: IntArray
 
     def absorb(self, ids: IntArray, values: Float64Array, hop: int) -> tuple[_Activation, _Activation]:
-        """This field with higher activations taken over (ids ascending), and the part of it that rose."""
+        """Merge higher activations (ids ascending); return the merged field and the part that increased."""
         names = np.union1d(self.ids, ids)
         merged = _Activation(names, np.zeros(len(names)), np.zeros(len(names), np.int64))
         old, new = np.searchsorted(names, self.ids), np.searchsorted(names, ids)
         merged.values[old], merged.hops[old] = self.values, self.hops
-        # As float32, which is what units are ranked by: a rise in the last digits would only take a unit's hop from it.
+        # Compared as float32, by which units are ranked: an increase in the last digits would only change a
+        # unit's hop.
         higher = values.astype(np.float32) > merged.values[new].astype(np.float32)
         rose = new[higher]
         merged.values[rose], merged.hops[rose] = values[higher], hop
         return merged, _Activation(names[rose], merged.values[rose], merged.hops[rose])
 
     def bar(self, limit: int) -> float:
-        """What an activation must reach to be among the `limit` highest, and never less than the floor.
+        """Return the activation needed to be among the `limit` highest, at least the floor.
 
-        Gains are below 1 and activations only rise, so what is under the bar now, and all it would activate, stays out.
+        Gains are below 1 and activations only increase, so units below the bar, and whatever they would
+        activate, stay out.
         """
         if limit > len(self.ids):
             return ACTIVATION_FLOOR
@@ -287,20 +289,20 @@ class _Activation:
         return max(ACTIVATION_FLOOR, float(lowest) * (1.0 - _TIE))
 
     def above(self, bar: float) -> _Activation:
-        """The part of it that reaches `bar`."""
+        """Return the part that reaches `bar`."""
         return self.only(self.values >= bar)
 
     def only(self, keep: BoolArray) -> _Activation:
-        """The part of it a mask chooses."""
+        """Return the part that a mask selects."""
         return _Activation(self.ids[keep], self.values[keep], self.hops[keep])
 
     def at(self, ids: IntArray) -> Float64Array:
-        """Activations of ids it holds."""
+        """Return the activations of known ids."""
         return self.values[np.searchsorted(self.ids, ids)]
 
     def top(self, limit: int, similarity: Similarity) -> IntArray:
-        """Positions of the most active, best first; ties by hop, cosine, id."""
-        # float32 as in Hits: two paths of equal strength must tie whatever order they were multiplied in.
+        """Return positions of the most active, best first; ties by hop, cosine, id."""
+        # float32 as in Hits: two paths of equal strength must tie whatever the order of multiplication.
         return best(self.ids, (-self.values.astype(np.float32), self.hops), limit, similarity)
 
 
@@ -313,11 +315,11 @@ _Step: TypeAlias = Callable[[_Activation], tuple[IntArray, Float64Array]]
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Where activation may go, and how much of it is wanted.
+    """The constraints of a walk.
 
     Attributes:
         graph, muted, allowed, similarity, budget: as in `spread`.
-        cut: whether the `budget` most active units are all that is wanted; what cannot be one of them is not read then.
+        cut: whether only the `budget` most active units are wanted, so that others need not be read.
     """
 
     graph: Walkable
@@ -328,11 +330,11 @@ class _Walk:
     cut: bool
 
     def bar(self, units: _Activation) -> float:
-        """Below what a unit is not worth activating."""
+        """Return the activation below which a unit is ignored."""
         return units.bar(self.budget) if self.cut else ACTIVATION_FLOOR
 
     def admit(self, ids: IntArray, values: Float64Array, bar: float) -> tuple[IntArray, Float64Array]:
-        """Each permitted unit with its maximum, none below the bar; ids ascending."""
+        """Return each permitted unit with its maximum, none below the bar; ids ascending."""
         enough = values >= bar
         ids, values = strongest(ids[enough], values[enough])
         keep = permitted(ids, self.allowed)
@@ -341,16 +343,16 @@ class _Walk:
     def hop(
         self, units: _Activation, active: _Activation, risen: _Activation, hop: int
     ) -> tuple[IntArray, Float64Array]:
-        """Units one hop from the activated ones, with what reaches them; ids ascending.
+        """Return units one hop from the activated ones, with their activation; ids ascending.
 
-        The strongest entities come first: what they reach raises the bar for the others, and that for links. What is
-        then below it neither ends among the most active nor passes anything on.
+        The strongest entities come first: they raise the bar for the others, and those for links. Anything
+        below the bar neither ends among the most active nor passes anything on.
 
         Args:
-            units: all that was activated so far.
-            active: the units that pass on.
-            risen: the entities that pass on.
-            hop: which one this is.
+            units: everything activated so far.
+            active: the units that pass activation on.
+            risen: the entities that pass activation on.
+            hop: number of the hop.
         """
         bar = self.bar(units)
         reached = []
@@ -363,40 +365,40 @@ class _Walk:
         return strongest(ids, values)
 
     def _by_strength(self, risen: _Activation) -> list[tuple[_Step, _Activation]]:
-        """The entities in the order they are walked, each part with its way of walking."""
+        """Return the entities in the order they are walked, each part with its step function."""
         if not self.cut or not len(risen.ids):
             return [(self._over_entities, risen)]
         first = risen.values == risen.values.max()
         return [(self._over_equals, risen.only(first)), (self._over_entities, risen.only(~first))]
 
     def _over_links(self, active: _Activation) -> tuple[IntArray, Float64Array]:
-        """Units one link away from the activated ones, with what reaches them."""
+        """Return units one link away from the activated ones, with their activation."""
         edges = self.graph.links(active.ids)
         return edges.targets, active.at(edges.sources) * link_gain(edges)
 
     def entities(self, active: _Activation) -> tuple[IntArray, Float64Array]:
-        """Entities the activated units mention, hubs left out, each with its strongest unit's activation."""
+        """Return entities that the activated units mention, without hubs, with their strongest unit's activation."""
         mentions = self.graph.entities_of(active.ids)
         passing = ~np.isin(mentions.entities, self.muted)
         return strongest(mentions.entities[passing], active.at(mentions.units[passing]))
 
     def _over_entities(self, active: _Activation) -> tuple[IntArray, Float64Array]:
-        """Units that mention the activated entities, with what reaches them."""
+        """Return units that mention the activated entities, with their activation."""
         mentions = mentioning(self.graph, active.ids, self.allowed)
         near = nearest_per_entity(mentions, self.similarity)
         return near.units, active.at(near.entities) * entity_gain()
 
     def _over_equals(self, active: _Activation) -> tuple[IntArray, Float64Array]:
-        """Of the units that mention entities all as active as each other, the `budget` nearest to the query.
+        """Return the `budget` nearest of the units that mention equally active entities.
 
-        What reaches them is the same, so the others rank behind them.
+        Their activation is the same, so the others rank behind them.
         """
         mentions = mentioning(self.graph, active.ids, self.allowed)
         units = nearest_together(mentions, self.similarity, self.budget)
         return units, np.repeat(active.values[:1], len(units)) * entity_gain()
 
     def narrow(self, active: _Activation) -> _Activation:
-        """The beam: at most `budget` most active units, ids ascending."""
+        """Keep the beam: the `budget` most active units, ids ascending."""
         if len(active.ids) <= self.budget:
             return active
         kept = np.sort(active.top(self.budget, self.similarity))
@@ -412,23 +414,23 @@ def spread(
     budget: int,
     similarity: Similarity,
 ) -> Hits:
-    """Spreading activation: A(j, t+1) = max of A(i, t) * w * delta * mu over edges i-j (paper eq. 12).
+    """Spread activation: A(j, t+1) = max of A(i, t) * w * delta * mu over edges i-j (paper eq. 12).
 
-    At most 4 hops; a unit keeps its maximum; activation below 0.1 is dropped. Two units that share an entity are one
-    hop apart with w = 1, whatever number of nodes lies between. Units that may not be visited neither show nor
-    transmit, seeds included.
+    At most 4 hops; a unit keeps its maximum; activation below 0.1 is dropped. Two units that share an entity
+    are one hop apart with w = 1. Units that may not be visited are neither returned nor transmit activation,
+    including seeds.
 
     Args:
-        graph: who is connected to whom.
-        seeds: where it starts, with activations in [0, 1] (the semantic score of entry points); an id given twice
-            keeps its maximum.
-        muted: entities that transmit nothing (`hub_entities`).
+        graph: links and mentions.
+        seeds: entry points, with activations in [0, 1] (their semantic score); a repeated id keeps its
+            maximum.
+        muted: entities that transmit no activation (`hub_entities`).
         allowed: which units may be visited.
-        budget: how many units are expanded at each hop, and returned.
+        budget: number of units expanded at each hop, and returned.
         similarity: cosine with the query, for an entity's fan-out and for ties.
 
     Returns:
-        Activated units, seeds included, with activations in [0.1, 1]; ties by hop, cosine, id.
+        Activated units, including seeds, with activations in [0.1, 1]; ties by hop, cosine, id.
     """
     if budget <= 0:
         return no_hits()
@@ -438,7 +440,7 @@ def spread(
 
 
 def _activated_from(seeds: Hits, walk: _Walk, hops: int = MAX_HOPS) -> _Activation:
-    """What the seeds activate within so many hops."""
+    """Return what the seeds activate within a number of hops."""
     first = np.clip(seeds.scores.astype(np.float64), 0.0, 1.0)
     units, active = _none().absorb(*walk.admit(seeds.ids, first, ACTIVATION_FLOOR), 0)
     entities = _none()
@@ -446,7 +448,7 @@ def _activated_from(seeds: Hits, walk: _Walk, hops: int = MAX_HOPS) -> _Activati
         active = walk.narrow(active.above(walk.bar(units) / GAIN_CAP))
         if len(active.ids) == 0:
             break
-        # An entity passes on only what rose: its units have had the rest already.
+        # An entity passes on only an increase: its units have the rest already.
         entities, risen = entities.absorb(*walk.entities(active), hop)
         units, active = units.absorb(*walk.hop(units, active, risen, hop), hop)
     return units
@@ -462,14 +464,15 @@ def spread_by_distance(
     budget: int,
     similarity: Similarity,
 ) -> Hits:
-    """Spreading activation (paper eq. 12) that ranks the units of each distance from the seeds among themselves.
+    """Spread activation (paper eq. 12), ranking the units of each distance from the seeds separately.
 
-    For a chain of possessives: what "Alice's manager's team" did stands two hops away, in words that need not be the
-    question's, behind all there is on Alice herself. So each distance has its own ranking, by activation, then cosine,
-    and a unit's score is its activation / its place there: the best of each distance come first, the nearer ahead.
+    This is for chains of possessives: "Alice's manager's team" is two hops away, in words unlike the
+    question's, and would rank behind everything about Alice. Each distance is ranked by activation, then
+    cosine, and a unit's score is its activation divided by its rank there: the best of each distance come
+    first, nearer ones ahead.
 
-    `steps` is how many hops the question asks for: nothing farther is returned, and at most 4 are walked. The other
-    arguments are those of `spread`.
+    `steps` is the number of hops in the question: nothing farther is returned, and at most 4 are walked. The
+    other arguments are those of `spread`.
 
     Returns:
         Units with scores in (0, 1].
@@ -489,7 +492,7 @@ def spread_by_distance(
 def entity_seeds(
     graph: Walkable, entities: IntArray, *, muted: IntArray, allowed: Allowed, similarity: Similarity
 ) -> Hits:
-    """Units of the entities a query names, as seeds: one hop from an entity with activation 1.
+    """Return units of the entities a query names, as seeds: one hop from an entity with activation 1.
 
     Returns:
         At most FAN_OUT permitted units per entity that is not muted, all with activation 0.95, nearest first.
@@ -504,10 +507,10 @@ ALL_AT_ONCE = 10  # once a tenth of the bank has been looked up, all of it is sc
 
 
 class Relevance:
-    """Cosine of units with one question, remembered for the length of a recall; 0 where a vector is not known.
+    """Cosine of units with one question, cached during a recall; 0 for unknown vectors.
 
-    A walk through hubs looks most of the bank up several times over; then one pass over all vectors is cheaper
-    (100k units: 5 ms) than looking them up again and again (58 ms).
+    A walk through hubs looks up most of the bank several times; one pass over all vectors is then cheaper
+    (100k units: 5 ms) than repeated lookups (58 ms).
     """
 
     def __init__(self, view: BankView, vector: Vector) -> None:
@@ -517,14 +520,14 @@ class Relevance:
         self._one_pass = Lock()
 
     def __call__(self, ids: IntArray) -> FloatArray:
-        """The cosines, (n,)."""
+        """Return the cosines, (n,)."""
         self._looked_up += len(ids)
         if self._all is None and self._looked_up * ALL_AT_ONCE < len(self._view.columns):
             return self._computed(ids)
         return self.of_all().of(ids)
 
     def of_all(self) -> _Cosines:
-        """The cosines of the whole bank; whoever asks while another thread works them out waits for it."""
+        """Return the cosines of the whole bank, computed once; other threads wait for them."""
         with self._one_pass:
             if self._all is None:
                 known = self._view.columns.ids
@@ -532,15 +535,14 @@ class Relevance:
             return self._all
 
     def _computed(self, ids: IntArray) -> FloatArray:
-        found = self._view.scorer.similarities(self._vector, ids)
-        return np.where(np.isnan(found), np.float32(0.0), found)
+        values = self._view.scorer.similarities(self._vector, ids)
+        return np.where(np.isnan(values), np.float32(0.0), values)
 
 
 class _Cosines:
     """The cosine of every unit of a bank; 0 for other ids.
 
-    Where the ids lie close together, by a table from the first to the last of them: a search in sorted ids takes ten
-    times as long as the look-up itself.
+    Dense ids use a table over their range: a search in sorted ids takes ten times as long as the lookup.
     """
 
     def __init__(self, ids: IntArray, cosines: FloatArray) -> None:
@@ -553,7 +555,7 @@ class _Cosines:
             self._cosines[ids - self._first] = cosines
 
     def of(self, ids: IntArray) -> FloatArray:
-        """The cosines of these ids, (n,)."""
+        """Return the cosines of these ids, (n,)."""
         if not len(self._cosines):
             return np.zeros(len(ids), np.float32)
         at = np.searchsorted(self._ids, ids) if self._sparse else ids - self._first

@@ -1,8 +1,8 @@
-"""What the Lucene and the FTS5 keyword index share: a pool of open stores, one per bank, used one call at a time.
+"""The pool of open stores that the Lucene and FTS5 keyword indexes share: one per bank, one call at a time.
 
-A store is one bank's open files. The pool keeps the most recently used ones open and reopens the others when they are
-next needed, so an engine may hold any number of banks. A backend supplies the store, how to run a call so that no other
-runs beside it, and how to delete a bank's files.
+A store is one bank's open files. The pool keeps the most recently used ones open and reopens others when
+needed, so an engine may have any number of banks. A backend provides the store, serialisation of calls, and
+deletion of a bank's files.
 """
 
 from __future__ import annotations
@@ -21,14 +21,12 @@ from hindsight_integrations.model.arrays import Hits, IntArray, no_hits
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.watermark import IndexMark, Watermark
 
-_KEY = (
-    b"watermark"  # in Lucene's commit data, each text lies behind its length, one byte below 128 characters
-)
+_KEY = b"watermark"  # in Lucene's commit data each text follows its length, one byte below 128 characters
 _SEGMENTS = "segments_"
 
 
 def keyword_marks(data: Path) -> list[IndexMark]:
-    """The watermark of every bank's keyword index in a data directory, Lucene's and FTS5's."""
+    """Return the watermark of every bank's keyword index in a data directory, Lucene's and FTS5's."""
     stores = sorted((data / "fts5").glob("*.sqlite3"))
     commits = [commit for folder in sorted((data / "lucene").glob("*")) if (commit := _newest_commit(folder))]
     return [
@@ -38,7 +36,7 @@ def keyword_marks(data: Path) -> list[IndexMark]:
 
 
 def _newest_commit(folder: Path) -> Path | None:
-    """The newest of Lucene's `segments_N` files; N is in base 36."""
+    """Return the newest of Lucene's `segments_N` files; N is in base 36."""
     commits = [file for file in folder.glob(f"{_SEGMENTS}*") if file.name.removeprefix(_SEGMENTS).isalnum()]
     return max(commits, key=lambda file: int(file.name.removeprefix(_SEGMENTS), 36), default=None)
 
@@ -65,50 +63,50 @@ def _of_fts5(file: Path) -> Watermark | None:
 T = TypeVar("T")
 
 MEMORY = ":memory:"
-"""In place of a data directory: indexes that live in memory, apart from every other engine's."""
+"""Used instead of a data directory: indexes in private memory."""
 
 OPEN_STORES = 64
-"""How many banks' files stay open; an open Lucene writer takes about 1.4 MB."""
+"""Number of banks whose files stay open; an open Lucene writer takes about 1.4 MB."""
 
 MAX_QUERY_TERMS = 1024
-"""Distinct words of one query that are looked up: Lucene's own limit of clauses. Later words are ignored."""
+"""Distinct words of one query that are searched: Lucene's clause limit. Later words are ignored."""
 
 
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")  # Lucene would look up a lone emoji; FTS5 knows only these
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")  # Lucene would search a lone emoji; FTS5 knows only these
 
 
 class KeywordStore(Protocol):
     """One bank's open index. Never called by two threads at once."""
 
     watermark: Watermark | None
-    """Of the last `advance`; None when new."""
+    """The watermark of the last `advance`; None when new."""
     dirty: bool
     """Whether it was changed since the last `advance`."""
     holds_removed: bool
     """Whether it removed or replaced a text since the last `advance`."""
 
     def upsert(self, ids: list[int], texts: list[str], told: list[str]) -> None:
-        """Index distinct ids, replacing what is there; what was told of each, where that is not empty, apart."""
+        """Index distinct ids, replacing existing ones; non-empty `told` texts are indexed separately."""
         ...
 
     def remove(self, ids: list[int]) -> None:
-        """Forget ids, erasing their words from the files by the next `advance`."""
+        """Remove ids, erasing their words from the files by the next `advance`."""
         ...
 
     def refresh(self) -> None:
-        """Show everything to searches, scored as if what was removed had never been there."""
+        """Make everything visible to searches, with scores as if removed texts had never existed."""
         ...
 
     def advance(self, mark: Watermark) -> None:
-        """Commit everything with this watermark, and show it to searches."""
+        """Commit everything with this watermark, and make it visible to searches."""
         ...
 
     def count(self) -> int:
-        """Texts held."""
+        """Return the number of texts."""
         ...
 
     def search(self, text: str, limit: int, among: IntArray | None, *, told: bool) -> Hits:
-        """As the port's `search`, with limit > 0 and a cleaned text."""
+        """Search as in `KeywordIndex.search`, with limit > 0 and a cleaned text."""
         ...
 
     def close(self) -> None:
@@ -131,17 +129,19 @@ class KeywordStores(ABC):
 
         Args:
             data: the engine's data directory, or ":memory:".
-            open_stores: how many banks stay open at once, at least 1; the others reopen on next use.
+            open_stores: maximum number of banks open at once, at least 1; others are reopened on next use.
         """
         self._folder = None if str(data) == MEMORY else Path(data) / self.folder_name
-        self._capacity = None if self._folder is None else open_stores  # in memory they live only while open
+        self._capacity = (
+            None if self._folder is None else open_stores
+        )  # in-memory stores live only while open
         self._stores: dict[str, KeywordStore] = {}  # least recently used first
         self._lost: set[str] = set()
-        self._left_at: dict[str, int] = {}  # revisions of stores put away: reopened, they must stand there
+        self._left_at: dict[str, int] = {}  # revision of each closed store; reopened, it must have it
         self._closed = False
 
     def open(self, bank_key: str) -> BankKeywords:
-        """The index of one bank; its files are opened on first use.
+        """Return the index of one bank; its files are opened on first use.
 
         Args:
             bank_key: the bank's short key, safe as a file name.
@@ -150,7 +150,7 @@ class KeywordStores(ABC):
         return BankKeywords(self, bank_key)
 
     def close(self) -> None:
-        """Close every bank. Does nothing when closed already, in a forked child, or while Python shuts down."""
+        """Close every bank. Does nothing if already closed, in a forked child, or while Python shuts down."""
         self._closed = True
         with suppress(EngineClosed), ExitStack() as closing:
             # One bank's failure must not keep the others open.
@@ -158,12 +158,12 @@ class KeywordStores(ABC):
                 closing.callback(self._serially, key, functools.partial(self._release, key))
 
     def use(self, bank_key: str, work: Callable[[KeywordStore], T]) -> T:
-        """Run `work` on the bank's store, opening it if need be.
+        """Run `work` on the bank's store, opening it if needed.
 
         Raises:
             EngineClosed: the pool is closed, or this is a forked child.
-            IndexOutOfStep: the index is broken, or an earlier error cost it changes; clear and replay it.
-            LedgerBusy: another process holds the index.
+            IndexOutOfStep: the index is broken, or lost changes by an earlier error; clear and replay it.
+            LedgerBusy: another process has the index open.
         """
         try:
             return self._serially(bank_key, lambda: work(self._store(bank_key)))
@@ -172,7 +172,7 @@ class KeywordStores(ABC):
             raise
 
     def release(self, bank_key: str) -> None:
-        """Close the bank's files; the next use opens them again. What is in memory is gone, to be replayed."""
+        """Close the bank's files; the next use reopens them. In-memory content is lost and must be replayed."""
         if bank_key in self._stores:
             with suppress(EngineClosed):
                 self._serially(bank_key, functools.partial(self._release, bank_key))
@@ -184,22 +184,22 @@ class KeywordStores(ABC):
         self._serially(bank_key, functools.partial(self._start_over, bank_key))
 
     def revert(self, bank_key: str) -> None:
-        """Let go of the bank's store without another write; the next use opens what its files hold."""
+        """Release the bank's store without writing; the next use opens the content of its files."""
         self._check_open()
         self._abandon(bank_key)
         self._forget(bank_key)
 
     @abstractmethod
     def _serially(self, bank_key: str, work: Callable[[], T]) -> T:
-        """Run `work` while no other call runs; turn the vendor's errors into IndexOutOfStep or LedgerBusy."""
+        """Run `work` while no other call runs; convert the vendor's errors to IndexOutOfStep or LedgerBusy."""
 
     @abstractmethod
     def _open_store(self, bank_key: str) -> KeywordStore:
-        """Open the bank's index, or make an empty one."""
+        """Open the bank's index, or create an empty one."""
 
     @abstractmethod
     def _erase(self, bank_key: str) -> None:
-        """Delete the closed index of the bank."""
+        """Delete the bank's closed index."""
 
     def _check_open(self) -> None:
         if self._closed:
@@ -218,7 +218,7 @@ class KeywordStores(ABC):
         return store
 
     def _reopened(self, bank_key: str) -> KeywordStore:
-        """The bank's store from its files, which must still hold what they held when it was put away."""
+        """Open the bank's store from its files, which must not have lost anything since it was closed."""
         store = self._open_store(bank_key)
         if _revision(store) < self._left_at.get(bank_key, 0):
             store.close()
@@ -227,7 +227,7 @@ class KeywordStores(ABC):
         return store
 
     def _victim(self) -> str:
-        """The least recently used store with nothing to commit, else the least recently used; not the newest."""
+        """Choose a store to close: the least recently used without uncommitted changes, if any; never the newest."""
         older = list(self._stores)[:-1]
         return next((key for key in older if not self._stores[key].dirty), older[0])
 
@@ -237,7 +237,7 @@ class KeywordStores(ABC):
             store.close()
 
     def _abandon(self, bank_key: str) -> None:
-        with suppress(IndexOutOfStep):  # the failure that led here is the one to report
+        with suppress(IndexOutOfStep):  # report the failure that led here
             self._serially(bank_key, functools.partial(self._drop, bank_key))
 
     def _drop(self, bank_key: str) -> None:
@@ -253,13 +253,13 @@ class KeywordStores(ABC):
         self._forget(bank_key)
 
     def _forget(self, bank_key: str) -> None:
-        """What was lost of an index that starts over, or is replayed from where its files stand."""
+        """Forget recorded losses, when the index starts over or is replayed from its files."""
         self._lost.discard(bank_key)
         self._left_at.pop(bank_key, None)
 
 
 class BankKeywords:
-    """The `KeywordIndex` of one bank. `count` and searches show the state of the last `refresh`, or a later one."""
+    """The `KeywordIndex` of one bank. `count` and searches see at least the state of the last `refresh`."""
 
     def __init__(self, pool: KeywordStores, bank_key: str) -> None:
         self._pool, self._key = pool, bank_key
@@ -271,7 +271,7 @@ class BankKeywords:
         return self._use(lambda store: store.watermark)
 
     def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> None:
-        """Index texts, and what was told of them, under ids; an id already there is replaced. Of an id given twice the last counts."""
+        """Index texts and `told` texts under ids, replacing existing ones; for a repeated id the last counts."""
         both = zip(texts, told or [""] * len(texts), strict=True)
         given = dict(zip(ids.tolist(), both, strict=True))
         if given:
@@ -279,12 +279,12 @@ class BankKeywords:
             self._use(lambda store: store.upsert(list(given), cleaned, sources))
 
     def remove(self, ids: IntArray) -> None:
-        """Forget ids; unknown ids are ignored. Their words leave the files with the next `advance`."""
+        """Remove ids; unknown ids are ignored. Their words leave the files with the next `advance`."""
         if len(ids):
             self._use(lambda store: store.remove(ids.tolist()))
 
     def refresh(self) -> bool:
-        """Make what was written visible to searches; whether words of removed texts are in the files until `advance`."""
+        """Make changes visible to searches; return whether removed words stay in the files until `advance`."""
         return self._use(_refreshed)
 
     def advance(self, mark: Watermark) -> None:
@@ -292,13 +292,14 @@ class BankKeywords:
         self._use(lambda store: store.advance(mark))
 
     def count(self) -> int:
-        """How many texts it holds."""
+        """Return the number of texts."""
         return self._use(lambda store: store.count())
 
     def search(self, text: str, limit: int, among: IntArray | None = None, *, told: bool = False) -> Hits:
-        """The `limit` best matches by BM25, ties by id; only among the given sorted ids if any, in the texts or in what was told.
+        """Return the `limit` best matches by BM25, ties by id; only among the given ids, if any.
 
-        A word written twice in the query counts twice in Lucene, once in FTS5. Scores of the two are on different scales.
+        A word repeated in the query counts twice in Lucene, once in FTS5. Their scores are on different
+        scales.
         """
         cleaned = clean_text(text)
         if limit <= 0 or not _LETTER_OR_DIGIT.search(cleaned) or (among is not None and len(among) == 0):
@@ -306,12 +307,12 @@ class BankKeywords:
         return self._use(lambda store: store.search(cleaned, limit, among, told=told))
 
     def revert(self) -> None:
-        """Fall back to what its files hold; what came after the watermark is to be written again."""
+        """Fall back to the content of the files; everything after the watermark must be written again."""
         self._check_open()
         self._pool.revert(self._key)
 
     def clear(self) -> None:
-        """Drop everything, watermark included. Works on a broken index too."""
+        """Remove everything, including the watermark. Works on a broken index too."""
         self._check_open()
         self._pool.clear(self._key)
 

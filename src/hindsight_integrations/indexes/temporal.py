@@ -1,4 +1,4 @@
-"""What happened in a time window, and how near its middle (paper section 4.2.2, eq. 13 and 14)."""
+"""The temporal channel: units of a time window, scored by distance from its middle (paper section 4.2.2, eq. 13 and 14)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hindsight_integrations.model.time import Interval, to_micros
 
 
 def turns_naming(view: BankView, selected: Selection, names: Collection[str], *, limit: int) -> IntArray:
-    """Row ids of at most `limit` waiting turns in which one of the normalised names stands as whole words, (n,)."""
+    """Return row ids of at most `limit` waiting turns that contain one of the normalised names as whole words, (n,)."""
     turns = view.columns.ids[view.columns.waiting & selected.mask]
     if not len(turns) or not names or "keyword" in view.failures:
         return np.empty(0, np.int64)
@@ -26,17 +26,17 @@ def turns_naming(view: BankView, selected: Selection, names: Collection[str], *,
     return np.array(naming, np.int64)
 
 
-INSIDE_FLOOR = 0.5  # least score of a unit that overlaps the window
-MENTIONED_SCALE = 0.5  # puts units matched by mentioned_at alone behind occurrence matches
+INSIDE_FLOOR = 0.5  # minimum score of a unit that overlaps the window
+MENTIONED_SCALE = 0.5  # ranks units matched only by mentioned_at behind occurrence matches
 
 
 def overlaps(starts: IntArray, ends: IntArray, window: Interval) -> BoolArray:
-    """Which spans share an instant with the window (paper eq. 13); all half-open, as in `Interval.overlaps`.
+    """Return which spans overlap the window (paper eq. 13); all half-open, as in `Interval.overlaps`.
 
     Args:
         starts: span starts in microseconds, (n,); UNDATED never matches.
         ends: span ends, exclusive, (n,).
-        window: the time the question names.
+        window: the time the question is about.
     """
     before_end, after_start = starts < to_micros(window.end), ends > to_micros(window.start)
     inside: BoolArray = before_end & after_start & (starts != UNDATED)
@@ -44,14 +44,15 @@ def overlaps(starts: IntArray, ends: IntArray, window: Interval) -> BoolArray:
 
 
 def matches(starts: IntArray, ends: IntArray, mentioned: IntArray, window: Interval) -> BoolArray:
-    """Which units happened in the window or were mentioned in it; arguments as in `temporal_hits`."""
+    """Return which units happened in the window or were mentioned in it; arguments as in `temporal_hits`."""
     return overlaps(starts, ends, window) | overlaps(mentioned, mentioned + 1, window)
 
 
 def proximity(starts: IntArray, ends: IntArray, window: Interval) -> npt.NDArray[np.float64]:
-    """1 - |mid - mid_q| / (length / 2), clipped to [0, 1]: 1 at the window's centre, 0 from its edge on.
+    """Compute 1 - |mid - mid_q| / (length / 2), clipped to [0, 1]: 1 at the window's centre, 0 from its edge on.
 
-    This is paper eq. 14, and, clipped, the recall docs' "Temporal proximity signal"; 0 for UNDATED spans. Twice the midpoints are compared, in whole microseconds, so nothing is rounded before the division.
+    This is paper eq. 14, and, clipped, the recall docs' "Temporal proximity signal"; 0 for UNDATED spans.
+    Doubled midpoints are compared, in whole microseconds, so nothing is rounded before the division.
     """
     first, last = to_micros(window.start), to_micros(window.end)
     dated = starts != UNDATED
@@ -61,30 +62,30 @@ def proximity(starts: IntArray, ends: IntArray, window: Interval) -> npt.NDArray
 
 
 def temporal_score(starts: IntArray, ends: IntArray, window: Interval) -> npt.NDArray[np.float64]:
-    """Proximity (paper eq. 14), but at least 0.5 for a span that overlaps the window."""
+    """Return the proximity (paper eq. 14), but at least 0.5 for a span that overlaps the window."""
     score = proximity(starts, ends, window)
     return np.where(overlaps(starts, ends, window), np.maximum(score, INSIDE_FLOOR), score)
 
 
 def event_moments(starts: IntArray, mentioned: IntArray) -> IntArray:
-    """The moment a unit begins: occurred start, else mentioned_at; microseconds, (n,)."""
+    """Return when a unit begins: occurred start, else mentioned_at; microseconds, (n,)."""
     return np.where(starts == UNDATED, mentioned, starts)
 
 
 def temporal_hits(
     ids: IntArray, starts: IntArray, ends: IntArray, mentioned: IntArray, *, window: Interval
 ) -> Hits:
-    """Units that happened in the window, then those that were only mentioned in it.
+    """Return units that happened in the window, then those that were only mentioned in it.
 
-    "What did she tell me on 8 May?" asks for the day something was said, whenever it happened; so a unit whose own time
-    lies elsewhere still matches by its mention, behind what happened then.
+    "What did she tell me on 8 May?" asks for the day something was said, so a unit whose own time is
+    elsewhere still matches by its mention, behind those that happened then.
 
     Args:
         ids: unit ids, (n,).
         starts: occurred starts in microseconds, UNDATED if none, (n,).
         ends: occurred ends, exclusive, (n,).
         mentioned: mentioned_at in microseconds, (n,).
-        window: the time the question names.
+        window: the time the question is about.
 
     Returns:
         Best first, ties by id: occurrence matches with scores in [0.5, 1], then mentions in [0.25, 0.5].
@@ -101,16 +102,16 @@ def temporal_hits(
 def temporal_channel(
     view: BankView, selected: Selection, window: Interval | None, relevance: Relevance, *, limit: int
 ) -> Hits:
-    """At most `limit` units of a time window, weighted by how relevant they are; no window finds nothing.
+    """Return at most `limit` units of a time window, weighted by relevance; nothing without a window.
 
-    Without relevance, "in 2023" would rank a year's units by their distance from 2 July: the score is the temporal
-    score times the cosine mapped to [0, 1].
+    Without relevance, "in 2023" would rank a year's units by their distance from 2 July: the score is the
+    temporal score times the cosine mapped to [0, 1].
     """
     if window is None or not selected.count:
         return no_hits()
     columns = view.columns
     of_then = matches(columns.starts, columns.ends, columns.mentioned, window) & selected.mask
-    at = np.flatnonzero(of_then)  # what lies elsewhere in time, mostly all, is neither copied nor scored
+    at = np.flatnonzero(of_then)  # units at other times, mostly all, are neither copied nor scored
     hits = temporal_hits(
         columns.ids[at], columns.starts[at], columns.ends[at], columns.mentioned[at], window=window
     )

@@ -1,1 +1,1 @@
-"""Language models, embedders, rerankers and token counters: their protocols, and one file for each vendor package."""
+"""Language models, embedders, rerankers and token counters: protocols, and one module per vendor package."""

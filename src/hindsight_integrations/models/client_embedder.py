@@ -1,4 +1,4 @@
-"""The vectors of a client that somebody else wrote as an Embedder: unit norm, checked, calibrated on first use."""
+"""An Embedder over a vendor's client: vectors are normalised, checked, and calibrated on first use."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ PROBE = "How long is a vector?"
 
 
 class ClientEmbedder:
-    """Vectors as a vendor's client gives them. Safe from many threads as far as the client is.
+    """Vectors from a vendor's client. As thread-safe as the client.
 
     Args:
         name: the name banks record.
-        passages: what makes the vectors of passages.
-        question: what makes the vector of a question.
-        thresholds: its cosines if known; by default calibrated on first use (one batch of 68 texts, 20 questions).
+        passages: embeds passages.
+        question: embeds a question.
+        thresholds: its cosine thresholds if known; by default calibrated on first use (one batch of 68 texts,
+            20 questions).
     """
 
     def __init__(
@@ -46,11 +47,11 @@ class ClientEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Name, dimension and thresholds; the weights of a foreign model cannot be seen. Probed once.
+        """Name, dimension and thresholds; the weights of a foreign model are unknown. Probed once.
 
         Raises:
             ModelUnavailable: the model could not be reached.
-            ModelRefused: it refuses the key.
+            ModelRefused: it rejects the key.
             MalformedOutput: it did not return usable vectors.
         """
         if self._identity is None:
@@ -65,7 +66,7 @@ class ClientEmbedder:
         return self._dimension or len(self.embed_query(PROBE))
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of passages, (n, dimension), float32, unit norm; (0, dimension) for no texts.
+        """Embed passages, (n, dimension), float32, unit norm; (0, dimension) for no texts.
 
         Raises:
             ModelUnavailable, ModelRefused, MalformedOutput: as for `identity`.
@@ -75,7 +76,7 @@ class ClientEmbedder:
         return self._checked(lambda: self._passages(list(texts)), len(texts))
 
     def embed_query(self, text: str) -> Vector:
-        """Vector of a question, (dimension,), float32, unit norm.
+        """Embed a question, (dimension,), float32, unit norm.
 
         Raises:
             ModelUnavailable, ModelRefused, MalformedOutput: as for `identity`.
@@ -84,16 +85,16 @@ class ClientEmbedder:
         return vector
 
     def _checked(self, ask: Callable[[], Sequence[Sequence[float]]], count: int) -> Matrix:
-        """The vectors at unit norm, if there is one a text and all are usable."""
+        """Return the vectors at unit norm, if there is one per text and all are usable."""
         try:
             with converting(self._name):
                 found = ask()
-        except ValidationError as error:  # LlamaIndex checks the vectors that it tells its observers
+        except ValidationError as error:  # LlamaIndex validates the vectors it reports to its observers
             raise MalformedOutput(self._name, "", f"not numbers: {answer_problem(error)}") from error
         if len(found) != count:
             raise self._malformed(found, f"{len(found)} vectors for {count} texts")
         if not all(isinstance(row, Sequence | np.ndarray) for row in found):
-            raise self._malformed(found, "not numbers: a row is no vector")
+            raise self._malformed(found, "not numbers: a row is not a vector")
         widths = sorted({len(row) for row in found} | ({self._dimension} if self._dimension else set()))
         if len(widths) != 1 or widths[0] == 0:
             raise self._malformed(found, f"vectors of different or no length: {widths}")

