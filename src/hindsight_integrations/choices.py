@@ -1,4 +1,4 @@
-"""Closed sets as callers write them: the member itself or its plain string."""
+"""Enum arguments, which callers pass as a member or its string."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def choice(kind: type[Choice], value: Choice | str, field: str) -> Choice:
-    """The member of a closed set that a value names.
+    """Convert a value to an enum member.
 
     Args:
-        kind: the set.
-        value: a member, or its string.
-        field: the argument or setting at fault, for the message.
+        kind: the enum.
+        value: a member or its string.
+        field: the argument's or setting's name, for the error.
 
     Raises:
-        InvalidRequest: it names none; the error lists them.
+        InvalidRequest: the value is unknown; the error lists the members.
     """
     try:
         return kind(value)
@@ -31,6 +31,6 @@ def choice(kind: type[Choice], value: Choice | str, field: str) -> Choice:
 
 
 def as_choices(settings: object, **kinds: type[StrEnum]) -> None:
-    """Plain strings in these fields become the choices they name; unknown ones are refused."""
+    """Convert fields with strings to enum members; unknown values raise InvalidRequest."""
     for name, kind in kinds.items():
         object.__setattr__(settings, name, choice(kind, getattr(settings, name), name))

@@ -1,33 +1,33 @@
-"""Everything that can go wrong, as types.
+"""Exceptions raised by this package.
 
     HindsightError
     ├── InvalidRequest        (ValueError)   the call cannot be carried out as written
-    │   ├── ArchiveInvalid                   a line of an archive cannot be taken in
+    │   ├── ArchiveInvalid                   a line of an archive is invalid
     │   └── BackgroundRefused                a snippet cannot be merged into a bank's background
-    ├── BankNotFound          (LookupError)  no such bank, and it was not to be created
-    │   └── BankForgotten                    the object's bank was forgotten; its name may be another's now
+    ├── BankNotFound          (LookupError)  the bank does not exist, and create=False
+    │   └── BankForgotten                    the object's bank was forgotten
     ├── StorageError
     │   ├── LedgerBusy                       another process owns the data directory
     │   ├── LedgerReadOnly                   the data directory cannot be written
-    │   ├── LedgerFailed                     the ledger file is damaged, or the disk refused
-    │   ├── LedgerLost                       commits that were acknowledged are not in the ledger any more
-    │   ├── MemoryDamaged                    memories are not what was written
-    │   ├── RevisionConflict                 the bank moved on since the decision was made
+    │   ├── LedgerFailed                     the ledger file is damaged, or the disk failed
+    │   ├── LedgerLost                       acknowledged commits are missing from the ledger
+    │   ├── MemoryDamaged                    checksums of memories do not match
+    │   ├── RevisionConflict                 the bank has changed since the decision was made
     │   ├── SchemaMismatch                   written by a development version or a newer one
     │   ├── EmbedderMismatch                 the bank was embedded with another model
-    │   ├── TaskClosed                       a task was finished by somebody else meanwhile
+    │   ├── TaskClosed                       another worker finished or took over the task
     │   └── IndexOutOfStep                   an index is broken and could not be rebuilt
-    │       └── IndexBehind                  the disk refused it for now; it is not broken
+    │       └── IndexBehind                  the disk is full or read-only; the index is not broken
     ├── ModelError
-    │   ├── ModelUnavailable                 down, slow or rate-limited: worth retrying
-    │   ├── ModelRefused      (ValueError)   the key or the access is wrong: retrying cannot help
-    │   ├── PromptTooLong                    it does not fit the model's context
-    │   ├── FeatureUnsupported               the model's service lacks what the request asks for
-    │   └── MalformedOutput                  answered, but outside the prompt's schema
+    │   ├── ModelUnavailable                 down, slow or rate-limited; retry later
+    │   ├── ModelRefused      (ValueError)   the key or the access rights are wrong; do not retry
+    │   ├── PromptTooLong                    the prompt exceeds the model's context
+    │   ├── FeatureUnsupported               the model's service does not support the request
+    │   └── MalformedOutput                  the answer does not match the prompt's schema
     ├── MissingDependency     (ImportError)  an optional package or weights are not installed
     └── EngineClosed                         used after close, or in a forked child
 
-Each class builds its own message from typed fields, ends it with what to do, and keeps the fields as attributes.
+Each class builds its message from typed fields, which it keeps as attributes; the message ends with what to do.
 No class derives from RuntimeError or OSError, so that LangGraph's default retry policy retries `ModelUnavailable`
 and the like instead of giving up.
 """
@@ -37,26 +37,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-_LONGEST_SHOWN = 100  # characters of a value in a message
+_LONGEST_SHOWN = 100  # maximum characters of a value in a message
 
 
 def shown(value: object) -> str:
-    """A caller's value as a message shows it: short, whatever it is."""
+    """Format a caller's value for a message, shortened to 100 characters."""
     try:
         text = repr(value)
-    except ValueError:  # a number of more digits than Python writes
+    except ValueError:  # an integer with more digits than Python converts
         text = f"a very large {type(value).__name__}"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 class HindsightError(Exception):
-    """The root of every error this package raises on purpose.
+    """Base class of all errors of this package.
 
-    Errors can be copied and pickled, so that they come back whole from a process pool or a task queue.
+    Errors can be copied and pickled, for process pools and task queues.
     """
 
     def __reduce__(self) -> tuple[Callable[..., HindsightError], tuple[object, ...]]:
-        """The message and the fields, since a class's own arguments are the fields and `args` the message."""
+        """Pickle message and fields separately, because `args` is the message, not the constructor's arguments."""
         return _rebuilt, (type(self), self.args, dict(vars(self)))
 
 
@@ -70,7 +70,7 @@ def _rebuilt(
 
 
 class InvalidRequest(HindsightError, ValueError):
-    """A request that cannot be carried out as written; nothing was changed.
+    """A request is invalid; nothing was changed.
 
     Attributes:
         field: the argument at fault.
@@ -84,19 +84,19 @@ class InvalidRequest(HindsightError, ValueError):
 
 
 class WrongDimension(InvalidRequest):
-    """A vector given with a question is of another length than those of the bank's embedder: another model made it."""
+    """A query vector's dimension differs from the embedder's: it comes from another model."""
 
     def __init__(self, given: int, expected: int) -> None:
-        reason = f"it has {given} numbers, and vectors of the bank's embedder have {expected}"
-        super().__init__("embedding", reason, "Pass a vector of that embedder, or none.")
+        reason = f"the vector has dimension {given}, but the bank's embedder has {expected}"
+        super().__init__("embedding", reason, "Pass a vector from that embedder, or none.")
 
 
 class ArchiveInvalid(InvalidRequest):
-    """A line of an archive cannot be taken in; nothing of the archive was written.
+    """A line of an archive is invalid; nothing was imported.
 
     Attributes:
-        line: number of the line, from 1.
-        field: kind of the line and field at fault ("units.mentioned_at"), or what is wrong of the line as a whole.
+        line: line number, from 1.
+        field: the invalid field with the line's kind ("units.mentioned_at"), or the kind of problem for the whole line.
         reason: what is wrong with it.
         remedy: what to do instead.
     """
@@ -106,20 +106,20 @@ class ArchiveInvalid(InvalidRequest):
         line: int,
         field: str,
         reason: str,
-        remedy: str = "Export the archive again. The bank was left as it was.",
+        remedy: str = "Export the archive again. The bank is unchanged.",
     ) -> None:
         super().__init__(f"archive line {line}, {field}", reason, remedy)
         self.line, self.field = line, field
 
 
 class BackgroundRefused(InvalidRequest):
-    """A snippet cannot be merged into the background; the background is as it was.
+    """A snippet cannot be merged into the background, which is unchanged.
 
     Attributes:
         field: "background".
         reason: why not.
         remedy: what to do instead.
-        undecided: the two conflict, and a model could merge them.
+        undecided: whether the two conflict, so that a model could merge them.
     """
 
     def __init__(self, reason: str, remedy: str, *, undecided: bool = False) -> None:
@@ -128,7 +128,7 @@ class BackgroundRefused(InvalidRequest):
 
 
 class BankNotFound(HindsightError, LookupError):
-    """The bank does not exist and the call was not to create it."""
+    """The bank does not exist, and the call does not create it."""
 
     def __init__(self, bank: str, known: tuple[str, ...] = ()) -> None:
         self.bank, self.known = bank, known
@@ -137,29 +137,27 @@ class BankNotFound(HindsightError, LookupError):
 
 
 class BankNotOpen(HindsightError, LookupError):
-    """A reference means a bank of a directory that no engine of this process has open."""
+    """No engine of this process has the directory of a bank reference open."""
 
     def __init__(self, bank: str, place: str) -> None:
         self.bank, self.place = bank, place
         remedy = (
-            "It was kept in memory alone, by a process or an engine that has ended, and is gone with it."
+            "It was an in-memory bank of a process or engine that has ended, and no longer exists."
             if place.startswith(":memory:")
-            else "Open it first, with Hindsight.open or AsyncHindsight.open, and keep it open."
+            else "Open the directory first, with Hindsight.open or AsyncHindsight.open, and keep it open."
         )
-        super().__init__(
-            f"bank {bank!r} lies in {place!r}, which no engine of this process has open. {remedy}"
-        )
+        super().__init__(f"bank {bank!r} is in {place!r}, which no engine of this process has open. {remedy}")
 
 
 class BankForgotten(BankNotFound):
-    """The bank this object was made for was forgotten; the call did nothing, whatever bears the name now."""
+    """The object's bank was forgotten; the call did nothing, even if a new bank has the same name."""
 
     def __init__(self, bank: str) -> None:
         self.bank, self.known = bank, ()
         HindsightError.__init__(
             self,
-            f"bank {bank!r} was forgotten after this object was made for it; nothing was done. "
-            f"Get an object for the present bank of that name from the engine: bank({bank!r}).",
+            f"bank {bank!r} was forgotten after this object was created; nothing was done. "
+            f"Get the current bank with that name from the engine: bank({bank!r}).",
         )
 
 
@@ -172,7 +170,7 @@ class LedgerBusy(StorageError):
 
     Attributes:
         path: the directory.
-        pid: the process that has it open; None if unknown.
+        pid: id of the process that has it open; None if unknown.
         here: whether that is this process.
     """
 
@@ -180,21 +178,21 @@ class LedgerBusy(StorageError):
         self.path, self.pid, self.here = path, pid, here
         if here:
             super().__init__(
-                f"{path} is already open for writing in this process ({pid}), as when a notebook cell runs twice. Keep using "
-                "the engine that has it open, or close that first with its close(). If no variable holds it any more, "
+                f"{path} is already open for writing in this process ({pid}), for example because a notebook cell ran twice. "
+                "Use the engine that has it open, or close it first with close(). If no variable refers to it, "
                 f"MemoryBank.over(bank_at(BankReference({str(path.resolve())!r}, name))) returns its banks."
             )
             return
         owner = f"process {pid}" if pid else "another process"
         super().__init__(
-            f"{path} is open for writing in {owner}, and one process at a time writes a directory. A server runs as one "
-            "process with many threads (uvicorn --workers 1), or gives each process a directory of its own and sends each "
-            "user always to the same one. Else close it there, or open it here with read_only=True."
+            f"{path} is open for writing in {owner}; only one process can write to a directory. Run a server as one process "
+            "with many threads (uvicorn --workers 1), or give each process its own directory and route each user to the "
+            "same process. Otherwise close it there, or open it here with read_only=True."
         )
 
 
 class LedgerReadOnly(StorageError):
-    """A write to a ledger that cannot be written."""
+    """The ledger cannot be written."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.path, self.reason = path, reason
@@ -204,60 +202,60 @@ class LedgerReadOnly(StorageError):
 
 
 class LedgerFailed(StorageError):
-    """The ledger file is damaged or not a ledger, or the disk failed under it; nothing was written."""
+    """The ledger file is damaged or not a ledger, or the disk failed; nothing was written."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(
-            f"{path} could not be used: {reason}. Check the disk, or restore the directory from a copy."
+            f"{path} could not be used: {reason}. Check the disk, or restore the directory from a backup."
         )
 
 
 class LedgerLost(StorageError):
-    """What was committed is not in the ledger any more: its mark, or an index, knows of it. Nothing was changed.
+    """Committed memory is missing from the ledger, as its integrity mark or an index shows. Nothing was changed.
 
     Attributes:
         path: the data directory.
-        reason: what is missing, and how that shows.
-        transactions: how many are known to be missing; None where nothing tells.
-        banks: bank (or what is known of it) to how many of its commits are known to be missing.
+        reason: what is missing, and how it was detected.
+        transactions: how many transactions are known to be missing; None if unknown.
+        banks: number of commits known to be missing, by bank (or its key).
     """
 
     def __init__(self, path: Path, reason: str, transactions: int | None, banks: Mapping[str, int]) -> None:
         self.path, self.reason = path, reason
         self.transactions, self.banks = transactions, banks
         super().__init__(
-            f"{path} has lost memory: {reason}. Nothing was changed. Put ledger.sqlite and ledger.sqlite-wal back, or the "
-            "whole directory as one copy; or open it with accept_loss=True to go on with what is there, from which the "
-            "indexes are then rebuilt."
+            f"{path} has lost memory: {reason}. Nothing was changed. Restore ledger.sqlite with ledger.sqlite-wal, or the "
+            "whole directory, from a backup; or open it with accept_loss=True to continue with the remaining memory, from "
+            "which the indexes are then rebuilt."
         )
 
 
 class MemoryDamaged(StorageError):
-    """Memories or items whose checksums do not fit: the disk, or somebody else, changed what was written.
+    """Checksums of memories or items do not match: the disk or another program changed them.
 
     Attributes:
-        bank: whose they are.
-        units: their ids; of an item its key and namespace.
+        bank: the bank's name.
+        units: the memories' ids; key and namespace of an item.
     """
 
     def __init__(self, bank: str, units: tuple[str, ...]) -> None:
         self.bank, self.units = bank, units
         listed = ", ".join(repr(unit) for unit in units[:5]) + (", ..." if len(units) > 5 else "")
         super().__init__(
-            f"{len(units)} memories of bank {bank!r} are damaged and are not served: {listed}. Put the data directory back "
-            "from a copy, or forget them (forget(unit=id), items.forget(namespace, key)); where vectors alone are damaged, maintenance.reindex() makes them anew. "
-            "doctor(deep=True) names all."
+            f"{len(units)} memories of bank {bank!r} are damaged and are not served: {listed}. Restore the data directory "
+            "from a backup, or forget them (forget(unit=id), items.forget(namespace, key)); if only vectors are damaged, "
+            "maintenance.reindex() rebuilds them. doctor(deep=True) lists all."
         )
 
 
 class RevisionConflict(StorageError):
-    """The bank's revision is no longer the one the write was decided on. The pipeline decides again."""
+    """The bank's revision has changed since the write was decided; the pipeline decides again."""
 
     def __init__(self, bank: str, expected: int, actual: int, of: str = "revision") -> None:
         self.bank, self.expected, self.actual = bank, expected, actual
         super().__init__(
-            f"bank {bank!r} is at {of} {actual}, not {expected}: somebody wrote in between. Decide again and retry."
+            f"bank {bank!r} is at {of} {actual}, not {expected}: another write came in between. Decide again and retry."
         )
 
 
@@ -268,72 +266,72 @@ class SchemaMismatch(StorageError):
         self.path, self.found, self.supported, self.development = path, found, supported, development
         if development:
             remedy = (
-                "It cannot be converted or exported: use the checkout that wrote it, or retain the sources again into a "
+                "It cannot be converted or exported: use the checkout that wrote it, or retain the sources again in a "
                 "new directory."
             )
             super().__init__(
-                f"{path} has schema {found} of a development version; this version reads schema {supported} only. {remedy}"
+                f"{path} has schema {found} of a development version; this version supports only schema {supported}. {remedy}"
             )
             return
         super().__init__(
-            f"{path} has schema {found}; this version reads schema {supported} only. Upgrade hindsight-integrations."
+            f"{path} has schema {found}; this version supports only schema {supported}. Upgrade hindsight-integrations."
         )
 
 
 class EmbedderMismatch(StorageError):
-    """A bank remembers the embedder that made its vectors and refuses another."""
+    """The bank's vectors were made by another embedder."""
 
     def __init__(self, bank: str, stored: str, given: str) -> None:
         self.bank, self.stored, self.given = bank, stored, given
         super().__init__(
             f"bank {bank!r} was embedded with {stored}, not {given}; their vectors cannot be compared. "
-            "Open it with the first, or call maintenance.reindex() to embed it again with the second."
+            "Open it with the former, or call maintenance.reindex() to embed it again with the latter."
         )
 
 
 class IndexOutOfStep(StorageError):
-    """An index is behind the ledger or broken, and rebuilding it failed. The ledger itself is whole."""
+    """An index is behind the ledger or broken, and rebuilding it failed. The ledger is intact."""
 
     def __init__(self, index: str, bank: str, reason: str) -> None:
         self.index, self.bank, self.reason = index, bank, reason
         super().__init__(
             f"the {index} index of bank {bank!r} is out of step with the ledger: {reason}. Nothing is lost; "
-            "reopen the engine to rebuild it, or delete the index folder if that fails."
+            "reopen the engine to rebuild it, or delete the index directory if that fails."
         )
 
 
 class IndexBehind(IndexOutOfStep):
-    """The disk refused what an index had to write. It waits as it is and is brought up to date at the next call."""
+    """The disk rejected an index's writes. The index is unchanged and catches up at the next call."""
 
     def __init__(self, index: str, bank: str, reason: str) -> None:
         super().__init__(index, bank, reason)
         told = (
             f"the {index} index of bank {bank!r} could not be brought up to date: {reason}. Nothing is lost; "
         )
-        self.args = (told + "make room on the disk, and the next call brings it up to date.",)
+        self.args = (told + "free disk space, and the next call will update it.",)
 
 
 class TaskClosed(StorageError):
-    """A task is somebody else's, done, or taken back meanwhile; nothing was written."""
+    """The lease of a task is over: another worker has it, or it is done or cancelled; nothing was written."""
 
     def __init__(self, task: int) -> None:
         self.task = task
         super().__init__(
-            f"the lease of task {task} is over: it is done, or somebody else's; nothing was written. Look at tasks.list()."
+            f"the lease of task {task} is over: it is done, or another worker has it; nothing was written. See tasks.list()."
         )
 
 
 class ModelError(HindsightError):
-    """A language model did not give a usable answer; memory was left as it was."""
+    """A language model gave no usable answer; memory is unchanged."""
 
 
 class ModelUnavailable(ModelError):
-    """The model could not be reached, timed out or limited the rate. Retryable.
+    """The model could not be reached, timed out or was rate-limited. Retryable.
 
     Attributes:
-        model: which.
+        model: the model's name.
         reason: what happened.
-        retry_after: seconds after which the service wants to be asked again; None if it did not say.
+        retry_after: seconds after which the service asks to retry; None if it did not say.
     """
 
     def __init__(self, model: str, reason: str, retry_after: float | None = None) -> None:
@@ -343,7 +341,7 @@ class ModelUnavailable(ModelError):
 
 
 class ModelRefused(ModelError, ValueError):
-    """The model's service refuses the caller: no key, a wrong one, or no access. Not retryable (hence ValueError)."""
+    """The model's service rejects the caller: missing or wrong key, or no access. Not retryable (hence ValueError)."""
 
     def __init__(self, model: str, reason: str) -> None:
         self.model, self.reason = model, reason
@@ -351,18 +349,18 @@ class ModelRefused(ModelError, ValueError):
 
 
 class PromptTooLong(ModelError):
-    """The prompt does not fit the model's context. Asking the same again cannot help."""
+    """The prompt exceeds the model's context. Not retryable."""
 
     def __init__(self, model: str, reason: str) -> None:
         self.model, self.reason = model, reason
         super().__init__(
-            f"the prompt does not fit the context of model {model}: {reason}. Use extraction='concise' or a smaller "
-            "chunk_characters (RetainConfig), or serve the model with a longer context (8192 tokens do)."
+            f"the prompt exceeds the context of model {model}: {reason}. Use extraction='concise' or a smaller "
+            "chunk_characters (RetainConfig), or give the model a longer context (8192 tokens are enough)."
         )
 
 
 class FeatureUnsupported(ModelError):
-    """The model's service refuses a field of the request that it does not know, and there is no other way to ask."""
+    """The model's service rejects a field of the request, and there is no alternative way to ask."""
 
     def __init__(self, model: str, reason: str) -> None:
         self.model, self.reason = model, reason
@@ -373,12 +371,12 @@ class FeatureUnsupported(ModelError):
 
 
 class MalformedOutput(ModelError):
-    """The model answered outside the prompt's schema. Carries the output for a repair prompt.
+    """The answer does not match the prompt's schema. Contains the output for a repair prompt.
 
     Attributes:
-        tokens_in: what the answer cost all the same, where the model says.
-        tokens_out: likewise.
-        cut_off: whether it reached a limit of tokens, so that its end is not there.
+        tokens_in: prompt tokens, if the model reports them.
+        tokens_out: completion tokens, if the model reports them.
+        cut_off: whether the answer was cut off at a token limit.
     """
 
     def __init__(
@@ -395,12 +393,12 @@ class MalformedOutput(ModelError):
         self.tokens_in, self.tokens_out = tokens_in, tokens_out
         self.cut_off = cut_off
         super().__init__(
-            f"model {model} answered outside its schema: {problem}. Use a model with structured output, or retry."
+            f"model {model} gave an answer that does not match its schema: {problem}. Use a model with structured output, or retry."
         )
 
 
 class MissingDependency(HindsightError, ImportError):
-    """An optional package, or model weights, are not on this machine."""
+    """An optional package or model weights are not installed."""
 
     def __init__(self, what: str, remedy: str) -> None:
         self.what, self.remedy = what, remedy

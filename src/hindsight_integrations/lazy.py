@@ -1,4 +1,4 @@
-"""Lazy packages: a name brings in its module when it is used, so that importing a package costs next to nothing."""
+"""Lazy imports: a package imports a module when one of its public names is first used."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hindsight_integrations.errors import MissingDependency
 
 
 def lazy_attribute(package: str, homes: Mapping[str, str], name: str) -> object:
-    """What `package.__getattr__(name)` gives.
+    """Implement a package's `__getattr__`.
 
     Args:
-        package: its dotted name.
-        homes: the module, within the package, of each public name.
-        name: the one wanted.
+        package: the package's dotted name.
+        homes: the module within the package by public name.
+        name: the attribute's name.
 
     Raises:
         AttributeError: the package has no such name.
@@ -33,15 +33,15 @@ def adapter_attribute(
     extra: str,
     distribution: str | None = None,
 ) -> object:
-    """The same for a package that needs a framework.
+    """Implement `__getattr__` for a package that needs a framework.
 
     Args:
         package: as in `lazy_attribute`.
         homes: as in `lazy_attribute`.
         name: as in `lazy_attribute`.
         vendors: the framework's top-level modules.
-        extra: the extra of this package that installs it.
-        distribution: what it is called on the package index; the missing module's name if None.
+        extra: this package's extra that installs it.
+        distribution: its name on PyPI; None means the missing module's name.
 
     Raises:
         MissingDependency: the framework is not installed.

@@ -1,6 +1,6 @@
-"""Memories of other systems, brought over with their times: langmem's stores and mem0.
+"""Import of memories from other systems: langmem stores and mem0.
 
-Each record becomes a document of one fact, word for word, in the order in which they were said.
+Each record becomes a document with one verbatim fact; records are imported in chronological order.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class MigratedMemory:
     """A memory of another system.
 
     Attributes:
-        id: its own there, with the system's name before it; the id of the document it becomes.
-        bank: of which bank it is to be.
-        text: what it says.
-        said_at: when it got this text; None where nothing says so.
+        id: the system's name and the record's id there; becomes the document's id.
+        bank: name of the bank to import it into.
+        text: the memory's text.
+        said_at: when the text was last changed; None if unknown.
         tags: visibility tags.
-        metadata: what else came with it.
+        metadata: its other fields.
     """
 
     id: str
@@ -50,11 +50,11 @@ class MigratedMemory:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What did not come along.
+    """A record that was not imported.
 
     Attributes:
-        id: its own id, or its place among what was given.
-        reason: why.
+        id: its id, or its position in the input.
+        reason: why it was not imported.
     """
 
     id: str
@@ -63,14 +63,14 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did, or would do.
+    """The result of an import or a dry run.
 
     Attributes:
-        banks: records by bank, those that were there already included.
-        created: memories that are new.
-        known: records that were there already, as they are.
-        left_out: what did not come along, and why.
-        dry_run: nothing was written; `created` and `known` are 0.
+        banks: number of records by bank, including unchanged ones.
+        created: number of new memories.
+        known: number of records that were already there, unchanged.
+        left_out: records that were not imported, with reasons.
+        dry_run: whether nothing was written; `created` and `known` are then 0.
     """
 
     banks: Mapping[str, int]
@@ -81,11 +81,11 @@ class ImportReport:
 
 
 _FRACTION = re.compile(r"(\.\d{6})\d+")
-_MILLISECONDS_FROM = 1e11  # seconds until the year 5138; a larger number is of milliseconds
+_MILLISECONDS_FROM = 1e11  # as seconds the year 5138; larger numbers are milliseconds
 
 
 def moment(given: object) -> datetime | None:
-    """A time as text (ISO 8601) or a number (seconds or milliseconds since 1970); UTC where it names no zone; None if it is none."""
+    """Parse a time in ISO 8601 or in seconds or milliseconds since 1970; UTC without a zone; None if it is not a time."""
     if isinstance(given, datetime):
         return given if given.tzinfo else given.replace(tzinfo=UTC)
     if isinstance(given, bool) or given is None:
@@ -100,7 +100,7 @@ def moment(given: object) -> datetime | None:
 
 
 def statement(value: object) -> str:
-    """What a value says, in readable text: a text as it is, a mapping as "name: value" in a line each."""
+    """Format a value as readable text: a string unchanged, a mapping as "name: value" lines."""
     if isinstance(value, str):
         return value.strip()
     return "\n".join(f"{name}: {text}" if name else text for name, text in _leaves(value, ""))
@@ -123,14 +123,14 @@ _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 def checked_memory(memory: object) -> Destination:
-    """An engine or bank of either face.
+    """Validate a sync or async engine or bank.
 
     Raises:
-        InvalidRequest: it is none.
+        InvalidRequest: it is neither.
     """
     if not isinstance(memory, Destination):
         raise InvalidRequest(
-            "memory", f"{type(memory).__name__} is not a memory", "Pass an engine or a bank."
+            "memory", f"{type(memory).__name__} is neither an engine nor a bank", "Pass an engine or a bank."
         )
     return memory
 
@@ -138,7 +138,7 @@ def checked_memory(memory: object) -> Destination:
 def sorted_out(
     found: Iterable[MigratedMemory | LeftOut],
 ) -> tuple[dict[str, list[MigratedMemory]], list[LeftOut]]:
-    """Records by bank, the earliest first, since what was said later may end what was said before; and what was left out."""
+    """Split into records by bank, earliest first since later ones may end earlier ones, and rejected records."""
     by_bank: dict[str, list[MigratedMemory]] = {}
     left = []
     for each in found:
@@ -154,7 +154,7 @@ def sorted_out(
 def import_records(
     found: Iterable[MigratedMemory | LeftOut], memory: Destination, *, dry_run: bool
 ) -> ImportReport:
-    """Bring records into their banks; a record that is there already, unchanged, is left as it is."""
+    """Import records into their banks; unchanged records are skipped."""
     by_bank, left = sorted_out(found)
     if dry_run:
         return _foreseen(by_bank, left)
@@ -168,7 +168,7 @@ def import_records(
 async def aimport_records(
     found: Iterable[MigratedMemory | LeftOut], memory: Destination, *, dry_run: bool
 ) -> ImportReport:
-    """As `import_records`."""
+    """Import records, asynchronously; see `import_records`."""
     by_bank, left = sorted_out(found)
     if dry_run:
         return _foreseen(by_bank, left)
@@ -180,7 +180,7 @@ async def aimport_records(
 
 
 def as_item(record: MigratedMemory) -> RetainItem:
-    """A record as a document of one fact: no model is asked to say it again."""
+    """Convert a record to a document with one fact, so that no model extracts it."""
     facts = VerbatimExtractor().extract_passages([record.text], timestamp=record.said_at)
     return RetainItem(
         Document(record.text, id=record.id),
@@ -231,14 +231,14 @@ def _told(error: HindsightError) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-PAGE = 500  # items read at once
+PAGE = 500  # items per search
 
 Namespace = tuple[str, ...]
 BankOfNamespace = Callable[[Namespace], str]
 
 
 class StoredItem(Protocol):
-    """What is read of an item of LangGraph's stores."""
+    """The fields read from an item of a LangGraph store."""
 
     namespace: Sequence[str]
     key: str
@@ -255,21 +255,21 @@ def import_langmem(
     bank_of: BankOfNamespace | None = None,
     dry_run: bool = False,
 ) -> ImportReport:
-    """Bring what langmem keeps in a store into banks, word for word, with the times of its items.
+    """Import langmem's memories from a store into banks, verbatim, with their times.
 
-    Memories of its tools (`{"content": ...}`), of its managers (`{"kind": ..., "content": {...}}`) and profiles of your own
-    schema are read; other items come along as readable text. The same import twice is one memory; an item that changed
-    since takes the place of its earlier text.
+    Supports memories of langmem's tools (`{"content": ...}`), of its managers (`{"kind": ..., "content": {...}}`) and
+    profiles with your own schema; other items are imported as readable text. Repeating an import adds nothing; a changed
+    item replaces its earlier text.
 
     Args:
-        store: the store langmem writes to.
-        memory: an engine, whose banks `bank_of` names, or one bank for all of it.
-        namespace: labels with which the namespaces begin that are to come along; none means all.
-        bank_of: the bank of a namespace; None takes its last label, the user in ("memories", "alice").
-        dry_run: say what would come along, and write nothing.
+        store: the store that langmem writes to.
+        memory: an engine, whose banks `bank_of` names, or one bank for all items.
+        namespace: prefix of the namespaces to import; empty means all.
+        bank_of: function from a namespace to a bank's name; None uses the last label, the user in ("memories", "alice").
+        dry_run: report what would be imported, and write nothing.
 
     Raises:
-        InvalidRequest: `memory` is none, or `bank_of` gives no name.
+        InvalidRequest: `memory` is neither an engine nor a bank, or `bank_of` returns an invalid name.
     """
     checked_memory(memory)
     found: list[MigratedMemory | LeftOut] = []
@@ -288,14 +288,14 @@ async def aimport_langmem(
     bank_of: BankOfNamespace | None = None,
     dry_run: bool = False,
 ) -> ImportReport:
-    """As `import_langmem`, by the async methods of the store and of the memory.
+    """Import langmem's memories, asynchronously; see `import_langmem`.
 
     Args:
-        store: as there.
-        memory: as there.
-        namespace: as there.
-        bank_of: as there.
-        dry_run: as there.
+        store: the store that langmem writes to; its async methods are used.
+        memory: an engine or a bank.
+        namespace: prefix of the namespaces to import.
+        bank_of: function from a namespace to a bank's name.
+        dry_run: report what would be imported, and write nothing.
     """
     checked_memory(memory)
     found: list[MigratedMemory | LeftOut] = []
@@ -314,7 +314,7 @@ def _bank_of(memory: Destination, bank_of: BankOfNamespace | None) -> BankOfName
 
 
 def langmem_record(item: StoredItem, bank_of: BankOfNamespace) -> MigratedMemory | LeftOut:
-    """An item as a record; what says nothing is left out."""
+    """Convert an item to a record; an empty one is rejected."""
     namespace = tuple(item.namespace)
     name = f"langmem:{'/'.join(namespace)}/{item.key}"
     kind, content = item.value.get("kind"), item.value.get("content", item.value)
@@ -322,12 +322,10 @@ def langmem_record(item: StoredItem, bank_of: BankOfNamespace) -> MigratedMemory
         content = content["content"]
     text = statement(content)
     if not text:
-        return LeftOut(name, "it says nothing")
+        return LeftOut(name, "it is empty")
     bank = bank_of(namespace)
     if not isinstance(bank, str) or not bank.strip():
-        raise InvalidRequest(
-            "bank_of", f"it gave {bank!r} for {namespace}", "Let it give the name of a bank."
-        )
+        raise InvalidRequest("bank_of", f"it returned {bank!r} for {namespace}", "Return a bank name.")
     metadata = {
         "source": "langmem",
         "namespace": "/".join(namespace),
@@ -349,7 +347,7 @@ Given: TypeAlias = str | PathLike[str] | Mapping[str, Any] | Iterable[Mapping[st
 BankOfRecord = Callable[[Mapping[str, Any]], str | None]
 
 OWNERS = ("user_id", "agent_id", "run_id", "app_id")
-"""Of whom a memory may be, the likeliest first: the name of its bank where nothing else says it."""
+"""Fields of mem0 that name a memory's owner, in order of preference; the default bank name."""
 
 _LISTS = ("results", "memories", "data")
 _TEXTS = ("memory", "data", "text")
@@ -369,22 +367,23 @@ _OURS = {
 def import_mem0(
     memories: Given, memory: Destination, *, bank_of: BankOfRecord | None = None, dry_run: bool = False
 ) -> ImportReport:
-    """Bring mem0's memories into banks, word for word, with their times.
+    """Import mem0's memories into banks, verbatim, with their times.
 
     import_mem0(Memory().get_all(user_id="alice"), engine)
     import_mem0("export.json", engine)
 
-    Expired ones are left out, and so is what has no text or no owner: the report says which. The same import twice is one
-    memory; one that changed since takes the place of its earlier text.
+    Expired memories, and those without text or owner, are not imported; the report lists them. Repeating an import adds
+    nothing; a changed memory replaces its earlier text.
 
     Args:
-        memories: what `get_all` gave (a list, or a mapping with "results"), or a file of it: JSON, or a record a line.
-        memory: an engine, whose banks `bank_of` names, or one bank for all of it.
-        bank_of: the bank of a record, None to leave it out; not given, its user_id, else agent_id, run_id or app_id.
-        dry_run: say what would come along, and write nothing.
+        memories: the result of `get_all` (a list, or a mapping with "results"), or a file with it, as JSON or JSON Lines.
+        memory: an engine, whose banks `bank_of` names, or one bank for all memories.
+        bank_of: function from a record to a bank's name, or to None to skip it; the default uses user_id, else agent_id,
+            run_id or app_id.
+        dry_run: report what would be imported, and write nothing.
 
     Raises:
-        InvalidRequest: `memory` is none, or what was given is no such list or file.
+        InvalidRequest: `memory` is neither an engine nor a bank, or `memories` is not such a list or file.
         OSError: the file cannot be read.
     """
     checked_memory(memory)
@@ -394,13 +393,13 @@ def import_mem0(
 async def aimport_mem0(
     memories: Given, memory: Destination, *, bank_of: BankOfRecord | None = None, dry_run: bool = False
 ) -> ImportReport:
-    """As `import_mem0`, by the async methods of the memory.
+    """Import mem0's memories, asynchronously; see `import_mem0`.
 
     Args:
-        memories: as there.
-        memory: as there.
-        bank_of: as there.
-        dry_run: as there.
+        memories: the result of `get_all`, or a file with it.
+        memory: an engine or a bank.
+        bank_of: function from a record to a bank's name, or to None to skip it.
+        dry_run: report what would be imported, and write nothing.
     """
     checked_memory(memory)
     return await aimport_records(mem0_records(memories, memory, bank_of), memory, dry_run=dry_run)
@@ -409,7 +408,7 @@ async def aimport_mem0(
 def mem0_records(
     memories: Given, memory: Destination, bank_of: BankOfRecord | None
 ) -> list[MigratedMemory | LeftOut]:
-    """Each of mem0's memories as a record."""
+    """Convert mem0's memories to records."""
     one = memory.name if isinstance(memory, MemoryBank | AsyncMemoryBank) else None
 
     def bank(given: Mapping[str, Any]) -> str | None:
@@ -423,27 +422,27 @@ def mem0_records(
 
 
 def mem0_record(given: object, place: int, bank_of: BankOfRecord, now: datetime) -> MigratedMemory | LeftOut:
-    """One of mem0's memories as a record, or why it is none.
+    """Convert one of mem0's memories to a record, or return why it is not imported.
 
     Args:
-        given: a member of what `get_all` gave.
-        place: where it stood.
-        bank_of: names its bank.
-        now: what expired before it is left out.
+        given: an element of the result of `get_all`.
+        place: its position.
+        bank_of: function that names its bank.
+        now: the current time; memories expired before it are skipped.
     """
     if not isinstance(given, Mapping):
-        return LeftOut(f"number {place}", f"it is {type(given).__name__}, no mapping")
+        return LeftOut(f"number {place}", f"{type(given).__name__} is not a mapping")
     name = f"mem0:{given['id']}" if given.get("id") else f"number {place}"
     text = next((given[each] for each in _TEXTS if isinstance(given.get(each), str)), "").strip()
     bank, ends = bank_of(given), moment(given.get("expiration_date"))
     if not text:
         return LeftOut(name, "it has no text")
     if "id" not in given or not given["id"]:
-        return LeftOut(name, "it has no id, so that the next import could not know it again")
+        return LeftOut(name, "it has no id, so the next import could not recognise it")
     if ends is not None and ends <= now:
         return LeftOut(name, f"it expired on {ends:%Y-%m-%d}")
     if not bank:
-        return LeftOut(name, f"nothing says whose it is ({', '.join(OWNERS)})")
+        return LeftOut(name, f"it has no owner ({', '.join(OWNERS)})")
     said_at = moment(given.get("updated_at")) or moment(given.get("created_at"))
     return MigratedMemory(name, bank, text, said_at, _tags(given), _metadata(given))
 
@@ -472,13 +471,13 @@ def _listed(memories: Given) -> list[Any]:
         raise InvalidRequest(
             "memories",
             "it is not a list of mem0's memories",
-            'Pass what get_all() gave: a list, or a mapping with "results".',
+            'Pass the result of get_all(): a list, or a mapping with "results".',
         )
     return list(given)
 
 
 def _read(path: Path) -> object:
-    """The JSON of a file, or of each of its lines."""
+    """Read a file as JSON or JSON Lines."""
     text = path.read_text(encoding="utf-8")
     try:
         return json.loads(text)
@@ -489,6 +488,6 @@ def _read(path: Path) -> object:
     except json.JSONDecodeError as error:
         raise InvalidRequest(
             "memories",
-            f"{path} is neither JSON nor JSON in lines ({error})",
-            "Write get_all() with json.dump.",
+            f"{path} is neither JSON nor JSON Lines ({error})",
+            "Write the result of get_all() with json.dump.",
         ) from error

@@ -4,8 +4,8 @@
 
     plots.channels(bank.recall("Where does Ana live?"))
 
-Each function draws into `ax`, or into a new figure, and returns the Axes. It draws at most 30 memories, and the title
-says of how many. Banks are those of the sync API: of an async one pass `MemoryBank.over(bank)`.
+Each function draws into `ax` or a new figure and returns the Axes. At most 30 memories are drawn; the title gives the
+total. Banks must be sync: wrap an async bank with `MemoryBank.over(bank)`.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_UNITS = 30
-"""Memories of one plot; more cannot be read."""
+"""Maximum memories per plot, to keep it readable."""
 MOST_ENTITIES = 1_000
-"""Entities of a bank that `memory_graph` reads, the most mentioned ones."""
+"""Maximum entities that `memory_graph` reads, the most mentioned first."""
 
-_WIDTH = 8.5  # inches of a new figure
-_LABEL = 44  # characters of a memory beside an axis
-_LEGEND_LINE = 90  # characters of a memory in a legend
-_ARC = 0.9  # between neighbours on a ring; rings are at least 1 apart
+_WIDTH = 8.5  # width of a new figure in inches
+_LABEL = 44  # maximum characters of a memory next to an axis
+_LEGEND_LINE = 90  # maximum characters of a memory in a legend
+_ARC = 0.9  # distance between neighbours on a ring; rings are at least 1 apart
 _NAMES_APART = 0.33  # radians between names on a ring, which are wider than numbers
 _NETWORKS = {
     FactType.WORLD: "tab:blue",
@@ -51,17 +51,17 @@ _MARKERS = {Assessment.REINFORCE: "^", Assessment.WEAKEN: "v", Assessment.CONTRA
 
 
 def memory_graph(bank: MemoryBank, around: str, *, hops: int = 1, ax: Axes | None = None) -> Axes:
-    """Draw an entity, the memories that mention it, and the other entities that these mention.
+    """Draw an entity, the memories that mention it, and the other entities in these memories.
 
-    Memories are numbered circles; the text of each is beneath the plot. The user, the agent and speakers are left out,
-    since they are part of every memory, unless the graph is around them. Only what is valid now is drawn. It reads the
-    memories of up to 1,000 entities: seconds for a bank of 10,000 memories.
+    Memories are numbered circles, with their texts below the plot. The user, the agent and speakers are omitted, because
+    they are part of every memory, unless one of them is the centre. Only valid memories are drawn. Reads the memories of
+    up to 1,000 entities, which takes seconds for a bank of 10,000 memories.
 
     Args:
-        bank: a bank of the sync API.
-        around: name or id of the entity in the middle.
-        hops: how many times to go on from entities over their memories to further entities; 1 to 3.
-        ax: where to draw; None makes a figure.
+        bank: a sync bank.
+        around: name or id of the central entity.
+        hops: how many steps to take from entities over their memories to further entities; 1 to 3.
+        ax: where to draw; None creates a figure.
 
     Raises:
         InvalidRequest: the entity is unknown or its name ambiguous, or `hops` is out of range.
@@ -70,7 +70,7 @@ def memory_graph(bank: MemoryBank, around: str, *, hops: int = 1, ax: Axes | Non
     if not isinstance(bank, MemoryBank):
         raise InvalidRequest("bank", f"{shown(bank)} is not a MemoryBank", "Pass MemoryBank.over(bank).")
     graph = _neighbourhood(bank, around, checked_count(hops, "hops", most=3))
-    axes = _axes(ax, 3.5 + hops + 0.17 * len(graph.units))  # the legend takes a line for each
+    axes = _axes(ax, 3.5 + hops + 0.17 * len(graph.units))  # one legend line per memory
     for one, other in graph.edges:
         xs, ys = zip(graph.places[one], graph.places[other], strict=True)
         axes.plot(xs, ys, color="lightgray", linewidth=1, zorder=1)
@@ -99,12 +99,12 @@ def memory_graph(bank: MemoryBank, around: str, *, hops: int = 1, ax: Axes | Non
 def timeline(units: Iterable[MemoryUnit | RecalledUnit], *, ax: Axes | None = None) -> Axes:
     """Draw when memories happened, oldest at the top.
 
-    A bar is the time of what happened, a hollow circle the moment at which something without a time of its own was
-    mentioned, and a cross the end of what is no longer valid. Colours are networks.
+    A bar is the event's time, a hollow circle the time of mention of a memory without an event time, and a cross the end
+    of a memory's validity. Colours are fact types.
 
     Args:
-        units: memories, a `UnitPage` or a `RecallResult`; of more than 30 the first are drawn.
-        ax: where to draw; None makes a figure.
+        units: memories, a `UnitPage` or a `RecallResult`; the first 30 are drawn.
+        ax: where to draw; None creates a figure.
 
     Raises:
         MissingDependency: matplotlib is not installed.
@@ -135,14 +135,14 @@ def timeline(units: Iterable[MemoryUnit | RecalledUnit], *, ax: Axes | None = No
 
 
 def confidence(history: OpinionHistory, *, ax: Axes | None = None) -> Axes:
-    """Draw how firmly an opinion was held, from its formation on, over conversation time.
+    """Draw an opinion's confidence over conversation time, from its formation on.
 
-    Triangles that point up are facts that reinforce it, triangles that point down weaken it, crosses contradict it; a
-    dotted line is a new wording. Facts that do not count are left out. Several opinions share `ax`.
+    Upward triangles are facts that reinforce it, downward triangles weaken it, crosses contradict it; a dotted line is a
+    new wording. Facts that do not count are omitted. Several opinions can share `ax`.
 
     Args:
-        history: of `bank.opinions.history`.
-        ax: where to draw; None makes a figure.
+        history: the result of `bank.opinions.history`.
+        ax: where to draw; None creates a figure.
 
     Raises:
         MissingDependency: matplotlib is not installed.
@@ -175,13 +175,13 @@ def confidence(history: OpinionHistory, *, ax: Axes | None = None) -> Axes:
 
 
 def channels(result: RecallResult, *, ax: Axes | None = None) -> Axes:
-    """Draw which channels found each memory of a recall, best first, with the rank each gave it.
+    """Draw each recalled memory's rank in the channels that found it, best memory first.
 
-    A memory that no channel found shows why it is there instead.
+    A memory that no channel found shows the reason for its inclusion instead.
 
     Args:
-        result: of `bank.recall`; of more than 30 memories the first are drawn.
-        ax: where to draw; None makes a figure.
+        result: the result of `bank.recall`; the first 30 memories are drawn.
+        ax: where to draw; None creates a figure.
 
     Raises:
         MissingDependency: matplotlib is not installed.
@@ -206,15 +206,15 @@ def channels(result: RecallResult, *, ax: Axes | None = None) -> Axes:
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """Entities and memories by id, in order of their distance from the middle.
+    """Entities and memories, in order of their distance from the centre.
 
     Attributes:
-        middle: id of the entity in the middle.
-        names: entity id to name.
-        units: unit id to memory.
-        of: how many memories there are, those that are not drawn included.
-        edges: (entity id, unit id).
-        places: id to (x, y).
+        middle: id of the central entity.
+        names: entity names by id.
+        units: memories by id.
+        of: number of memories, including those not drawn.
+        edges: (entity id, unit id) pairs.
+        places: (x, y) by id.
     """
 
     middle: str
@@ -226,7 +226,7 @@ class _Graph:
 
 
 def _neighbourhood(bank: MemoryBank, around: str, hops: int) -> _Graph:
-    """What lies within `hops` of an entity, and where to draw it."""
+    """Collect everything within `hops` of an entity, with positions."""
     middle_units = list(bank.iterate_units(entity=around))
     entities = bank.entities.list(limit=MOST_ENTITIES)
     middle = _entity_named(around, entities)
@@ -260,7 +260,7 @@ def _neighbourhood(bank: MemoryBank, around: str, hops: int) -> _Graph:
 
 
 def _entity_named(around: str, entities: Sequence[Entity]) -> Entity:
-    """The entity a caller named; it exists, and may be one of those not listed."""
+    """Return the named entity, which exists but may not be among those listed."""
     name = normalise_name(around)
     return next(
         (entity for entity in entities if around == entity.id or name in entity.names),
@@ -271,7 +271,7 @@ def _entity_named(around: str, entities: Sequence[Entity]) -> Entity:
 def _on_rings(
     rings: Sequence[Sequence[str]], edges: Iterable[tuple[str, str]]
 ) -> dict[str, tuple[float, float]]:
-    """Places on rings around (0, 0), each node as near to its neighbours on the ring before as the others let it."""
+    """Place nodes on rings around (0, 0), each as near as possible to its neighbours on the previous ring."""
     linked: dict[str, list[str]] = {}
     for one, other in edges:
         linked.setdefault(one, []).append(other)
@@ -299,7 +299,7 @@ def _mean_angle(angles: Sequence[float]) -> float:
 
 
 def _spread(wanted: Mapping[str, float], gap: float) -> dict[str, float]:
-    """Angles near those wanted, in their order, with `gap` between neighbours where the circle has room for it."""
+    """Spread angles, keeping their order, so that neighbours are `gap` apart if the circle has room."""
     keys = sorted(wanted, key=lambda key: wanted[key] % math.tau)
     angles = [wanted[key] % math.tau for key in keys]
     least = min(gap, math.tau / max(1, len(keys)))
@@ -314,7 +314,7 @@ def _spread(wanted: Mapping[str, float], gap: float) -> dict[str, float]:
 
 
 def _axes(ax: Axes | None, height: float) -> Axes:
-    """The caller's axes, or those of a new figure.
+    """Return the caller's axes, or those of a new figure.
 
     Raises:
         MissingDependency: matplotlib is not installed.
@@ -334,17 +334,17 @@ def _height(rows: int) -> float:
 
 
 def _label_rows(axes: Axes, texts: Sequence[str]) -> None:
-    """A row of the plot for each text, from the top."""
+    """Label one row per text, from the top."""
     axes.set_yticks(range(len(texts)), [_label(text, _LABEL) for text in texts])
     axes.set_ylim(max(1, len(texts)) - 0.4, -0.6)
 
 
-def _x(moment: datetime) -> Any:  # noqa: ANN401 - matplotlib takes datetimes; its stubs know numbers alone
+def _x(moment: datetime) -> Any:  # noqa: ANN401 - matplotlib accepts datetimes, but its stubs only numbers
     return moment
 
 
 def _dates(axes: Axes) -> None:
-    """Dates on the x axis, as short as they can be told apart."""
+    """Format the x axis with concise dates."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
     locator = AutoDateLocator()  # type: ignore[no-untyped-call]
@@ -353,7 +353,7 @@ def _dates(axes: Axes) -> None:
 
 
 def _label(text: str, most: int) -> str:
-    """A text on one line, with dollar signs that matplotlib does not take for formulas."""
+    """Shorten a text to one line, and escape dollar signs, which matplotlib reads as formulas."""
     return one_line(text, most).replace("$", r"\$")
 
 

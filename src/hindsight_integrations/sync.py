@@ -1,4 +1,4 @@
-"""The sync face: every verb of the async one, run on one event loop in a thread of the engine's own."""
+"""The sync API: every method of the async API, run on an event loop in the engine's own thread."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Q = ParamSpec("Q")
 Async_co = TypeVar("Async_co", covariant=True)
 
 
-_SHARED = SharedLoop()  # of all faces made by `over`
+_SHARED = SharedLoop()  # the loop of all objects created by `over`
 
 
 class _SyncFace(Generic[Async_co]):
-    """What a sync object needs: the async one it stands for, and the loop."""
+    """Base class of sync objects: wraps an async object and a loop."""
 
     def __init__(self, target: Async_co, loop: OwnLoop | SharedLoop) -> None:
         self._target: Final = target
@@ -48,7 +48,7 @@ class _SyncFace(Generic[Async_co]):
 def _awaited(
     verb: Callable[Concatenate[Async_co, P], Awaitable[R]],
 ) -> Callable[Concatenate[_SyncFace[Async_co], P], R]:
-    """The same verb without await: same name, parameters and docstring."""
+    """Create the sync version of an async method, with the same name, parameters and docstring."""
 
     @wraps(verb)
     def call(face: _SyncFace[Async_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -60,7 +60,7 @@ def _awaited(
 def _iterated(
     verb: Callable[Concatenate[Async_co, P], AsyncIterator[R]],
 ) -> Callable[Concatenate[_SyncFace[Async_co], P], Iterator[R]]:
-    """The same verb for a plain `for`: same name, parameters and docstring."""
+    """Create the sync version of an async generator method, with the same name, parameters and docstring."""
 
     @wraps(verb)
     def call(face: _SyncFace[Async_co], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
@@ -71,10 +71,9 @@ def _iterated(
             while (item := face._loop.run(following)) is not end:  # noqa: SLF001
                 yield item
         finally:
-            if isinstance(items, AsyncGenerator):  # left before its end, it is to end now
-                with suppress(
-                    EngineClosed, InvalidRequest
-                ):  # which a collector may find out too late, or in the loop
+            if isinstance(items, AsyncGenerator):  # close it now if the caller stopped early
+                # The garbage collector may get here after the engine was closed, or inside the loop.
+                with suppress(EngineClosed, InvalidRequest):
                     face._loop.run(items.aclose)  # noqa: SLF001
 
     return call
@@ -93,7 +92,7 @@ class Entities(_SyncFace[AsyncEntities]):
 
 
 class Records(_SyncFace[AsyncRecords]):
-    """The bank's records: what can be added up or listed."""
+    """The bank's records: values that can be summed or listed."""
 
     list = _awaited(AsyncRecords.list)
     aggregate = _awaited(AsyncRecords.aggregate)
@@ -103,7 +102,7 @@ class Records(_SyncFace[AsyncRecords]):
 
 
 class Opinions(_SyncFace[AsyncOpinions]):
-    """What the agent believes, how firmly, and why."""
+    """The agent's opinions, with confidence and evidence."""
 
     list = _awaited(AsyncOpinions.list)
     get = _awaited(AsyncOpinions.get)
@@ -113,7 +112,7 @@ class Opinions(_SyncFace[AsyncOpinions]):
 
 
 class ReflectStages(_SyncFace[AsyncReflectStages]):
-    """A reflection stage by stage."""
+    """The stages of a reflection as separate calls."""
 
     recall = _awaited(AsyncReflectStages.recall)
     think = _awaited(AsyncReflectStages.think)
@@ -124,7 +123,7 @@ class ReflectStages(_SyncFace[AsyncReflectStages]):
 
 
 class Profile(_SyncFace[AsyncProfile]):
-    """Who the agent behind the bank is, and was."""
+    """The profile of the bank's agent, with its history."""
 
     get = _awaited(AsyncProfile.get)
     set = _awaited(AsyncProfile.set)
@@ -133,15 +132,15 @@ class Profile(_SyncFace[AsyncProfile]):
     restore = _awaited(AsyncProfile.restore)
     forget_history = _awaited(AsyncProfile.forget_history)
 
-    if not TYPE_CHECKING:  # a type checker shall go on naming what cannot be called
+    if not TYPE_CHECKING:  # so that type checkers still report the call
 
         def __call__(self) -> NoReturn:
-            """Say where the verb went."""
+            """Point to `profile.get`."""
             raise moved_to_get()
 
 
 class MentalModels(_SyncFace[AsyncMentalModels]):
-    """Standing questions whose answers are kept."""
+    """Mental models: standing questions with stored answers."""
 
     create = _awaited(AsyncMentalModels.create)
     get = _awaited(AsyncMentalModels.get)
@@ -151,7 +150,7 @@ class MentalModels(_SyncFace[AsyncMentalModels]):
 
 
 class Directives(_SyncFace[AsyncDirectives]):
-    """Rules that every answer keeps."""
+    """Directives: rules that every answer follows."""
 
     add = _awaited(AsyncDirectives.add)
     list = _awaited(AsyncDirectives.list)
@@ -159,7 +158,7 @@ class Directives(_SyncFace[AsyncDirectives]):
 
 
 class Tasks(_SyncFace[AsyncTasks]):
-    """The bank's waiting work."""
+    """The bank's queued tasks."""
 
     list = _awaited(AsyncTasks.list)
     settle = _awaited(AsyncTasks.settle)
@@ -167,13 +166,13 @@ class Tasks(_SyncFace[AsyncTasks]):
 
 
 class Threads(_SyncFace[AsyncThreads]):
-    """Conversations as they go on."""
+    """Retaining conversations incrementally."""
 
     follow = _awaited(AsyncThreads.follow)
 
 
 class Items(_SyncFace[AsyncItems]):
-    """Values kept by namespace and key."""
+    """Values stored by namespace and key."""
 
     get = _awaited(AsyncItems.get)
     write = _awaited(AsyncItems.write)
@@ -184,21 +183,21 @@ class Items(_SyncFace[AsyncItems]):
 
 
 class Archive(_SyncFace[AsyncArchive]):
-    """The bank carried from one place to another."""
+    """Export and import of the bank."""
 
     export = _awaited(AsyncArchive.export)
     load = _awaited(AsyncArchive.load)
 
 
 class Maintenance(_SyncFace[AsyncMaintenance]):
-    """Vectors made anew, and the audit of corrections."""
+    """Reindexing, and the audit log of edits."""
 
     reindex = _awaited(AsyncMaintenance.reindex)
     edits = _awaited(AsyncMaintenance.edits)
 
 
 class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
-    """One bank of memories: retain, recall, reflect. Made by `Hindsight.bank`; usable from any thread."""
+    """One bank of memories: retain, recall, reflect. Created by `Hindsight.bank`; usable from any thread."""
 
     retain = _awaited(AsyncMemoryBank.retain)
     retain_many = _awaited(AsyncMemoryBank.retain_many)
@@ -216,19 +215,19 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
     iterate_units = _iterated(AsyncMemoryBank.iterate_units)
     count = _awaited(AsyncMemoryBank.count)
 
-    def with_profile(self, profile: BankProfile) -> MemoryBank:  # noqa: D102 - docstring set below, from the async face
+    def with_profile(self, profile: BankProfile) -> MemoryBank:  # noqa: D102 - docstring set below, from the async method
         return MemoryBank(self._target.with_profile(profile), self._loop)
 
     with_profile.__doc__ = AsyncMemoryBank.with_profile.__doc__
 
     @classmethod
     def over(cls, bank: AsyncMemoryBank) -> Self:
-        """The sync face of an async bank, for code that cannot await."""
+        """Wrap an async bank for synchronous code."""
         return cls(bank, _SHARED)
 
     @property
     def asynchronous(self) -> AsyncMemoryBank:
-        """The same bank's async face."""
+        """The same bank with the async API."""
         return self._target
 
     @property
@@ -308,14 +307,14 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
 
 def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hindsight], Q], Hindsight]:
-    """A classmethod body opening the async engine with the same arguments."""
+    """Create a classmethod body that opens the async engine with the same arguments."""
 
     @wraps(opener)
     def open_sync(cls: type[Hindsight], /, *args: Q.args, **kwargs: Q.kwargs) -> Hindsight:
         engine = opener(*args, **kwargs)
         return cls(engine, OwnLoop(engine.check_open))
 
-    # `opener` is a bound method, whose signature has no cls; classmethod will take one off again.
+    # `opener` is a bound method without cls in its signature; classmethod removes one parameter.
     shown = inspect.signature(opener)
     own = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_ONLY)
     open_sync.__signature__ = shown.replace(parameters=[own, *shown.parameters.values()])  # type: ignore[attr-defined] # inspect reads it
@@ -323,7 +322,7 @@ def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hi
 
 
 class Hindsight(_SyncFace[AsyncHindsight]):
-    """The engine's sync face: opens banks over one data directory.
+    """The engine with the sync API: opens banks over one data directory.
 
     with Hindsight.open("memory") as hindsight:
         bank = hindsight.bank("alice")
@@ -339,10 +338,10 @@ class Hindsight(_SyncFace[AsyncHindsight]):
     settle = _awaited(AsyncHindsight.settle)
     forget_bank = _awaited(AsyncHindsight.forget_bank)
 
-    def bank(self, name: str, *, create: bool = True) -> MemoryBank:  # noqa: D102 - docstring set below, from the async face
+    def bank(self, name: str, *, create: bool = True) -> MemoryBank:  # noqa: D102 - docstring set below, from the async method
         return MemoryBank(self._loop.run(partial(self._target.bank, name, create=create)), self._loop)
 
-    def close(self) -> None:  # noqa: D102 - docstring set below, from the async face
+    def close(self) -> None:  # noqa: D102 - docstring set below, from the async method
         self._target.close_now()
         self._loop.stop()
 
@@ -350,12 +349,12 @@ class Hindsight(_SyncFace[AsyncHindsight]):
 
     @classmethod
     def over(cls, engine: AsyncHindsight) -> Self:
-        """The sync face of an async engine, for code that cannot await; closing either closes both."""
+        """Wrap an async engine for synchronous code; closing either closes both."""
         return cls(engine, _SHARED)
 
     @property
     def asynchronous(self) -> AsyncHindsight:
-        """The same engine's async face, over the same banks."""
+        """The same engine with the async API."""
         return self._target
 
     @property

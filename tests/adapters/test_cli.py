@@ -166,7 +166,7 @@ def worked(folder: Path, replies: Sequence[ServerReply], *options: str) -> subpr
 @pytest.mark.parametrize("options", [[], ["--follow"]], ids=["what is due", "until nothing waits"])
 def test_work_does_what_waits(waiting: Path, options: list[str]) -> None:
     """`doctor` says what waits, `work` does it and says what came of it, and then nothing waits."""
-    assert "1 wait, for a language model" in run("doctor", str(waiting)).stdout.replace("\n", " ")
+    assert "1 waiting, for a language model" in run("doctor", str(waiting)).stdout.replace("\n", " ")
     done = worked(waiting, [KAYAK], *options)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 task done; 1 new memory" in done.stdout
@@ -178,11 +178,11 @@ def test_work_does_what_waits(waiting: Path, options: list[str]) -> None:
 def test_work_says_what_it_cannot_do(waiting: Path) -> None:
     """Without a model the message waits on; with one that fails, the failure is told, and the status is 1."""
     without = run("work", str(waiting))
-    assert (without.returncode, "for a language model: none was named" in without.stdout) == (0, True)
+    assert (without.returncode, "for a language model (none is set)" in without.stdout) == (0, True)
     failed = worked(waiting, [Status(401, "no such key")])
     assert failed.returncode == 1
     assert "ModelRefused" in failed.stdout
-    assert "1 wait, the next is due in 0:0" in failed.stdout
+    assert "1 task waiting, the next due in 0:0" in failed.stdout
 
 
 @pytest.mark.slow
@@ -368,7 +368,7 @@ def test_forget_shows_first_and_erases_only_with_consent(tmp_path: Path) -> None
     run("retain", memory, "Bob owns a boat.")
     first = run("forget", memory, "--text", "Bob's boat")
     assert "Bob owns a boat." in first.stdout
-    assert first.stdout.endswith("nothing was erased; erase it with --yes\n")
+    assert first.stdout.endswith("nothing was erased; pass --yes to erase\n")
     assert "boat" in run("recall", memory, "boat").stdout
     assert run("forget", memory, "--text", "Bob's boat", "--yes").stdout.endswith("erased 1 memory\n")
     assert [unit["text"] for unit in document("show", memory, "units")["units"]] == ["Zoe lives in Graz."]
@@ -390,7 +390,7 @@ def test_waiting_tasks_are_listed_and_made_due(waiting: Path) -> None:
     """`tasks` lists what waits and why; `--retry` makes it due and says how to do it."""
     assert "extract_queued" in run("tasks", str(waiting)).stdout
     assert (
-        f"1 task due now; do them with: hindsight-memory work {waiting}\n"
+        f"1 task due now; run with: hindsight-memory work {waiting}\n"
         in run("tasks", str(waiting), "--retry").stdout
     )
 
@@ -466,9 +466,9 @@ def test_a_mistyped_path_is_named_and_not_created(tmp_path: Path, arguments: lis
         (["show", "units", "--bank", "nobody"], "there is no bank 'nobody' (banks here: default, other)"),
         (["show", "units", "--bank", ""], "bank id: '' is not a name. Pass another --bank."),
         (["show", "history", "x"], "'x' is not in bank 'default'. Check the id."),
-        (["forget", "--entity", "Nobody"], "'Nobody' is not known. See the names with"),
+        (["forget", "--entity", "Nobody"], "'Nobody' is not known. List the names with"),
         (["forget", "--text", "xyzzy"], "text: "),
-        (["reflect", "x", "--model", "gpt"], "model: 'gpt' is not of the form '<provider>:<name>'. Write"),
+        (["reflect", "x", "--model", "gpt"], "model: 'gpt' is not of the form '<provider>:<name>'. Pass"),
     ],
 )
 def test_an_error_of_the_library_gives_advice_for_a_shell(
@@ -489,12 +489,12 @@ def test_an_error_of_the_library_gives_advice_for_a_shell(
         (LedgerBusy(Path("m"), None), "m is open for writing in process unknown. Wait"),
         (BankNotFound("x"), "there is no bank 'x' (banks here: none). Pass"),
         (BankNotFound("x", tuple("abcdefg")), "there is no bank 'x' (banks here: a, b, c, d, e, ...). Pass"),
-        (MemoryDamaged("x", ("u1", "u2")), "memories of bank 'x' are damaged: u1, u2. Put"),
+        (MemoryDamaged("x", ("u1", "u2")), "memories of bank 'x' are damaged: u1, u2. Restore"),
         (LedgerLost(Path("m"), "2 commits {gone}", 2, {}), "m has lost memory: 2 commits {gone}. Nothing"),
         (EmbedderMismatch("x", "A", "B"), "bank 'x' was embedded with A, not B. Set"),
         (IndexOutOfStep("vector", "x", "why"), "the vector index of bank 'x' is broken: why. Nothing"),
         (IndexBehind("vector", "x", "full"), "the vector index of bank 'x' is behind: full. Nothing"),
-        (PromptTooLong("m", "why"), "the prompt does not fit the context of model m: why. Set"),
+        (PromptTooLong("m", "why"), "the prompt exceeds the context of model m: why. Set"),
         (ArchiveInvalid(3, "unit.id", "why"), "line 3 of the archive, unit.id: why. Export"),
         (InvalidRequest("tags", "too many", "Pass tags=[]."), "tags: too many."),
         (InvalidRequest("tags", "too\nmany", "Use fewer."), "tags: too many. Use fewer."),

@@ -211,9 +211,9 @@ def test_a_format_is_detected_and_read(
         ("a.jsonl", b'{"role": "user", "content": "x"}\n{oops\n', {}, "a.jsonl: line 2 is not valid JSON"),
         ("a.jsonl", b'{"role": "user", "content": "x"}\n[]\n', {}, "a.jsonl: line 2 is not valid JSON (not"),
         ("a.json", b'[{"role": "user",', {}, "a.json: line 1 is not valid JSON"),
-        ("a.json", b'{"name": "x"}', {}, "a.json: holds none of the known JSON formats. Pass --format"),
+        ("a.json", b'{"name": "x"}', {}, "a.json: is not in a known JSON format. Pass --format"),
         ("a.json", b"[" * 100_000, {}, "a.json: line 1 is not valid JSON (nested too deeply)"),
-        ("a", b"Hello", {"forced": Format.WHATSAPP}, "a: has no line of a WhatsApp export. "),
+        ("a", b"Hello", {"forced": Format.WHATSAPP}, "a: is not a WhatsApp export. "),
         ("a", b"{}", {"forced": Format.CHATGPT}, "a: cannot be read as ChatGPT export (KeyError: 'mapping')"),
         ("a", b"[3]", {"forced": Format.LOCOMO}, "a: cannot be read as LoCoMo conversation (TypeError"),
         ("a", lines([{"role": "system", "content": "x"}]), {}, "a: has no messages with text. "),
@@ -233,9 +233,9 @@ def test_a_format_is_detected_and_read(
             "a",
             b"13/1/24, 9:05 - B: x\n1/13/24, 9:05 - B: y\n",
             {},
-            "a: has dates that begin with the day and",
+            "a: has dates that start with the day and",
         ),
-        ("a", b"13/1/24, 9:05 - B: x\n30/2/24, 9:05 - B: y\n", {}, "a: line 2 has no day-first date"),
+        ("a", b"13/1/24, 9:05 - B: x\n30/2/24, 9:05 - B: y\n", {}, "a: line 2 has no valid day-first date"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_name_and_line(

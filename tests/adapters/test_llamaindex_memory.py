@@ -164,7 +164,7 @@ def test_a_failing_bank_costs_neither_message_nor_answer(
         "I keep bees in Porto.",
         "Bees like lavender.",
     ]
-    assert len([line for line in caplog.records if "HindsightMemory of bank 'alice'" in line.message]) == 2
+    assert len([line for line in caplog.records if "HindsightMemory on bank 'alice'" in line.message]) == 2
     assert "Porto" not in caplog.text
     with pytest.raises(EngineClosed):
         strict.put_messages([user("I have a dog."), assistant("Hello!")])

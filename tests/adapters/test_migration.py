@@ -49,7 +49,7 @@ def test_langmem_comes_along_into_the_banks_of_its_users(
     report = import_langmem(langmem_store, light, namespace=("memories",))
     assert (dict(report.banks), report.created, report.known) == ({"alice": 2, "bob": 1}, 3, 0)
     assert [(each.id, each.reason) for each in report.left_out] == [
-        ("langmem:memories/bob/empty", "it says nothing")
+        ("langmem:memories/bob/empty", "it is empty")
     ]
     (found, *_) = light.bank("alice").recall("Where did Ana move?").units
     item = langmem_store.get(("memories", "alice"), "1")

@@ -291,7 +291,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, content: str | bytes) -> None:
     for model in (RecordedModel(tmp_path), RecordingModel(ScriptedModel([VERDICT]), tmp_path)):
         with pytest.raises(InvalidRequest, match=path.name):
             answered(model.complete(verdict_prompt()))
-    with pytest.raises(InvalidRequest, match="Mend the file"):
+    with pytest.raises(InvalidRequest, match="Correct or delete the file"):
         unanswered(tmp_path)
 
 
@@ -299,7 +299,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     """Replay says so beside what is missing; a recorder does not ask a model whose answer it could not keep."""
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
-    with pytest.raises(MissingAnswer, match="could not be written down"):
+    with pytest.raises(MissingAnswer, match="could not be written"):
         answered(RecordedModel(blocked / "folder").complete(verdict_prompt()))
     scripted = ScriptedModel([VERDICT])
     with pytest.raises(InvalidRequest, match="can be written"):

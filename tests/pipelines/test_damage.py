@@ -246,7 +246,7 @@ def test_a_malformed_page_is_one_error_with_a_remedy(opener: Opener, tmp_path: P
         file.seek((page - 1) * 4096)
         file.write(b"\xff" * 4096)
     with opener(tmp_path) as engine:
-        with pytest.raises(LedgerFailed, match="restore the directory from a copy"):
+        with pytest.raises(LedgerFailed, match="restore the directory from a backup"):
             engine.bank("alice").units()
         health = engine.doctor(deep=True)
         assert health.ledger

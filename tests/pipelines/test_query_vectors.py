@@ -127,5 +127,5 @@ def test_what_is_no_vector_says_why(light: Hindsight, given: Any, message: str) 
 
 def test_a_vector_of_another_model_is_refused(light: Hindsight) -> None:
     """Told by its length: the error says both."""
-    with pytest.raises(WrongDimension, match=r"embedding: it has 384 numbers, and .* have 256"):
+    with pytest.raises(WrongDimension, match=r"embedding: the vector has dimension 384, but .* has 256"):
         fill(light.bank("street")).recall(QUESTION, embedding=[0.5] * 384)

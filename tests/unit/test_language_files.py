@@ -68,7 +68,7 @@ def test_a_language_is_a_file(tmp_path: Path) -> None:
     [
         ("stop_words", "stopwords", "stopwords", "unknown key"),
         ("(?:ne", "(?:(ne", "negation", "missing )"),
-        ("{in}la", "{into}la", "times.rules", "{into} is not a part"),
+        ("{in}la", "{into}la", "times.rules", "{into} is not a known part"),
         ('"near_day"', '"nearest"', "times.rules", "'nearest'"),
         ('= "week"', '= "weak"', "times.units", "'weak'"),
         ("{which}'", "{year}'", "times", "which_unit needs the group which"),

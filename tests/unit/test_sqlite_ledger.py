@@ -267,7 +267,7 @@ def test_a_directory_of_a_development_version_is_refused_by_name(
             Ledger.open(tmp_path, **how)
     message = str(caught.value)
     assert f"schema {version} of a development version" in message
-    assert f"reads schema {SCHEMA_VERSION} only" in message
+    assert f"supports only schema {SCHEMA_VERSION}" in message
     assert "use the checkout that wrote it" in message
     assert (caught.value.found, caught.value.supported, caught.value.development) == (
         version,

@@ -1,19 +1,22 @@
-"""The commands of `hindsight-memory`, and how their errors are told."""
+"""The commands of `hindsight-memory`, and their error messages for a shell."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import re
+import signal
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from rich.console import Console
 from rich.progress import Progress
 
 from hindsight_integrations.cli.importing import Format, ImportedThread, ImportSource, read_source
@@ -58,124 +61,20 @@ from hindsight_integrations.model.units import FactType
 
 if TYPE_CHECKING:
     from hindsight_integrations.model.requests import RetainItem
-    from hindsight_integrations.model.results import BulkResult
+    from hindsight_integrations.model.results import BulkResult, Settled
     from hindsight_integrations.sync import Hindsight, MemoryBank
-import signal
-from contextlib import suppress
-from datetime import timedelta
-from typing import TYPE_CHECKING
-
-from rich.console import Console
-
-if TYPE_CHECKING:
-    from hindsight_integrations.model.results import Settled
-
-
-LEDGER = "ledger.sqlite"
-
-
-def has_memory(path: Path) -> bool:
-    """Whether there is a memory in a directory."""
-    return (path / LEDGER).exists()
-
-
-def check_memory(path: Path) -> Path:
-    """Return the directory of a memory that exists.
-
-    Raises:
-        InvalidRequest: there is none.
-    """
-    if has_memory(path):
-        return path
-    raise InvalidRequest(
-        "path",
-        f"there is no memory in {path}",
-        f"Check the path, or create one with: hindsight-memory retain {path} TEXT",
-    )
-
-
-async def work(path: Path, console: Console, *, follow: bool = False, **opening: Any) -> bool:  # noqa: ANN401 - of `open`
-    """Do the waiting work of all banks and print what became of it.
-
-    Ended by SIGTERM or Ctrl-C, what is under way is given back, to be done by whoever comes next.
-
-    Args:
-        path: the memory's directory.
-        console: where to print.
-        follow: also wait for what is due later, until nothing waits.
-        opening: further options of `AsyncHindsight.open`.
-
-    Returns:
-        Whether no task failed.
-
-    Raises:
-        InvalidRequest: there is no memory in the directory.
-        LedgerBusy: somebody has it open; says who.
-    """
-    from hindsight_integrations.engine.assembly import AsyncHindsight
-
-    check_memory(path)
-    if (working := asyncio.current_task()) is not None:
-        with suppress(NotImplementedError):  # Windows
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, working.cancel)
-    async with AsyncHindsight.open(path, **opening) as hindsight:
-        settled = await hindsight.settle(wait=follow, progress=lambda brought: _show_one(brought, console))
-        tasks = (await hindsight.doctor()).tasks
-    console.print(_summary(settled))
-    if tasks.waiting:
-        console.print(f"{tasks.waiting} wait, {due_words(tasks.next_due)}")
-    if tasks.dead:
-        console.print(
-            plain(
-                f"{count(tasks.dead, 'task')} given up; see why, and --retry: hindsight-memory tasks {path}"
-            ),
-            soft_wrap=True,
-        )
-    return not settled.failed
-
-
-def due_words(next_due: timedelta | None) -> str:
-    """When the next of the tasks that wait is due."""
-    if next_due is None:
-        return "for a language model: none was named"
-    seconds = round(next_due.total_seconds())
-    return f"the next is due in {timedelta(seconds=seconds)}" if seconds else "the next is due now"
-
-
-def _show_one(settled: Settled, console: Console) -> None:
-    for task in settled.done:
-        console.print(f"  task {task}: {_brought(settled) or 'nothing new'}", style="dim")
-    for task, reason in settled.failed.items():
-        console.print(plain(f"  task {task} failed: ", "red").append_text(plain(reason)))
-
-
-def _summary(settled: Settled) -> str:
-    parts = [f"{count(len(settled.done), 'task')} done", _brought(settled)]
-    parts += [f"{len(settled.failed)} failed"] if settled.failed else []
-    parts += [f"{settled.tokens_in + settled.tokens_out} tokens"] if settled.tokens_in else []
-    return "; ".join(filter(None, parts))
-
-
-def _brought(settled: Settled) -> str:
-    counts = [
-        (settled.created, "new memory", "new memories"),
-        (settled.observed, "entity observed", "entities observed"),
-        (settled.merged, "background merged", "backgrounds merged"),
-        (settled.refreshed, "mental model refreshed", "mental models refreshed"),
-        (len(settled.dropped), "statement dropped", "statements dropped"),
-    ]
-    return ", ".join(count(number, *noun) for number, *noun in counts if number)
 
 
 PROGRAM = "hindsight-memory"
-INTERRUPTED = 130  # as a shell has it: 128 and the number of SIGINT
-MESSAGES_AN_ITEM = 32  # retained together, so that progress shows within one long conversation
+LEDGER = "ledger.sqlite"
+INTERRUPTED = 130  # shell convention: 128 plus the number of SIGINT
+MESSAGES_AN_ITEM = 32  # messages retained together; small enough to show progress within a long conversation
 ITEMS_A_COMMIT = 4
-SHOWN_ERASURES = 20  # memories that a dry run lists
-ALL = 10_000_000  # entities; more than any bank has
+SHOWN_ERASURES = 20  # memories listed by a dry run
+ALL = 10_000_000  # entity limit above any bank's size
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
-"""UsageError of click, or of the copy of click within later versions of typer."""
+"""UsageError of click, or of the copy of click bundled with later versions of typer."""
 
 app = typer.Typer(
     help="Long-term memory for AI agents, from the command line.",
@@ -197,7 +96,7 @@ class What(StrEnum):
 
 
 def _checked_time(text: str) -> str:
-    """Accept a time that memory can read."""
+    """Validate a time option."""
     from hindsight_integrations.validation.limits import checked_moment
 
     try:
@@ -215,7 +114,7 @@ BankOption = Annotated[str, typer.Option("--bank", "-b", metavar="NAME", help="T
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 ModelOption = Annotated[
     str | None,
-    typer.Option(metavar="openai:NAME", help="The language model; otherwise what HINDSIGHT_MODEL names."),
+    typer.Option(metavar="openai:NAME", help="The language model; default: HINDSIGHT_MODEL."),
 ]
 
 
@@ -239,7 +138,9 @@ def retain(
     path: PathArgument,
     text: Annotated[
         str | None,
-        typer.Argument(metavar="TEXT", help="What to remember; - reads standard input.", show_default=False),
+        typer.Argument(
+            metavar="TEXT", help="The text to retain; - reads standard input.", show_default=False
+        ),
     ] = None,
     file: Annotated[
         list[Path] | None,
@@ -250,35 +151,35 @@ def retain(
             dir_okay=False,
             readable=True,
             metavar="FILE",
-            help="A file to remember; repeatable.",
+            help="A file to retain; repeatable.",
         ),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name
-        Format | None, typer.Option(help="Read the input as this; otherwise its content decides.")
+        Format | None, typer.Option(help="The input's format; detected by default.")
     ] = None,
     bank: BankOption = "default",
     thread: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The conversation's name; otherwise its own, or the file's."),
+        typer.Option(metavar="NAME", help="The conversation's name; default: its own, or the file's."),
     ] = None,
     timestamp: Annotated[
         str | None,
         typer.Option(
-            parser=_checked_time, metavar="TIME", help="When it was said, where the input does not say."
+            parser=_checked_time, metavar="TIME", help="Time of messages that have none in the input."
         ),
     ] = None,
     day_first: Annotated[
         bool | None,
         typer.Option(
-            "--day-first/--month-first", help="How a WhatsApp export writes dates.", show_default=False
+            "--day-first/--month-first", help="The order of dates in a WhatsApp export.", show_default=False
         ),
     ] = None,
     model: ModelOption = None,
 ) -> None:
-    """Remember a text, a document or conversations.
+    """Retain a text, a document or conversations.
 
     Reads plain text, JSON Lines of messages, a JSON list of OpenAI messages, ChatGPT's conversations.json,
-    a WhatsApp chat exported as text, and LoCoMo. The same input twice is remembered once.
+    a WhatsApp chat exported as text, and LoCoMo. Retaining the same input again adds nothing.
     """
     sources = _sources(text, file or [], forced=format, day_first=day_first)
     items, sizes = _items(sources, thread, timestamp)
@@ -299,7 +200,7 @@ def retain(
 def _sources(
     text: str | None, files: Sequence[Path], *, forced: Format | None, day_first: bool | None
 ) -> list[tuple[str, ImportSource]]:
-    """What is to be retained, each with its name; empty for what was typed."""
+    """Read the inputs as (name, source); the name of TEXT is empty."""
     if (text is None) == (not files):
         wrong = "Nothing to retain: pass TEXT, --file, or - for standard input" if text is None else None
         raise USAGE_ERROR(wrong or "Pass TEXT or --file, not both")
@@ -319,7 +220,7 @@ def _sources(
 def _items(
     sources: Sequence[tuple[str, ImportSource]], thread: str | None, timestamp: str | None
 ) -> tuple[list[RetainItem], list[int]]:
-    """The items to retain, and how many messages each has."""
+    """Return the items to retain and their numbers of messages."""
     from hindsight_integrations.model.requests import Document, Message, RetainItem
 
     items, sizes = [], []
@@ -333,7 +234,7 @@ def _items(
             sizes.append(1)
         for conversation in source.threads:
             if thread is not None and len(source.threads) > 1:
-                raise USAGE_ERROR("--thread names one conversation, and the input has several")
+                raise USAGE_ERROR("--thread names one conversation, but the input has several")
             named = thread if thread is not None else conversation.name or (file.stem if file else "")
             for part in _parts(conversation):
                 items.append(RetainItem(part, named, timestamp))
@@ -347,7 +248,7 @@ def _parts(conversation: ImportedThread) -> Iterator[Sequence[object]]:
 
 
 def _retain(bank: MemoryBank, items: Sequence[RetainItem], sizes: Sequence[int]) -> BulkResult:
-    """Retain in batches, with a progress bar on a terminal where there are several."""
+    """Retain in batches, with a progress bar on a terminal if there are several."""
     console = messages()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("retaining", total=sum(sizes), visible=len(items) > ITEMS_A_COMMIT)
@@ -359,7 +260,7 @@ def _retain(bank: MemoryBank, items: Sequence[RetainItem], sizes: Sequence[int])
 
 
 def _print_source(name: str, source: ImportSource) -> None:
-    """Say how an input was read; nothing of a text that was typed."""
+    """Print how a file or standard input was read."""
     if not name:
         return
     parts = [source.format.label]
@@ -375,7 +276,7 @@ def _print_source(name: str, source: ImportSource) -> None:
 
 
 def _print_retained(result: BulkResult, path: Path) -> None:
-    """Say what was created, unchanged, closed and dropped, and what waits."""
+    """Print what was created, unchanged, closed, dropped and queued."""
     results = [item.result for item in result.items if item.result]
     unchanged = sum(each.skipped_messages for each in results)
     closed = sum(len(each.closed) + len(each.superseded) for each in results)
@@ -391,7 +292,7 @@ def _print_retained(result: BulkResult, path: Path) -> None:
     console.print(plain("; ".join(parts)), soft_wrap=True)
     if waiting:
         console.print(
-            plain(f"{count(waiting, 'passage')} wait for the model; extract with: {PROGRAM} work {path}"),
+            plain(f"{count(waiting, 'passage')} queued for the model; extract with: {PROGRAM} work {path}"),
             soft_wrap=True,
         )
     for index in result.behind:
@@ -407,21 +308,19 @@ def recall(
     bank: BankOption = "default",
     max_tokens: Annotated[
         int,
-        typer.Option(
-            min=1, max=10_000_000, metavar="N", help="How many tokens the memories may have together."
-        ),
+        typer.Option(min=1, max=10_000_000, metavar="N", help="Maximum tokens of all memories together."),
     ] = 1024,
     types: Annotated[
-        list[FactType] | None, typer.Option(help="Only memories of this network; repeatable.")
+        list[FactType] | None, typer.Option(help="Only memories of this type; repeatable.")
     ] = None,
     tag: Annotated[
         list[str] | None, typer.Option(metavar="TAG", help="Only memories with this tag; repeatable.")
     ] = None,
     as_of: Annotated[
         str | None,
-        typer.Option(parser=_checked_time, metavar="TIME", help="Answer from what was valid at this time."),
+        typer.Option(parser=_checked_time, metavar="TIME", help="Only memories valid at this time."),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Print how the memories were found.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain how the memories were found.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Find the memories that answer a question."""
@@ -466,7 +365,7 @@ def reflect(
 ) -> None:
     """Answer a question from memory.
 
-    Names the memories the answer stands on. Only reads: no opinion is formed.
+    Lists the memories that support the answer. Forms no opinions.
     """
     with _open(path, model=model, read_only=True) as hindsight:
         reflection = hindsight.bank(bank, create=False).reflect(query, form_opinions=False)
@@ -478,7 +377,7 @@ def reflect(
 
 @app.command()
 def banks(path: PathArgument) -> None:
-    """List the banks of a memory and what each holds."""
+    """List the banks of a memory and their contents."""
     with _open(path, read_only=True) as hindsight:
         numbers = ["memories", "entities", "opinions", "revision"]
         shown = table("bank", *numbers, "latest memory", right=numbers)
@@ -508,15 +407,15 @@ def show(
     ],
     identity: Annotated[
         str | None,
-        typer.Argument(metavar="ID", help="Of history: the memory or opinion.", show_default=False),
+        typer.Argument(metavar="ID", help="For history: the memory or opinion.", show_default=False),
     ] = None,
     bank: BankOption = "default",
-    limit: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="How many to list.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="Maximum number of rows.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """List what a bank holds, or a memory's history.
+    """List the contents of a bank, or the history of a memory.
 
-    Memories and records are listed oldest first, entities by how often they are mentioned.
+    Memories and records are listed oldest first, entities by number of mentions.
     """
     if (what is What.HISTORY) != (identity is not None):
         raise USAGE_ERROR(
@@ -603,14 +502,12 @@ def _show_history(bank: MemoryBank, identity: str, *, as_json: bool) -> None:
 def forget(
     path: PathArgument,
     text: Annotated[
-        str | None, typer.Option(metavar="TEXT", help='What is meant, in words: "Frank\'s phone number".')
+        str | None, typer.Option(metavar="TEXT", help='Memories described in words: "Frank\'s phone number".')
     ] = None,
-    entity: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Somebody or something, by name or id.")
-    ] = None,
+    entity: Annotated[str | None, typer.Option(metavar="NAME", help="An entity, by name or id.")] = None,
     name: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="With --entity: only this of its names; repeatable."),
+        typer.Option(metavar="NAME", help="With --entity: only this name of it; repeatable."),
     ] = None,
     thread: Annotated[
         str | None, typer.Option(metavar="NAME", help="A whole conversation, by its name.")
@@ -627,7 +524,7 @@ def forget(
 ) -> None:
     """Erase memories, after showing which.
 
-    Shows what would be erased. Erases it with --yes, or if you agree when asked on a terminal.
+    Shows what would be erased. Erases with --yes, or after confirmation on a terminal.
     """
     target = {
         "text": text,
@@ -657,22 +554,22 @@ def forget(
             console.print(f"and {memories(len(foreseen.unit_ids) - len(units))} more")
         console.print(f"would erase: {_erased(foreseen.counts)}")
         if foreseen.names:
-            console.print(plain(f"names that go: {', '.join(foreseen.names)}"), soft_wrap=True)
+            console.print(plain(f"names to be erased: {', '.join(foreseen.names)}"), soft_wrap=True)
         if foreseen.restored:
-            console.print(f"would be valid again: {memories(len(foreseen.restored))}")
+            console.print(f"would become valid again: {memories(len(foreseen.restored))}")
         if not yes and sys.stdin.isatty() and sys.stdout.isatty():
             yes = typer.confirm("Erase this for good?")
         if not yes:
-            console.print("nothing was erased; erase it with --yes")
+            console.print("nothing was erased; pass --yes to erase")
             return
         receipt = opened.forget(**chosen)  # type: ignore[arg-type] # by field
     console.print(f"erased {memories(len(receipt.unit_ids))}")
     if not receipt.files_clean:
-        console.print("another process reads the memory: the files are rewritten when it is opened next")
+        console.print("another process is reading the memory; the files are scrubbed when it is next opened")
 
 
 def _erased(counts: Mapping[str, int]) -> str:
-    """What goes with a forget, without what only the indexes know of."""
+    """Format the counts of an erasure, without those of the indexes."""
     nouns = {
         "units": ("memory", "memories"),
         "turns": ("message", "messages"),
@@ -713,11 +610,11 @@ def import_bank(
     ],
     bank: BankOption = "default",
 ) -> None:
-    """Fill an empty bank from an archive."""
+    """Load an archive into an empty bank."""
     from hindsight_integrations.bank.archive import read_archive
 
     with file.open(encoding="utf-8", errors="surrogateescape", newline="\n") as archive:
-        deque(read_archive(archive), maxlen=0)  # check it before a memory is created for it
+        deque(read_archive(archive), maxlen=0)  # validate it before a memory is created
     with _open(path) as hindsight:
         count = hindsight.bank(bank).archive.load(file)
     output().print(plain(f"imported {memories(count)} into bank {bank} of {path}"), soft_wrap=True)
@@ -727,10 +624,10 @@ def import_bank(
 def tasks(
     path: PathArgument,
     retry: Annotated[
-        bool, typer.Option("--retry", help="Make all of them due now, those given up too.")
+        bool, typer.Option("--retry", help="Make all of them due now, including abandoned ones.")
     ] = False,
 ) -> None:
-    """List the tasks that wait or were given up."""
+    """List waiting and abandoned tasks."""
     check_memory(path)
     with _open(path, read_only=not retry) as hindsight:
         opened = [hindsight.bank(name, create=False) for name in hindsight.banks()]
@@ -742,20 +639,16 @@ def tasks(
         return
     console.print(tasks_table(waiting))
     if retry:
-        console.print(
-            plain(f"{count(due, 'task')} due now; do them with: {PROGRAM} work {path}"), soft_wrap=True
-        )
+        console.print(plain(f"{count(due, 'task')} due now; run with: {PROGRAM} work {path}"), soft_wrap=True)
 
 
 @app.command("work")
 def do_work(
     path: PathArgument,
     model: ModelOption = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Also wait for tasks that are due later, until none waits.")
-    ] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Also wait for tasks that are due later.")] = False,
 ) -> None:
-    """Do the tasks that wait.
+    """Run the waiting tasks.
 
     No other process may have the memory open. Exits with 1 if a task failed.
     """
@@ -763,20 +656,91 @@ def do_work(
     try:
         all_done = asyncio.run(work(path, console, follow=follow, model=model))
     except (KeyboardInterrupt, asyncio.CancelledError):
-        console.print("stopped; what was under way waits for whoever comes next")
+        console.print("stopped; unfinished tasks stay queued")
         _leave(INTERRUPTED)
     if not all_done:
         raise typer.Exit(1)
 
 
+async def work(path: Path, console: Console, *, follow: bool = False, **opening: Any) -> bool:  # noqa: ANN401 - of `open`
+    """Run the waiting tasks of all banks and print the results.
+
+    On SIGTERM or Ctrl-C, unfinished tasks go back to the queue.
+
+    Args:
+        path: the memory's directory.
+        console: where to print.
+        follow: also wait for tasks that are due later.
+        opening: further options of `AsyncHindsight.open`.
+
+    Returns:
+        Whether no task failed.
+
+    Raises:
+        InvalidRequest: there is no memory in the directory.
+        LedgerBusy: another process has it open.
+    """
+    from hindsight_integrations.engine.assembly import AsyncHindsight
+
+    check_memory(path)
+    if (working := asyncio.current_task()) is not None:
+        with suppress(NotImplementedError):  # Windows
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, working.cancel)
+    async with AsyncHindsight.open(path, **opening) as hindsight:
+        settled = await hindsight.settle(wait=follow, progress=lambda brought: _show_one(brought, console))
+        tasks = (await hindsight.doctor()).tasks
+    console.print(_summary(settled))
+    if tasks.waiting:
+        console.print(f"{count(tasks.waiting, 'task')} waiting, {due_words(tasks.next_due)}")
+    if tasks.dead:
+        console.print(
+            plain(
+                f"{count(tasks.dead, 'task')} abandoned; list them, or --retry, with: {PROGRAM} tasks {path}"
+            ),
+            soft_wrap=True,
+        )
+    return not settled.failed
+
+
+def due_words(next_due: timedelta | None) -> str:
+    """Describe when the next waiting task is due."""
+    if next_due is None:
+        return "for a language model (none is set)"
+    seconds = round(next_due.total_seconds())
+    return f"the next due in {timedelta(seconds=seconds)}" if seconds else "the next due now"
+
+
+def _show_one(settled: Settled, console: Console) -> None:
+    for task in settled.done:
+        console.print(f"  task {task}: {_brought(settled) or 'nothing new'}", style="dim")
+    for task, reason in settled.failed.items():
+        console.print(plain(f"  task {task} failed: ", "red").append_text(plain(reason)))
+
+
+def _summary(settled: Settled) -> str:
+    parts = [f"{count(len(settled.done), 'task')} done", _brought(settled)]
+    parts += [f"{len(settled.failed)} failed"] if settled.failed else []
+    parts += [f"{settled.tokens_in + settled.tokens_out} tokens"] if settled.tokens_in else []
+    return "; ".join(filter(None, parts))
+
+
+def _brought(settled: Settled) -> str:
+    counts = [
+        (settled.created, "new memory", "new memories"),
+        (settled.observed, "entity observed", "entities observed"),
+        (settled.merged, "background merged", "backgrounds merged"),
+        (settled.refreshed, "mental model refreshed", "mental models refreshed"),
+        (len(settled.dropped), "statement dropped", "statements dropped"),
+    ]
+    return ", ".join(count(number, *noun) for number, *noun in counts if number)
+
+
 @app.command()
 def doctor(
     path: PathArgument,
-    deep: Annotated[
-        bool, typer.Option("--deep", help="Read everything and compare it with its checksums.")
-    ] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="Verify all checksums.")] = False,
 ) -> None:
-    """Show what a memory runs on and what is broken."""
+    """Show a memory's backends, banks, waiting tasks and problems."""
     with _open(path, read_only=True) as hindsight:
         health = hindsight.doctor(deep=deep)
     shown = table("", "")
@@ -791,11 +755,11 @@ def doctor(
         shown.add_row(plain(f"bank {bank}", "red"), plain(f"damaged memories: {', '.join(damaged)}"))
     if health.tasks.waiting or health.tasks.dead:
         due = f", {due_words(health.tasks.next_due)}" if health.tasks.waiting else ""
-        shown.add_row("tasks", f"{health.tasks.waiting} wait{due}; {health.tasks.dead} were given up")
+        shown.add_row("tasks", f"{health.tasks.waiting} waiting{due}; {health.tasks.dead} abandoned")
     for problem in health.ledger:
         shown.add_row(plain("ledger", "red"), plain(problem))
     if deep and not health.damaged and not health.ledger:
-        shown.add_row("checksums", "all memories are what was written")
+        shown.add_row("checksums", "all correct")
     output().print(shown)
 
 
@@ -803,15 +767,13 @@ def doctor(
 def demo(
     data: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="FILE", help="Recall from this LoCoMo conversation instead.", show_default=False
-        ),
+        typer.Argument(metavar="FILE", help="Use this LoCoMo conversation instead.", show_default=False),
     ] = None,
 ) -> None:
     """Show what memory does for an assistant, in seven scenes.
 
-    Needs no key and no network: answers of a language model are replayed from recordings. With FILE, retains that
-    conversation in a fresh memory and answers five of its questions by recall.
+    Needs no key and no network: the language model's answers are replayed from recordings. With FILE, retains that
+    conversation in a new memory and recalls memories for five of its questions.
     """
     if data is None:
         from hindsight_integrations.cli.demo import demo_console, run_demo
@@ -829,7 +791,7 @@ def demo(
     add_help_option=False,
 )
 def evaluate(context: typer.Context) -> None:
-    """Run hindsight-evals, a package of its own."""
+    """Run hindsight-evals, a separate package."""
     try:
         from hindsight_evals.cli import run_command
     except ModuleNotFoundError as error:
@@ -840,10 +802,30 @@ def evaluate(context: typer.Context) -> None:
     run_command(context.args, program=f"{PROGRAM} eval")
 
 
+def has_memory(path: Path) -> bool:
+    """Return whether a directory contains a memory."""
+    return (path / LEDGER).exists()
+
+
+def check_memory(path: Path) -> Path:
+    """Check that a directory contains a memory and return it.
+
+    Raises:
+        InvalidRequest: it does not.
+    """
+    if has_memory(path):
+        return path
+    raise InvalidRequest(
+        "path",
+        f"there is no memory in {path}",
+        f"Check the path, or create one with: hindsight-memory retain {path} TEXT",
+    )
+
+
 @contextmanager
 def _open(path: Path, *, model: str | None = None, read_only: bool = False) -> Iterator[Hindsight]:
-    """Open a memory; for reading, one that exists."""
-    from hindsight_integrations.sync import Hindsight  # seconds, which help and usage errors need not wait
+    """Open a memory; with `read_only` it must exist."""
+    from hindsight_integrations.sync import Hindsight  # takes seconds, which help and usage errors should not
 
     if read_only:
         check_memory(path)
@@ -860,32 +842,32 @@ def _open(path: Path, *, model: str | None = None, read_only: bool = False) -> I
 
 
 _ADVICE: Mapping[type[HindsightError], str] = {
-    LedgerBusy: "{path} is open for writing in process {pid}. Wait until it ends, or stop it.",
+    LedgerBusy: "{path} is open for writing in process {pid}. Wait until that process ends, or stop it.",
     BankNotFound: "there is no bank {bank!r} (banks here: {known}). Pass another --bank.",
-    MemoryDamaged: "memories of bank {bank!r} are damaged: {units}. Put the directory back from a copy, or erase them "
+    MemoryDamaged: "memories of bank {bank!r} are damaged: {units}. Restore the directory from a backup, or erase them "
     f"with: {PROGRAM} forget PATH --unit ID",
-    LedgerLost: "{path} has lost memory: {reason}. Nothing was changed. Put the whole directory back from a copy.",
-    EmbedderMismatch: "bank {bank!r} was embedded with {stored}, not {given}. Set HINDSIGHT_EMBEDDER to the first.",
-    IndexBehind: "the {index} index of bank {bank!r} is behind: {reason}. Nothing is lost; make room on the disk.",
+    LedgerLost: "{path} has lost memory: {reason}. Nothing was changed. Restore the whole directory from a backup.",
+    EmbedderMismatch: "bank {bank!r} was embedded with {stored}, not {given}. Set HINDSIGHT_EMBEDDER to the former.",
+    IndexBehind: "the {index} index of bank {bank!r} is behind: {reason}. Nothing is lost; free disk space.",
     IndexOutOfStep: "the {index} index of bank {bank!r} is broken: {reason}. Nothing is lost; run the command again, or "
-    "delete the index's folder.",
-    PromptTooLong: "the prompt does not fit the context of model {model}: {reason}. Set "
-    "HINDSIGHT_EXTRACTION=concise, or serve the model with a longer context.",
+    "delete the index's directory.",
+    PromptTooLong: "the prompt exceeds the context of model {model}: {reason}. Set "
+    "HINDSIGHT_EXTRACTION=concise, or give the model a longer context.",
     ArchiveInvalid: "line {line} of the archive, {field}: {reason}. Export it again with: "
     f"{PROGRAM} export",
 }
-"""Shell advice for errors whose own advice is for Python, with the errors' fields."""
+"""Shell messages for errors whose own advice is for Python; placeholders are the errors' fields."""
 
 _REMEDIES = {
     "bank": "Pass another --bank.",
     "bank id": "Pass another --bank.",
     "opinion_id": f"List opinions with: {PROGRAM} show PATH opinions",
-    "entity": f"See the names with: {PROGRAM} show PATH entities; --name picks some of them.",
-    "names": f"See the names with: {PROGRAM} show PATH entities",
+    "entity": f"List the names with: {PROGRAM} show PATH entities; --name selects some of them.",
+    "names": f"List the names with: {PROGRAM} show PATH entities",
     "text": "Use the memories' own words, or pass --unit or --entity.",
-    "model": "Write openai:gpt-5-mini, for example.",
+    "model": "Pass for example openai:gpt-5-mini.",
 }
-"""The same for fields of an InvalidRequest; other remedies that mention Python are left out."""
+"""Shell remedies by field of an InvalidRequest; other remedies that mention Python are dropped."""
 
 _PYTHON = re.compile(r"\w\(|\w=|`|\b(?:True|None|str|object)\b")
 _SENTENCES = frozenset({"path", "unit_id", "units", "opinion_id", "entity", "message"})
@@ -893,7 +875,7 @@ _SENTENCES = frozenset({"path", "unit_id", "units", "opinion_id", "entity", "mes
 
 
 def advice(error: HindsightError) -> str:
-    """Return an error's message with what to do about it in a shell, on one line."""
+    """Return an error's message with shell advice, on one line."""
     words = str(error)
     if template := next((text for kind, text in _ADVICE.items() if isinstance(error, kind)), None):
         words = template.format(**{name: _listed(value) for name, value in vars(error).items()})
@@ -905,16 +887,16 @@ def advice(error: HindsightError) -> str:
 
 
 def _listed(value: object) -> object:
-    """A field of an error for people: of several values the first five."""
+    """Format an error's field; of several values the first five."""
     if isinstance(value, tuple):
         return ", ".join(map(str, value[:5])) + (", ..." if len(value) > 5 else "") or "none"
     return "unknown" if value is None else value
 
 
 def run() -> None:
-    """Run the command line; errors are one line on standard error.
+    """Run the command line; an error is printed as one line on standard error.
 
-    Exits with 0, 1 after an error, 2 after a wrong call, and 130 after Ctrl-C.
+    Exit codes: 0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C.
     """
     try:
         code = app(prog_name=PROGRAM, standalone_mode=False)
@@ -926,7 +908,9 @@ def run() -> None:
     except HindsightError as error:
         _fail(advice(error), 1)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads; Python flushes at exit
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # the reader is gone; Python flushes at exit
         code = 1
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
@@ -937,7 +921,7 @@ def run() -> None:
 
 
 def _fail(problem: str, code: int) -> NoReturn:
-    """Print an error on one line, for a wrong call also where to look, and exit."""
+    """Print an error on one line, for wrong usage also a pointer to --help, and exit."""
     console = messages()
     line = plain("Error: ", "bold red").append(clean(" ".join(problem.split())), style="not bold default")
     console.print(line, soft_wrap=True)
@@ -953,7 +937,7 @@ def _fail(problem: str, code: int) -> NoReturn:
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process now: all is closed, and a model's call that nobody waits for would keep it."""
+    """End the process immediately; everything is closed, but a pending model call would keep it alive."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -1,4 +1,4 @@
-"""The demo: an assistant with memory, in seven scenes. Shipped recordings answer in place of a language model."""
+"""The demo: an assistant with memory in seven scenes, with recorded model answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rich.progress import track
 from rich.text import Text
 
 from hindsight_integrations.cli.importing import Format, read_source
-from hindsight_integrations.cli.show import LETTERS, plain, show_recalled
+from hindsight_integrations.cli.show import CHANNEL_NAMES, plain, show_recalled
 from hindsight_integrations.config import HindsightConfig, ObservationConfig, RetainConfig
 from hindsight_integrations.errors import InvalidRequest, ModelError
 from hindsight_integrations.model.display import count
@@ -44,10 +44,10 @@ QUESTIONS = 5
 
 
 def run_conversation(path: Path, console: Console) -> None:
-    """Retain every session of a LoCoMo file, ask questions, and show which channels contributed.
+    """Retain every session of a LoCoMo file, recall for some questions, and show which channels contributed.
 
     Raises:
-        InvalidRequest: the file cannot be read as one.
+        InvalidRequest: it is not a LoCoMo file.
     """
     sessions, questions = _read(path)
     asked_at = max(message.timestamp for session in sessions for message in session)  # type: ignore[type-var] # datetimes
@@ -64,12 +64,12 @@ def run_conversation(path: Path, console: Console) -> None:
         for role, name in hindsight.doctor().backends.items():
             console.print(plain(f"  {role}: {name}", "dim"))
         tally = _ask(questions, asked_at, bank, console)  # type: ignore[arg-type] # a datetime
-    shares = ", ".join(f"{LETTERS[channel]} {tally[channel]}" for channel in Channel)
+    shares = ", ".join(f"{CHANNEL_NAMES[channel]} {tally[channel]}" for channel in Channel)
     console.print(f"\nMemories shown, by channel that found them: {shares}")
 
 
 def _read(path: Path) -> tuple[list[list[Message]], list[str]]:
-    """The sessions, each of the turns of a day, and at most five questions that the conversation answers."""
+    """Return the sessions, one per day, and at most five questions that the conversation answers."""
     try:
         data = path.read_bytes()
         (thread,) = read_source(data, str(path), forced=Format.LOCOMO).threads
@@ -102,34 +102,34 @@ def _ask(
 T = TypeVar("T", bound=BaseModel)
 
 WIDTH = 80
-LABEL = 16  # columns: who speaks, or what the line is
+LABEL = 16  # columns of a line's label
 USER = "Mira"
 ASSISTANT = BankProfile(name="Nova", disposition=Disposition(skepticism=3, literalism=3, empathy=4))
-REPLAY = "Answers of a language model, recorded; nothing is sent anywhere."
+REPLAY = "The language model's answers are recorded; nothing is sent anywhere."
 
 
 class DemoOutOfDate(ModelError):
-    """A scene asks the model something that is not among the demo's recordings.
+    """A scene's request has no recorded answer.
 
     Attributes:
-        prompt: name of the prompt.
+        prompt: the prompt's name.
     """
 
     def __init__(self, prompt: str) -> None:
         self.prompt = prompt
         super().__init__(
-            f"the demo has no recorded answer to its last {prompt!r} request: a prompt, or what memory shows, has changed since "
-            "it was recorded. In a checkout, record it again with: python tests/support/demo_recordings.py"
+            f"the demo has no recorded answer to its last {prompt!r} request: the prompts or the recalled memories changed "
+            "since it was recorded. In a checkout, record it again with: python tests/support/demo_recordings.py"
         )
 
 
 @dataclass
 class MeteredModel:
-    """A language model that counts its calls and tokens.
+    """A language model wrapper that counts calls and tokens.
 
     Attributes:
         model: the model that answers.
-        prompts: what it was asked, in order.
+        prompts: the prompts, in order.
         tokens_in: prompt tokens.
         tokens_out: completion tokens.
         seconds: time spent waiting for its answers.
@@ -147,7 +147,7 @@ class MeteredModel:
         return self.model.name
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """Ask the model, and count."""
+        """Call the model and count."""
         self.prompts.append(prompt)  # type: ignore[arg-type] # only read
         started = time.perf_counter()
         completion = await self.model.complete(prompt)
@@ -158,19 +158,19 @@ class MeteredModel:
 
 
 def run_demo(console: Console) -> None:
-    """Play all scenes on a fresh memory in a temporary directory.
+    """Play all scenes on a new memory in a temporary directory.
 
     Raises:
-        DemoOutOfDate: the recordings do not answer what the scenes ask.
+        DemoOutOfDate: a request has no recorded answer.
     """
     with tempfile.TemporaryDirectory(prefix="hindsight-demo-") as folder:
-        # A copy, because a request without an answer is written into the folder.
+        # A copy, because a request without an answer is written to the directory.
         recordings = shutil.copytree(_recordings(), Path(folder) / "recordings")
         play(console, MeteredModel(RecordedModel(recordings)), Path(folder) / "memory")
 
 
 def _recordings() -> Path:
-    """The folder of the recordings: beside this module in an installed wheel, in `examples/data` of a checkout."""
+    """Return the directory of the recordings: next to this module in a wheel, in `examples/data` of a checkout."""
     here = Path(__file__).resolve()
     places = (here.parent / "recordings", here.parents[3] / "examples" / "data" / "demo")
     return next(place for place in places if place.is_dir())
@@ -180,13 +180,13 @@ def play(console: Console, model: MeteredModel, folder: Path, config: HindsightC
     """Play all scenes.
 
     Args:
-        console: where they are shown.
-        model: answers them.
+        console: where to print.
+        model: the language model.
         folder: the memory's directory.
-        config: storage and local models; None takes those of the environment.
+        config: storage and local models; None reads the environment.
 
     Raises:
-        DemoOutOfDate: the recordings do not answer what the scenes ask.
+        DemoOutOfDate: a request has no recorded answer.
     """
     chosen = config or HindsightConfig.from_env()
     config = HindsightConfig(
@@ -223,11 +223,11 @@ class _Demo:
     """The scenes, in order.
 
     Attributes:
-        console: where they are shown.
-        model: answers.
-        clock: moves from scene to scene.
-        bank: the user's memory.
-        retained: milliseconds of each retain, without the model's.
+        console: where to print.
+        model: the language model.
+        clock: the clock, set by each scene.
+        bank: the user's bank.
+        retained: milliseconds of each retain, without the model.
         recalled: milliseconds of each recall.
     """
 
@@ -270,7 +270,7 @@ class _Demo:
             self.line("history", plain(unit.text).append(f" ({since})", "dim"), "dim")
 
     def suggest(self) -> None:
-        """Show that an allergy matters to a question that does not resemble it."""
+        """Show that an allergy is recalled for a question that does not mention it."""
         self.title(3, "A suggestion that respects an allergy")
         recalled = self.ask("2026-04-27", "Suggest something for dinner.")
         allergy = next(unit for unit in recalled if "hazelnut" in unit.text)
@@ -279,7 +279,7 @@ class _Demo:
         self.line("because", plain(allergy.text).append(note, "dim"), "dim")
 
     def add_up(self) -> None:
-        """Show exact figures, which the library adds up and not the model."""
+        """Show exact figures, summed by the library instead of the model."""
         self.title(4, "An exact total")
         self.tell_all(PURCHASES, tag=SPENDING)
         recalled = self.ask("2026-05-29", "How much did I spend on coffee this month?", records=True)
@@ -311,7 +311,7 @@ class _Demo:
             known = len(entries)
 
     def look_back(self) -> None:
-        """Show what was believed before the correction."""
+        """Show what was valid before the correction."""
         self.title(6, "What was believed then")
         self.clock.set(_day("2026-06-22"))
         question = "Where does Mira live?"
@@ -345,13 +345,13 @@ class _Demo:
         self.console.print(Text(f"{number}. {text}", "bold cyan"))
 
     def line(self, label: str, text: Text, style: str = "bold") -> None:
-        """Print a label and a text that folds beside it."""
+        """Print a label and a text that wraps next to it."""
         for folded in text.wrap(self.console, self.console.width - LABEL):
             self.console.print(Text(f"  {label}".ljust(LABEL), style).append_text(folded))
             label = ""
 
     def speak(self, speaker: str, text: str, style: str = "") -> None:
-        """Print what somebody says; a person with the day."""
+        """Print what a speaker says; for people with the day."""
         now = self.clock.now()
         label = speaker if speaker == ASSISTANT.name else f"{speaker}, {now.day} {now:%b}"
         self.line(label, plain(text, style))
@@ -361,7 +361,7 @@ class _Demo:
         return self.tell_all([(day, text) for text in texts], tag=tag)
 
     def tell_all(self, said: Sequence[tuple[str, str]], *, tag: str, speaker: str = USER) -> RetainResult:
-        """Retain what somebody says, each text with its day, as one conversation."""
+        """Retain (day, text) pairs of a speaker as one conversation."""
         messages = []
         for number, (day, text) in enumerate(said):
             self.clock.set(_day(day))
@@ -374,10 +374,10 @@ class _Demo:
         """Ask the assistant in a new conversation on a day.
 
         Args:
-            day: when.
-            question: what the user asks.
-            forgetful: show the answer without memory as well.
-            records: recall record digests too.
+            day: the conversation's day.
+            question: the user's question.
+            forgetful: also show the answer without memory.
+            records: also recall record digests.
         """
         self.clock.set(_day(day))
         self.speak(USER, question)
@@ -385,7 +385,7 @@ class _Demo:
             self.line("no memory", plain(self.reply(question), "yellow"))
         with self.timed(self.recalled):
             recalled = self.bank.recall(question, include_core=True, include_records=records)
-        # By time and id, never by rank: the request is the same with every embedder and keyword index.
+        # Sorted by time and id, not rank, so that the request does not depend on the embedder or keyword index.
         ordered = sorted(recalled, key=lambda match: (match.unit.began, match.unit.id))
         lines = [digest.text for digest in recalled.records] + [memory_line(match) for match in ordered]
         answer = self.reply(question, lines)
@@ -393,22 +393,22 @@ class _Demo:
         return recalled
 
     def reply(self, question: str, memories: Sequence[str] = ()) -> str:
-        """Ask the model, as an application would."""
+        """Call the model like an application."""
         prompt = demo_prompt(question, memories, moment=self.clock.now())
         return asyncio.run(self.model.complete(prompt)).output.text
 
     def reflect(self, question: str, tag: str, as_of: str | None = None) -> Reflection:
-        """Ask the memory itself, about what has a tag."""
+        """Reflect on memories with a tag."""
         return self.bank.reflect(question, tags=[tag], tags_match="any_strict", as_of=as_of)
 
     def settle(self) -> None:
-        """Do the work that waits: new facts are assessed as evidence."""
-        if self.bank.tasks.settle().failed:  # without the error itself
+        """Run the queued tasks: new facts are assessed as evidence."""
+        if self.bank.tasks.settle().failed:  # the task keeps only the error's text
             raise DemoOutOfDate(self.model.prompts[-1].name)
 
     @contextmanager
     def timed(self, milliseconds: list[float]) -> Iterator[None]:
-        """Measure a call without the time that it waits for the model."""
+        """Measure a call without the model's time."""
         started, waited = time.perf_counter(), self.model.seconds
         yield
         milliseconds.append(1000 * (time.perf_counter() - started - (self.model.seconds - waited)))

@@ -1,4 +1,4 @@
-"""What `retain` can read: plain text, JSON Lines, OpenAI messages, ChatGPT and WhatsApp exports, LoCoMo."""
+"""Readers of `retain`'s input formats: plain text, JSON Lines, OpenAI messages, ChatGPT and WhatsApp exports, LoCoMo."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hindsight_integrations.model.requests import Message
 
 
 class Format(StrEnum):
-    """A format that `retain` reads."""
+    """An input format of `retain`."""
 
     TEXT = "text"
     JSONL = "jsonl"
@@ -29,7 +29,7 @@ class Format(StrEnum):
 
     @property
     def label(self) -> str:
-        """The format's name for people."""
+        """The format's display name."""
         return _TITLES[self]
 
 
@@ -49,7 +49,7 @@ class ImportedThread:
 
     Attributes:
         messages: in order, each with an id.
-        name: the conversation's own name; None where the format has none.
+        name: the conversation's name; None if the format has none.
     """
 
     messages: tuple[Message, ...]
@@ -58,13 +58,13 @@ class ImportedThread:
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """What one file or text holds.
+    """The content of one file or text.
 
     Attributes:
-        format: how it was read.
-        text: of plain text; empty for conversations.
-        threads: the conversations; none for plain text.
-        dropped: what was left out ("system lines"), and how often.
+        format: the format it was read as.
+        text: plain text; empty for conversations.
+        threads: the conversations; empty for plain text.
+        dropped: what was dropped ("system lines") and how often.
     """
 
     format: Format
@@ -74,23 +74,23 @@ class ImportSource:
 
     @property
     def messages(self) -> int:
-        """How many messages there are in all conversations."""
+        """Number of messages in all conversations."""
         return sum(len(thread.messages) for thread in self.threads)
 
 
 def read_source(
     data: bytes, name: str, *, forced: Format | None = None, day_first: bool | None = None
 ) -> ImportSource:
-    """Read a file's content, in the format that it is found to have.
+    """Read a file's content in its detected or given format.
 
     Args:
-        data: the bytes of the file.
-        name: of the file, for errors.
-        forced: the format to read it as; None detects it.
-        day_first: whether dates of a WhatsApp export begin with the day; None finds out from the dates.
+        data: the file's bytes.
+        name: the file's name, for errors.
+        forced: the format; None detects it.
+        day_first: whether dates of a WhatsApp export start with the day; None infers it from the dates.
 
     Raises:
-        InvalidRequest: it is empty, not text, or not what its format demands.
+        InvalidRequest: it is empty, not text, or not valid in its format.
     """
     text = decode(data, name)
     chosen = forced or detect(text)
@@ -116,7 +116,7 @@ def read_source(
 
 
 def decode(data: bytes, name: str) -> str:
-    """Decode a file's bytes: UTF-8, or UTF-16 with a byte order mark; line ends become newlines.
+    """Decode a file's bytes: UTF-8, or UTF-16 with a byte order mark; line endings become newlines.
 
     Raises:
         InvalidRequest: they are empty or not text.
@@ -138,7 +138,7 @@ def decode(data: bytes, name: str) -> str:
 
 
 def detect(text: str) -> Format:
-    """Find out a text's format from its content; plain text if it has no other."""
+    """Detect a text's format from its content; the default is plain text."""
     start = text.lstrip()
     if _header(start.split("\n", 1)[0]):
         return Format.WHATSAPP
@@ -201,12 +201,12 @@ def _not_json(name: str, line: int, problem: str) -> InvalidRequest:
 
 
 def _unknown_json(text: str, name: str) -> InvalidRequest:
-    """The error for a file called .json that holds none of the formats."""
+    """Build the error for a .json file in an unknown format."""
     if text.lstrip().startswith(("{", "[")) and not name.lower().endswith(".jsonl"):
         _json(text, name)
     return InvalidRequest(
         name,
-        "holds none of the known JSON formats",
+        "is not in a known JSON format",
         "Pass --format, or keep the file as plain text with --format text.",
     )
 
@@ -215,7 +215,7 @@ def _read_messages(rows: Iterable[Mapping[str, Any]], chosen: Format) -> ImportS
     """Read messages with role or speaker, and content or text; system and tool messages are dropped."""
     from hindsight_integrations.validation.messages import (
         as_message,
-    )  # all languages' times, which --help need not load
+    )  # loads the languages, which --help does not need
 
     messages, dropped = [], Counter[str]()
     for row in rows:
@@ -243,7 +243,7 @@ def _read_chatgpt(value: Any) -> ImportSource:  # noqa: ANN401 - JSON
 
 
 def _chatgpt_branch(conversation: Mapping[str, Any], dropped: Counter[str]) -> Iterator[Message]:
-    """The messages of the branch shown last, newest first."""
+    """Yield the messages of the visible branch, newest first."""
     nodes, current, seen = conversation["mapping"], conversation.get("current_node"), set()
     while current in nodes and current not in seen:
         seen.add(current)
@@ -257,7 +257,7 @@ def _chatgpt_branch(conversation: Mapping[str, Any], dropped: Counter[str]) -> I
         parts = content.get("parts") or ()
         text = "\n".join(part for part in parts if isinstance(part, str)).strip()
         hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
-        called = message.get("recipient", "all") not in ("all", None)  # a tool is spoken to, not the user
+        called = message.get("recipient", "all") not in ("all", None)  # a message to a tool, not to the user
         if role not in ("user", "assistant") or hidden or called:
             dropped["system and tool messages"] += 1
         elif not text or content.get("content_type") not in ("text", "multimodal_text"):
@@ -268,7 +268,7 @@ def _chatgpt_branch(conversation: Mapping[str, Any], dropped: Counter[str]) -> I
 
 
 def _read_locomo(value: Any) -> ImportSource:  # noqa: ANN401 - JSON
-    """Read LoCoMo conversations; turns of a session are half a minute apart, a shared photo is told by its caption."""
+    """Read LoCoMo conversations; a session's turns are spaced half a minute apart, a photo is represented by its caption."""
     threads = []
     for row in value if isinstance(value, list) else [value]:
         sessions = row["conversation"]
@@ -301,7 +301,7 @@ _READERS: Mapping[Format, Callable[[Any], ImportSource]] = {
     Format.LOCOMO: _read_locomo,
 }
 
-_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"  # of direction, which phones write before lines
+_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"  # direction marks that phones write at line starts
 _HEADER = re.compile(
     r"""\[?(?P<first>\d{1,4})[./-](?P<second>\d{1,2})[./-](?P<third>\d{2,4}),?\s
     (?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<seconds>\d{2}))?
@@ -314,7 +314,7 @@ _DELETED = {"this message was deleted", "you deleted this message", "this messag
 
 @dataclass(slots=True)
 class _ChatLine:
-    """A message of a WhatsApp export as it is written."""
+    """A message of a WhatsApp export before parsing."""
 
     number: int
     header: re.Match[str]
@@ -323,7 +323,7 @@ class _ChatLine:
 
 
 def _header(line: str) -> re.Match[str] | None:
-    """The beginning of a WhatsApp message, or None if the line goes on with the message before."""
+    """Match the start of a WhatsApp message; None if the line continues the previous message."""
     return _HEADER.fullmatch(line.lstrip(_MARKS))
 
 
@@ -348,9 +348,7 @@ def _read_whatsapp(text: str, name: str, day_first: bool | None) -> ImportSource
         current = _ChatLine(number, header, speaker.strip(_MARKS + " ~"), [said])
         chat.append(current)
     if not headers:
-        raise InvalidRequest(
-            name, "has no line of a WhatsApp export", "Pass --format if it is in another format."
-        )
+        raise InvalidRequest(name, "is not a WhatsApp export", "Pass --format if it is in another format.")
     order = _finds_day_first(headers, name) if day_first is None else day_first
     messages = []
     for item in chat:
@@ -368,12 +366,12 @@ def _read_whatsapp(text: str, name: str, day_first: bool | None) -> ImportSource
 
 
 def _finds_day_first(headers: Iterable[re.Match[str]], name: str) -> bool:
-    """Whether the day comes first, which a figure over 12 anywhere in the file decides."""
+    """Return whether dates start with the day; a number above 12 anywhere in the file decides."""
     dates = [(int(header["first"]), int(header["second"])) for header in headers if len(header["first"]) < 4]
     first, second = any(one > 12 for one, _ in dates), any(two > 12 for _, two in dates)
     if first and second:
         raise InvalidRequest(
-            name, "has dates that begin with the day and others that begin with the month", "Pass one export."
+            name, "has dates that start with the day and others that start with the month", "Pass one export."
         )
     if dates and not first and not second:
         raise InvalidRequest(
@@ -385,7 +383,7 @@ def _finds_day_first(headers: Iterable[re.Match[str]], name: str) -> bool:
 
 
 def _chat_time(item: _ChatLine, name: str, day_first: bool) -> datetime:
-    """The local time of a message."""
+    """Return the local time of a message."""
     header = item.header
     first, second, third = (int(header[part]) for part in ("first", "second", "third"))
     if len(header["first"]) == 4:
@@ -402,18 +400,18 @@ def _chat_time(item: _ChatLine, name: str, day_first: bool) -> datetime:
         wanted = "day-first" if day_first else "month-first"
         raise InvalidRequest(
             name,
-            f"line {item.number} has no {wanted} date ({error})",
+            f"line {item.number} has no valid {wanted} date ({error})",
             "Correct it, or pass --day-first or --month-first.",
         ) from error
 
 
 def _with_ids(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The messages, each with an id: one without gets it from time, speaker and text, and how often these came before.
+    """Give each message an id; if missing, derived from time, speaker, text and occurrence number.
 
-    Unlike a position, that stays when a longer or later export of the same conversation is read.
+    Unlike a position, such an id stays the same in a longer or later export of the conversation.
 
     Raises:
-        InvalidRequest: two different messages have one id.
+        InvalidRequest: two different messages have the same id.
     """
     counts: Counter[str] = Counter()
     identified: dict[str, Message] = {}
@@ -422,8 +420,8 @@ def _with_ids(messages: Iterable[Message]) -> tuple[Message, ...]:
             words = "\x1f".join((str(message.timestamp or ""), message.speaker, message.text))
             digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16]
             counts[digest] += 1
-            message = replace(message, id=f"{digest}:{counts[digest]}")  # noqa: PLW2901 - the same one
+            message = replace(message, id=f"{digest}:{counts[digest]}")  # noqa: PLW2901 - still the same message
         first = identified.setdefault(str(message.id), message)
         if (first.speaker, first.text) != (message.speaker, message.text):
-            raise InvalidRequest("id", f"id {message.id!r} stands for two different messages", "Correct it.")
+            raise InvalidRequest("id", f"two different messages have the id {message.id!r}", "Correct it.")
     return tuple(identified.values())

@@ -1,4 +1,4 @@
-"""What the commands print: tables for people, and JSON documents for programs."""
+"""Output of the commands: tables and JSON documents."""
 
 from __future__ import annotations
 
@@ -28,19 +28,21 @@ if TYPE_CHECKING:
     from hindsight_integrations.model.tasks import Task
     from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 
-LETTERS = {
+CHANNEL_NAMES = {
     Channel.SEMANTIC: "meaning",
     Channel.KEYWORD: "words",
     Channel.GRAPH: "graph",
     Channel.TEMPORAL: "time",
 }
-SHORT = 200  # characters of a memory in a list of the best
-PIPED_WIDTH = 100  # columns, where standard output is not a terminal
-_DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # would reorder what follows
+SHORT = 200  # maximum characters of a memory in a short list
+PIPED_WIDTH = 100  # columns if standard output is not a terminal
+_DIRECTION = frozenset(
+    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)  # would reorder the following text
 
 
 def output() -> Console:
-    """Open standard output: as wide as the terminal, or 100 columns without colour."""
+    """Open standard output: as wide as the terminal, or 100 columns without colour if piped."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
@@ -50,7 +52,7 @@ def messages() -> Console:
 
 
 def clean(text: str) -> str:
-    """Remove control characters, by which a memory's text could move the cursor or colour the terminal."""
+    """Remove control characters, which could move the cursor or colour the terminal."""
     return "".join(
         character
         for character in text
@@ -59,7 +61,7 @@ def clean(text: str) -> str:
 
 
 def plain(text: object, style: str = "") -> Text:
-    """Return text as it is: cleaned, and never read as markup."""
+    """Return cleaned text that is not interpreted as markup."""
     return Text(clean(str(text)), style=style, overflow="fold")
 
 
@@ -73,11 +75,11 @@ def print_json(document: object) -> None:
 
 
 def table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """Make an empty table without lines, whose cells fold.
+    """Create an empty table without borders, with folding cells.
 
     Args:
         columns: the headings.
-        right: those of them whose cells are numbers.
+        right: the right-aligned columns.
     """
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
@@ -86,17 +88,17 @@ def table(*columns: str, right: Sequence[str] = ()) -> Table:
 
 
 def reasons(counts: Mapping[str, int]) -> str:
-    """What happened how often: "empty (2), system lines (1)"."""
+    """Format counts: "empty (2), system lines (1)"."""
     return ", ".join(f"{reason} ({count:,})" for reason, count in counts.items())
 
 
 def memories(number: int) -> str:
-    """A number of memories: "1 memory", "1,204 memories"."""
+    """Format a number of memories: "1 memory", "1,204 memories"."""
     return count(number, "memory", "memories")
 
 
 def when(unit: MemoryUnit) -> str:
-    """The unit's time, as coarse as it is known; when it was mentioned if it has none."""
+    """Format a unit's event time with its length in days, or when it was mentioned."""
     if unit.occurred is None:
         return f"said {day(unit.mentioned_at)}"
     days = (unit.occurred.end - unit.occurred.start).days
@@ -104,12 +106,12 @@ def when(unit: MemoryUnit) -> str:
 
 
 def found_by(item: RecalledUnit) -> str:
-    """Which channels found a unit, and where each ranked it."""
-    return ", ".join(f"{LETTERS[channel]} {hit.rank}" for channel, hit in item.channels.items())
+    """Format the channels that found a unit, with its rank in each."""
+    return ", ".join(f"{CHANNEL_NAMES[channel]} {hit.rank}" for channel, hit in item.channels.items())
 
 
 def with_id(text: str, identity: str, note: str = "") -> Text:
-    """A text with its id on a line of its own, whole, so that it can be copied."""
+    """Format a text with its full id on a separate line, for copying."""
     shown = plain(text)
     if note:
         shown.append(f" [{note}]", style="dim")
@@ -117,7 +119,7 @@ def with_id(text: str, identity: str, note: str = "") -> Text:
 
 
 def show_recalled(found: RecallResult, console: Console, *, most: int | None = 4) -> None:
-    """Print the best units of a result; all of them, and each whole, where `most` is None."""
+    """Print the best units of a result, shortened; all of them in full if `most` is None."""
     if found.window:
         console.print(
             f"  time asked about: {found.window.start:%Y-%m-%d} to {found.window.end:%Y-%m-%d}", style="dim"
@@ -130,10 +132,10 @@ def show_recalled(found: RecallResult, console: Console, *, most: int | None = 4
 
 
 def show_reflection(reflection: Reflection, console: Console) -> None:
-    """Print an answer, the memories it stands on, and what a reader should know."""
+    """Print an answer, its supporting memories, opinions and notes."""
     console.print(plain(reflection.text), soft_wrap=True)
     if reflection.units and not reflection.extractive:
-        console.print("\nThe answer stands on:", style="bold")
+        console.print("\nBased on:", style="bold")
         shown = table("", "when", "memory", right=[""])
         for number, item in enumerate(reflection.units, 1):
             shown.add_row(f"{number}.", when(item.unit), plain(item.text))
@@ -145,20 +147,20 @@ def show_reflection(reflection: Reflection, console: Console) -> None:
         console.print(plain(f"note: {note}", "dim"))
     if reflection.extractive:
         console.print(
-            "note: these are the memories themselves; with --model openai:NAME a model answers", style="dim"
+            "note: these are the memories themselves; pass --model openai:NAME for an answer", style="dim"
         )
 
 
 def notes(reflection: Reflection) -> list[str]:
-    """What a reader of an answer should know, without advice to Python programs."""
+    """Return a reflection's notes without advice for Python programs."""
     return [note for note in reflection.notes if not note.startswith("no language model is set")]
 
 
 def units_table(
     units: Iterable[MemoryUnit], items: Mapping[str, Sequence[MemoryUnit]] = MappingProxyType({})
 ) -> Table:
-    """Memories with their network and id; documents with the items that hold."""
-    shown = table("when", "network", "memory")
+    """Build a table of memories with type and id; documents with their valid items."""
+    shown = table("when", "type", "memory")
     for unit in units:
         closed = f"until {day(unit.closed_at)}" if unit.closed_at else ""
         text = document_text(unit.text, items.get(unit.id, ()))
@@ -167,7 +169,7 @@ def units_table(
 
 
 def records_table(entries: Iterable[RecordEntry]) -> Table:
-    """Records with the memory each stands in."""
+    """Build a table of records with their memories."""
     shown = table("when", "kind", "category", "value", "memory", right=["value"])
     for entry in entries:
         record = entry.record
@@ -182,7 +184,7 @@ def records_table(entries: Iterable[RecordEntry]) -> Table:
 
 
 def entities_table(entities: Iterable[Entity]) -> Table:
-    """Entities with their other names."""
+    """Build a table of entities with their other names."""
     shown = table("entity", "type", "memories", "last mentioned", "also called", right=["memories"])
     for entity in entities:
         others = ", ".join(name for name in entity.names if name != entity.name.casefold())
@@ -197,7 +199,7 @@ def entities_table(entities: Iterable[Entity]) -> Table:
 
 
 def opinions_table(opinions: Iterable[Opinion]) -> Table:
-    """Opinions with their confidence and id."""
+    """Build a table of opinions with confidence and id."""
     shown = table("confidence", "strength", "formed", "opinion", right=["confidence"])
     for opinion in opinions:
         shown.add_row(
@@ -212,17 +214,17 @@ def opinions_table(opinions: Iterable[Opinion]) -> Table:
 def show_unit_history(
     unit: MemoryUnit, events: Sequence[ValidityEvent], texts: dict[str, str], console: Console
 ) -> None:
-    """Print when a memory was closed or restored, and by what.
+    """Print when a memory was closed or restored, and by which memory.
 
     Args:
         unit: the memory.
-        events: oldest first.
-        texts: id of a memory that closed or restored it, to its text.
+        events: its events, oldest first.
+        texts: texts of the memories that closed or restored it, by id.
         console: where to print.
     """
     console.print(units_table([unit]))
     if not events:
-        console.print("\nNothing has closed it: it is valid since it was mentioned.")
+        console.print("\nIt has been valid since it was mentioned.")
         return
     console.print()
     shown = table("on", "event", "by", "reason")
@@ -233,7 +235,7 @@ def show_unit_history(
 
 
 def show_opinion_history(history: OpinionHistory, console: Console) -> None:
-    """Print an opinion's wordings, and each fact that was assessed as evidence of it."""
+    """Print an opinion's wordings and evidence."""
     log = history.log
     console.print(plain(log.versions[-1].text, "bold"), soft_wrap=True)
     console.print(
@@ -264,7 +266,7 @@ def show_opinion_history(history: OpinionHistory, console: Console) -> None:
 
 
 def tasks_table(tasks: Iterable[Task]) -> Table:
-    """Tasks that are not done."""
+    """Build a table of tasks."""
     shown = table("task", "bank", "kind", "state", "attempts", "due", "reason", right=["task", "attempts"])
     for task in tasks:
         shown.add_row(
@@ -280,7 +282,7 @@ def tasks_table(tasks: Iterable[Task]) -> Table:
 
 
 def recall_document(found: RecallResult) -> dict[str, Any]:
-    """A recall as JSON: the memories best first, with scores."""
+    """Convert a recall result to JSON: memories best first, with scores."""
     return {
         "query": found.query.text if found.query else None,
         "confidence": found.confidence,
@@ -292,7 +294,7 @@ def recall_document(found: RecallResult) -> dict[str, Any]:
 
 
 def reflection_document(reflection: Reflection) -> dict[str, Any]:
-    """An answer as JSON, with the memories it stands on."""
+    """Convert an answer to JSON, with its supporting memories."""
     return {
         "text": reflection.text,
         "extractive": reflection.extractive,

@@ -1,4 +1,4 @@
-"""Assembly: settings and what the caller passed become an engine. The only module that knows every backend."""
+"""Assembly of an engine from settings and arguments; the only module that knows every backend."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DEFAULT: Literal["default"] = "default"
 
 
 class AsyncHindsight(Engine):
-    """The engine's async face: opens banks over one data directory.
+    """The engine with the async API: opens banks over one data directory.
 
     async with AsyncHindsight.open("memory") as hindsight:
         bank = await hindsight.bank("alice")
@@ -75,42 +75,45 @@ class AsyncHindsight(Engine):
         time_parser: TimeParser | None = None,
         redact: Callable[[str], str] | None = None,
     ) -> Self:
-        """Open the memory kept in a directory, creating it if need be; ":memory:" keeps nothing on disk.
+        """Open the memory in a directory, creating it if needed; ":memory:" keeps nothing on disk.
 
         Args:
-            path: the data directory; one process owns it for writing.
-            model: a LlamaIndex LLM, a LangChain chat model, a LanguageModel (`testing.RecordedModel`), or a name as LangChain's
-                `init_chat_model` takes it ("openai:gpt-5-mini", "anthropic:claude-sonnet-4-5"); None takes the one the settings name
-                (HINDSIGHT_MODEL). Without any, messages are stored verbatim and answers are extracts.
-            embeddings: a LlamaIndex embedding model, a LangChain Embeddings object or an Embedder; None takes the configured local one (bge-small).
-            reranker: "default" takes the MiniLM cross-encoder if its weights are on this machine; None reranks nothing.
+            path: the data directory; only one process can have it open for writing.
+            model: a LlamaIndex LLM, a LangChain chat model, a LanguageModel (`testing.RecordedModel`), or a name for
+                LangChain's `init_chat_model` ("openai:gpt-5-mini", "anthropic:claude-sonnet-4-5"); None uses the settings'
+                model (HINDSIGHT_MODEL). Without a model, messages are stored verbatim and answers are extracts.
+            embeddings: a LlamaIndex embedding model, a LangChain Embeddings object or an Embedder; None uses the configured
+                local one (bge-small).
+            reranker: "default" uses the MiniLM cross-encoder if its weights are on this machine; None does not rerank.
             config: settings; None reads them from the environment.
-            read_only: no lock and no writes; another process may go on writing.
-            worker: who does what waits to be done (passages a model failed on, observations, backgrounds). True: a thread of
-                this engine, until close. False: nobody; call `settle` every so often. "elsewhere": another process, such as
-                `hindsight-memory work` while this one is closed; nothing runs here, and `doctor` says so.
-            accept_loss: go on where memory that was committed is missing (a ledger deleted, damaged or put back from a copy
-                beside newer indexes), instead of raising LedgerLost; the indexes are then rebuilt from what is there.
-            clock: what time it is, for tests and replays.
-            time_parser: reads the time of questions in which the built-in grammar finds none.
-            redact: replaces what must not be stored: it gets the text of every message, document, given fact and edit, before a
-                model or the ledger does. Give it the same answer for the same text. Items (`bank.items`, LangGraph's store) and the
-                chat history of LlamaIndex's `HindsightMemory` are kept as they are.
+            read_only: take no lock and write nothing; another process may keep writing.
+            worker: who runs queued tasks (postponed extraction, observations, backgrounds). True: a thread of this engine,
+                until it is closed. False: nobody; call `settle` regularly. "elsewhere": another process, such as
+                `hindsight-memory work` while this one is closed; `doctor` reports it.
+            accept_loss: continue although committed memory is missing (the ledger was deleted, damaged or restored from a
+                backup older than the indexes), instead of raising LedgerLost; the indexes are rebuilt.
+            clock: source of the current time, for tests and replays.
+            time_parser: called for questions in which the built-in grammar recognises no time expression.
+            redact: function from a text to the text to store, called with every message, document, supplied fact and edit
+                before the model or the ledger sees it. It must be deterministic. Items (`bank.items`, LangGraph's store)
+                and the chat history of LlamaIndex's `HindsightMemory` are not redacted.
 
         Raises:
-            InvalidRequest: the path, the model or the embeddings are none, the settings name an unknown time zone or language, or a worker is wanted that
-                could do nothing.
-            LedgerBusy: another process or engine owns the directory.
-            LedgerLost: memory that was committed is missing, and `accept_loss` is False.
-            MissingDependency: a backend that the settings name is not installed.
+            InvalidRequest: path, model or embeddings are invalid; the settings name an unknown time zone or language; or the
+                worker could not do anything.
+            LedgerBusy: another process or engine has the directory open for writing.
+            LedgerLost: committed memory is missing, and `accept_loss` is False.
+            MissingDependency: a configured backend is not installed.
             SchemaMismatch: a development version or a newer version wrote the directory.
         """
         from hindsight_integrations.models.tokens import default_token_counter
 
         settings = config or HindsightConfig.from_env()
         if not isinstance(settings, HindsightConfig):
-            raise InvalidRequest("config", f"it is {type(settings).__name__}", "Pass a HindsightConfig.")
-        zone = _zone(settings.time_zone)  # before anything is opened that would have to be closed again
+            raise InvalidRequest(
+                "config", f"{type(settings).__name__} is not a HindsightConfig", "Pass a HindsightConfig."
+            )
+        zone = _zone(settings.time_zone)  # checked before anything is opened
         languages = languages_of(settings.languages)
         mode = _worker_mode(worker, path, read_only=read_only)
         chosen = _language_model(settings.model if model is None else model, settings)
@@ -142,13 +145,13 @@ class AsyncHindsight(Engine):
 def _redact(redact: Callable[[str], str] | None) -> Callable[[str], str] | None:
     if redact is not None and not callable(redact):
         raise InvalidRequest(
-            "redact", f"{shown(redact)} cannot be called", "Pass a function of a text, or None."
+            "redact", f"{shown(redact)} is not callable", "Pass a function of a text, or None."
         )
     return redact
 
 
 def _place(path: str | Path) -> str:
-    """What a reference to a bank says of where it is."""
+    """Return the location used in bank references."""
     if path in (MEMORY, Path(MEMORY)):
         return f"{MEMORY}{uuid4().hex}"
     return str(checked_path(path, "path").resolve())
@@ -175,8 +178,7 @@ def _store(
         refreshing=config.mental_models.delay,
         reinforcing=config.opinions.delay,
     )
-    # A reader beside another process's writer keeps its own indexes in memory: Chroma loses vectors silently when two
-    # processes share a path.
+    # A read-only engine keeps its own indexes in memory: Chroma silently loses vectors if two processes share a path.
     folder = None if read_only or data == MEMORY else Path(data)
     kind = VectorBackend.EXACT if read_only else VectorBackend(config.storage.vectors)
     open_vectors, close_vectors = _vectors(folder, kind)
@@ -191,9 +193,8 @@ def _store(
             erase_chats(folder, bank)
 
     def close() -> None:
-        with (
-            ExitStack() as closing
-        ):  # last the ledger, whose lock keeps others away; what fails keeps nothing open
+        # The ledger is closed last, because its lock excludes other processes. A failure does not keep the rest open.
+        with ExitStack() as closing:
             for release in (ledger.close, keywords.close, close_vectors):
                 closing.callback(release)
 
@@ -202,7 +203,7 @@ def _store(
 
 
 def _index_marks(data: Path) -> list[IndexMark]:
-    """How far the indexes in a data directory have come."""
+    """Return the watermarks of the indexes in a data directory."""
     from hindsight_integrations.indexes.chroma import chroma_marks
     from hindsight_integrations.indexes.store_pool import keyword_marks
 
@@ -212,7 +213,7 @@ def _index_marks(data: Path) -> list[IndexMark]:
 def _vectors(
     folder: Path | None, kind: VectorBackend
 ) -> tuple[Callable[[BankHeader], tuple[VectorIndex, ScoringVectorIndex]], Callable[[], None]]:
-    """How to open a bank's vector index with its in-memory scorer, and how to close them all."""
+    """Return functions that open a bank's vector index with its in-memory scorer, and that close all of them."""
     from hindsight_integrations.indexes.exact import ExactVectorIndex, MappedVectors
 
     files = MappedVectors(folder) if folder else None
@@ -234,10 +235,10 @@ def _vectors(
 
 
 def _keywords(folder: Path | None, config: StorageConfig) -> LuceneKeywords | Fts5Keywords:
-    """Lucene where the settings name it or a JVM is installed, else SQLite's FTS5."""
+    """Create the keyword index: Lucene if configured or if a JVM is installed, else SQLite's FTS5."""
     from hindsight_integrations.indexes.lucene import java_available
 
-    kind, stores = KeywordBackend(config.keywords), config.open_banks + 1  # the writer may open one beyond
+    kind, stores = KeywordBackend(config.keywords), config.open_banks + 1  # the writer may open one more
     if kind == KeywordBackend.LUCENE or (kind == KeywordBackend.AUTO and java_available()):
         from hindsight_integrations.indexes.lucene import LuceneKeywords
 
@@ -253,14 +254,14 @@ def _worker_mode(worker: object, path: str | Path, *, read_only: bool) -> Worker
     if worker == WorkerMode.ELSEWHERE:
         if path in (MEMORY, Path(MEMORY)):
             raise InvalidRequest(
-                "worker", "nobody elsewhere can reach a memory of this process", "Use worker=True."
+                "worker", "another process cannot reach an in-memory bank", "Use worker=True."
             )
         return WorkerMode.ELSEWHERE
     if worker is not True:
-        raise InvalidRequest("worker", f"{shown(worker)} is not a worker", "Use True, False or 'elsewhere'.")
+        raise InvalidRequest("worker", f"{shown(worker)} is not valid", "Use True, False or 'elsewhere'.")
     if read_only:
         raise InvalidRequest(
-            "worker", "an engine opened read-only writes nothing", "Leave it out, or read_only=True."
+            "worker", "a read-only engine cannot run tasks", "Leave out worker or read_only."
         )
     return WorkerMode.OWN
 
@@ -316,10 +317,10 @@ def _embedder(embeddings: BaseEmbedding | Embeddings | Embedder | None, config: 
 
 
 def local_embedder(models: ModelConfig) -> Embedder:
-    """The embedder on this machine that settings name.
+    """Create the configured local embedder.
 
     Raises:
-        MissingDependency: its weights, or what runs them, are not here.
+        MissingDependency: its weights or its runtime are not installed.
     """
     folder, offline = models.embedder_path, models.offline
     match EmbedderBackend(models.embedder):
@@ -340,7 +341,7 @@ def local_embedder(models: ModelConfig) -> Embedder:
 
 
 def _reranker(reranker: Reranker | Literal["default"] | None, config: HindsightConfig) -> Reranker | None:
-    """The reranker given; for "default" the cross-encoder, if its weights are here: it is never worth a download."""
+    """Return the given reranker; for "default" the cross-encoder if its weights are present, without downloading them."""
     if reranker != DEFAULT:
         return reranker
     from hindsight_integrations.models.onnx import MS_MARCO_MINILM_L12, OnnxCrossEncoder

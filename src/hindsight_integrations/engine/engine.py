@@ -1,4 +1,4 @@
-"""Engine: hands out banks and closes what it owns. Which backends it runs on is `assembly`'s business."""
+"""Engine: opens banks and closes what it owns; `assembly` chooses its backends."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ from hindsight_integrations.services import Services
 from hindsight_integrations.validation.limits import checked_bank_id
 
 ENGINES: weakref.WeakSet[Engine] = weakref.WeakSet()
-"""All of this process, for as long as somebody uses them."""
+"""All engines of this process that are in use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """What an engine keeps its banks in, beside the ledger.
+    """An engine's storage besides the ledger.
 
     Attributes:
         open_indexes: opens the indexes of one bank.
-        erase_chats: erases the chats that are kept beside a bank.
-        names: role to what serves it.
+        erase_chats: erases the chat history stored for a bank.
+        names: backend by role.
         close: closes every storage backend, the ledger included.
     """
 
@@ -59,13 +59,13 @@ class Storage:
 
 
 class Engine:
-    """Opens and closes banks, and everything it was given.
+    """Opens banks, and closes them and its backends.
 
-    Safe to share between threads and event loops. After `close`, and in a forked child, it refuses to work.
+    Safe to share between threads and event loops. After `close`, and in a forked child, it raises EngineClosed.
     """
 
     def __init__(self, services: Services, storage: Storage, workers: Workers) -> None:
-        """`workers` are those of `services`, which the engine stops at the end."""
+        """The engine stops `workers`, which are those of `services`, when it is closed."""
         self._services, self._storage, self._workers = services, storage, workers
         self._banks = OpenBanks(
             services.ledger,
@@ -82,24 +82,24 @@ class Engine:
             self._begin_work()
 
     async def bank(self, name: str, *, create: bool = True) -> AsyncMemoryBank:
-        """One bank, by any name up to 512 characters.
+        """Open a bank by its name of up to 512 characters.
 
-        What it gives belongs to this very bank: once that is forgotten it is of no use, whatever bears the name next.
+        After the bank is forgotten, the returned object raises BankForgotten, even if a new bank has the same name.
 
         Args:
             name: the bank id.
-            create: make it if it does not exist.
+            create: create the bank if it does not exist.
 
         Raises:
-            InvalidRequest: the name cannot be one.
-            BankNotFound: it does not exist and create is False.
+            InvalidRequest: the name is invalid.
+            BankNotFound: the bank does not exist and `create` is False.
         """
         checked = checked_bank_id(name)
         header = await self._workers.write(self._open, checked, create and not self._services.read_only)
         return AsyncMemoryBank(BankContext(header, self._banks, self._services))
 
     def bank_now(self, name: str) -> AsyncMemoryBank:
-        """A bank that exists, for callers without an event loop; blocks for one read of the ledger.
+        """Open an existing bank without an event loop; blocks for one read of the ledger.
 
         Raises:
             BankNotFound: it does not exist.
@@ -110,51 +110,51 @@ class Engine:
 
     @property
     def place(self) -> str:
-        """Where its banks are: the resolved data directory, or a name of its own if it keeps nothing on disk."""
+        """The resolved data directory, or a unique name if nothing is kept on disk."""
         return self._services.place
 
     @property
     def read_only(self) -> bool:
-        """Whether it only reads what another engine may be writing."""
+        """Whether the engine was opened read-only."""
         return self._services.read_only
 
     @property
     def worker(self) -> WorkerMode:
-        """Who does the waiting work without being called: none, own or elsewhere."""
+        """Who runs queued tasks: none, own or elsewhere."""
         return self._services.worker
 
     async def banks(self) -> list[str]:
-        """Names of all banks, sorted."""
+        """Return the names of all banks, sorted."""
         return [header.name for header in await self._workers.read(self._services.ledger.banks)]
 
     async def doctor(self, *, deep: bool = False) -> Health:
-        """What the engine runs on, what its banks hold, and what is broken.
+        """Report backends, banks, tasks and problems.
 
         Args:
-            deep: also read everything and compare it with its checksums: seconds for 100,000 memories.
+            deep: also verify all checksums, which takes seconds for 100,000 memories.
         """
         return await self._workers.read(self._examine, deep)
 
     async def settle(
         self, *, wait: bool = False, progress: Callable[[Settled], object] | None = None
     ) -> Settled:
-        """Do the waiting work of all banks that is due, several tasks at once, until none is.
+        """Run the due tasks of all banks, several at once, until none is due.
 
-        As `bank.tasks.settle` does for one bank. Where the model is unavailable three times in a row, what needs it
-        is left waiting.
+        See `bank.tasks.settle` for one bank. If the model is unavailable three times in a row, tasks that need it stay
+        queued.
 
         Args:
-            wait: also wait for what is due later or needs a model that is unavailable, until nothing waits that could be done.
-            progress: called after each task with what it brought.
+            wait: also wait for tasks that are due later or whose model is unavailable, until no task is left that could run.
+            progress: called after each task with its result.
 
         Raises:
             EngineClosed: the engine was closed.
-            InvalidRequest: the engine was opened read-only; `progress` cannot be called.
+            InvalidRequest: the engine was opened read-only, or `progress` is not callable.
         """
         check_writable(self._services, "settle")
         if progress is not None and not callable(progress):
             raise InvalidRequest(
-                "progress", f"{shown(progress)} cannot be called", "Pass a function, or None."
+                "progress", f"{shown(progress)} is not callable", "Pass a function, or None."
             )
         settled = Settled()
 
@@ -171,7 +171,7 @@ class Engine:
         return settled
 
     async def _settle_items(self) -> None:
-        """Erase the items of all banks whose time has run out, and scrub the files of what was deleted."""
+        """Erase expired items of all banks, and scrub deleted items from the files."""
         services = self._services
         for name in await services.workers.read(services.ledger.items.expired_banks, services.clock.now()):
             with suppress(BankNotFound):  # forgotten meanwhile
@@ -179,7 +179,7 @@ class Engine:
                 await settle_items(BankContext(header, self._banks, services))
 
     async def _forget_expired(self) -> None:
-        """Forget what is older than it may get, in all banks."""
+        """Forget memories past their retention period, in all banks."""
         services = self._services
         if services.config.retention == RetentionConfig():
             return
@@ -188,18 +188,18 @@ class Engine:
                 await services.workers.write(forget_expired, BankContext(header, self._banks, services))
 
     async def forget_bank(self, name: str) -> int:
-        """Erase a whole bank: its memories, its profile and the history of that, its indexes and their files.
+        """Erase a whole bank: its memories, its profile with history, and its indexes with their files.
 
-        Objects made for the bank before raise BankForgotten afterwards, and do nothing; `bank(name)` starts a new bank.
+        Existing objects of the bank raise BankForgotten afterwards; `bank(name)` creates a new bank.
 
         Args:
             name: the bank id.
 
         Returns:
-            How many memories it held.
+            The number of memories it had.
 
         Raises:
-            BankNotFound: there is no bank of that name.
+            BankNotFound: there is no bank with that name.
             InvalidRequest: the engine was opened read-only.
         """
         check_writable(self._services, "forget_bank")
@@ -207,7 +207,7 @@ class Engine:
 
     def _forget_bank(self, name: str) -> int:
         ledger = self._services.ledger
-        # Indexes first: killed in between, the ledger still knows the bank, and this can be done again.
+        # Indexes first: after a kill in between, the ledger still has the bank, and the call can be repeated.
         with self._banks.forgetting(ledger.bank(name)):
             held = ledger.erasure.drop_bank(name)
         ledger.erasure.scrub()
@@ -216,43 +216,42 @@ class Engine:
 
     @property
     def closed(self) -> bool:
-        """Whether it refuses to work: closed, or in a forked child."""
+        """Whether the engine is closed, or belongs to the parent of a forked process."""
         return self._closed
 
     def check_open(self) -> None:
-        """Raises EngineClosed once closed."""
+        """Raise EngineClosed if the engine is closed."""
         self._workers.check_open()
 
     async def close(self) -> None:
-        """Finish reads and writes that run, then close every bank and backend. Closing twice is fine.
+        """Finish running reads and writes, then close all banks and backends. Closing twice is allowed.
 
-        Calls that wait for a model write nothing afterwards and raise EngineClosed. Without `await`, `close` cancels them and
-        returns within about a second, even if the model never answers.
+        Calls that are waiting for a model write nothing afterwards and raise EngineClosed. The sync `close` cancels them
+        and returns within about a second, even if the model never answers.
 
-        An interrupt ends the waiting alone: the closing goes on, a second `close` waits for it, and so does the end of
-        the process.
+        Interrupting `close` does not stop the closing; a second `close`, or the end of the process, waits for it.
         """
         await asyncio.to_thread(self.close_now)
 
     def close_now(self) -> None:
-        """`close` for callers without an event loop; blocks until running writes have finished.
+        """Close the engine without an event loop; blocks until running writes have finished.
 
         Raises:
-            InvalidRequest: it was called by what the engine's worker runs.
+            InvalidRequest: it was called from the engine's own worker.
         """
         if self._released:
             return
         if self._worker is not None and self._worker.is_here():
             raise InvalidRequest(
                 "close",
-                "a model or embedder called it in the worker, which it ends",
+                "cannot be called from the engine's worker, which it would stop",
                 "Call it from another thread.",
             )
-        # On a thread of its own, since Ctrl-C strikes the main thread at any line; Python waits for it at exit.
+        # On a separate thread, because Ctrl-C can interrupt the main thread anywhere; Python waits for it at exit.
         closer = ThreadPoolExecutor(1, thread_name_prefix="hindsight-close")
         try:
             closing = closer.submit(self._release)
-        except RuntimeError:  # the executor's only complaint: the interpreter is on its way out
+        except RuntimeError:  # the interpreter is shutting down
             self._release()
         else:
             closer.shutdown(wait=False)
@@ -264,17 +263,17 @@ class Engine:
                 return
             self._closed = True
             if self._worker is not None:
-                self._worker.stop()  # while there are workers by which it can give its leases back
+                self._worker.stop()  # while the workers can still return its leases
             self._workers.close()
-            with ExitStack() as closing:  # what fails must not keep the rest open
+            with ExitStack() as closing:  # a failure must not keep the rest open
                 closing.callback(self._storage.close)
                 closing.callback(self._banks.close)
             self._released = True
 
     def _abandon(self) -> None:
-        """In a forked child: files, threads and the JVM belong to the parent; only refuse to work.
+        """Mark the engine as closed in a forked child, where files, threads and the JVM belong to the parent.
 
-        Takes no lock: a thread of the parent may hold it, and does not run here.
+        Takes no lock, because a thread of the parent may hold it.
         """
         self._closed = self._released = True
         if self._worker is not None:
@@ -288,10 +287,10 @@ class Engine:
         return header
 
     def _begin_work(self) -> None:
-        """Start the worker, and let it hear of all that is written."""
+        """Start the worker, and notify it of every write."""
         worker = self._worker = Worker(self._services, self._banks)
         self._services = replace(self._services, workers=HeardWorkers(self._workers, worker.call))
-        # Of an engine dropped without being closed, its worker ends too; it does not keep the engine from being dropped.
+        # The worker also ends when the engine is garbage-collected unclosed; it holds no reference to the engine.
         weakref.finalize(self, worker.dismiss).atexit = False
 
     def _examine(self, deep: bool) -> Health:
@@ -329,21 +328,23 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
 
 
 def bank_at(reference: BankReference) -> AsyncMemoryBank:
-    """The bank that `bank.reference` gave, in the engine of this process that has its directory open.
+    """Open a referenced bank in the engine of this process that has its directory open.
 
-    Of several that have (a reader beside the writer) the one that writes. Blocks for one read of the ledger, so that it
-    serves where objects are deserialised, in or out of an event loop.
+    If there are several engines (read-only ones besides the writer), the writer is used. Blocks for one read of the
+    ledger, so that it works in deserialisation, inside or outside an event loop.
 
     Args:
-        reference: as `bank.reference` gave it, here or in another process.
+        reference: the value of `bank.reference`, from this or another process.
 
     Raises:
-        InvalidRequest: it is no reference.
-        BankNotOpen: no open engine of this process has its directory.
-        BankNotFound: the directory has no such bank (any more).
+        InvalidRequest: it is not a reference.
+        BankNotOpen: no engine in this process has its directory open.
+        BankNotFound: the directory does not have the bank, or no longer has it.
     """
     if not isinstance(reference, BankReference):
-        raise InvalidRequest("reference", f"{shown(reference)} is none", "Pass what bank.reference gave.")
+        raise InvalidRequest(
+            "reference", f"{shown(reference)} is not a bank reference", "Pass bank.reference."
+        )
     here = [engine for engine in list(ENGINES) if engine.place == reference.place and not engine.closed]
     if not here:
         raise BankNotOpen(reference.bank, reference.place)

@@ -1,4 +1,4 @@
-"""Health: what an engine runs on, how its banks are and what waits to be done, for people."""
+"""Health report of an engine: backends, banks, tasks and problems."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from hindsight_integrations.services import Services
 
 @dataclass(frozen=True, slots=True)
 class TaskHealth:
-    """What waits to be done in the background, over all banks, and who does it.
+    """State of the background tasks of all banks.
 
     Attributes:
-        worker: who does it without being called.
-        working: whether this engine's own worker is at it; False where it has none, or where it was brought down.
-        waiting: tasks that are to be done, those under way included.
-        dead: tasks given up; `bank.tasks.list` says why, `bank.tasks.retry` makes them due again.
-        next_due: how long until the next is due of those that this engine could do (passages need a model): zero if one is,
-            None if none waits.
-        last_failure: what went wrong last, with the worker or with a task it did; empty if nothing has since the
-            engine was opened.
+        worker: who runs the tasks.
+        working: whether this engine's own worker is running; False if it has none or if it was stopped by an error.
+        waiting: number of tasks to do, including running ones.
+        dead: number of abandoned tasks; `bank.tasks.list` shows the reasons, `bank.tasks.retry` makes them due again.
+        next_due: time until the next task that this engine could run (extraction needs a model); zero if one is due, None
+            if none waits.
+        last_failure: the latest failure of the worker or of a task it ran since the engine was opened; empty if none.
     """
 
     worker: WorkerMode
@@ -39,18 +38,17 @@ class TaskHealth:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Health(Displayed):
-    """What an engine runs on and how its open banks are, for people.
+    """Health report of an engine and its banks.
 
     Attributes:
-        backends: role to what serves it.
-        banks: bank to (units, revision) of every bank.
-        failures: open bank to the indexes that could not be written or healed, and why; empty when all is well.
-        rebuilt: open bank to what failed since it was opened and was healed from the ledger.
-        tasks: what waits, and who does it.
-        damaged: bank to the ids of memories whose text, times or vector, and to the items whose value, are not what was written; a deep look alone
-            finds them.
-        ledger: what is wrong with the ledger's file; likewise.
-        latest: bank to the mention time of its latest memory, that is the one retained last; None for an empty bank.
+        backends: backend by role.
+        banks: (units, revision) by bank.
+        failures: index failures that could not be repaired, by open bank; empty if there are none.
+        rebuilt: index failures since opening that were repaired from the ledger, by open bank.
+        tasks: state of the background tasks.
+        damaged: ids of memories and items whose checksums do not match, by bank; only with `deep=True`.
+        ledger: problems of the ledger file; only with `deep=True`.
+        latest: mention time of the memory retained last, by bank; None for an empty bank.
     """
 
     backends: dict[str, str]
@@ -67,7 +65,7 @@ class Health(Displayed):
         problems = {
             "banks with failed indexes": len(self.failures),
             "damaged memories": damaged,
-            "problems of the ledger": len(self.ledger),
+            "ledger problems": len(self.ledger),
             "dead tasks": self.tasks.dead,
         }
         said = [f"{number:,} {what}" for what, number in problems.items() if number]
@@ -93,13 +91,13 @@ class Health(Displayed):
 
 
 def bank_health(services: Services, names: Mapping[str, str], banks: OpenBanks, tasks: TaskHealth) -> Health:
-    """Look at the engine's parts and banks.
+    """Build the health report without reading all memories.
 
     Args:
         services: the engine's.
-        names: role to what serves it, of storage.
-        banks: the engine's.
-        tasks: what waits.
+        names: storage backend by role.
+        banks: the engine's open banks.
+        tasks: the state of the tasks.
     """
     ledger, opened = services.ledger, banks.projections()
     headers = ledger.banks()
@@ -120,12 +118,12 @@ def bank_health(services: Services, names: Mapping[str, str], banks: OpenBanks, 
 
 
 def task_health(services: Services, *, working: bool, last_failure: str) -> TaskHealth:
-    """Count what waits.
+    """Build the report of the background tasks.
 
     Args:
         services: the engine's.
-        working: whether its own worker is at it.
-        last_failure: what that says of itself.
+        working: whether its own worker is running.
+        last_failure: the worker's latest failure.
     """
     counts = services.ledger.tasks.counts()
     return TaskHealth(
@@ -139,7 +137,7 @@ def task_health(services: Services, *, working: bool, last_failure: str) -> Task
 
 
 def checked_against_what_was_written(health: Health, services: Services) -> Health:
-    """The same after everything was read and compared with its checksums."""
+    """Add the results of verifying all checksums to a health report."""
     ledger = services.ledger
     damaged, failures = {}, dict(health.failures)
     for name in health.banks:
@@ -150,7 +148,7 @@ def checked_against_what_was_written(health: Health, services: Services) -> Heal
                 *ledger.items.damaged(name),
             )
             found = dict.fromkeys(everything)
-        except StorageError as error:  # pages that cannot be read at all
+        except StorageError as error:  # unreadable pages
             failures[name] = "; ".join(filter(None, (failures.get(name), str(error))))
         else:
             damaged.update({name: tuple(found)} if found else {})
@@ -158,7 +156,7 @@ def checked_against_what_was_written(health: Health, services: Services) -> Heal
 
 
 def _told(found: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Bank to its indexes and what is to be said of each, where there is anything."""
+    """Format index messages by bank; banks without messages are omitted."""
     return {
         bank: "; ".join(f"{index}: {what}" for index, what in indexes.items())
         for bank, indexes in found.items()

@@ -1,4 +1,4 @@
-"""Worker: a thread that does an engine's due tasks until it is closed, and sleeps while none is due."""
+"""Worker: a thread that runs an engine's due tasks until it is closed, and sleeps while none is due."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from hindsight_integrations.services import Services
 
 
 class Wakeups:
-    """What a sleeping coroutine is called by.
+    """Wakes a sleeping coroutine from any thread.
 
-    Calling takes no lock and waits for nothing, so that a finalizer, the hook of a fork and the thread of a commit may do it.
+    `call` takes no lock and never blocks, so finalizers, fork hooks and committing threads may call it.
     """
 
     def __init__(self) -> None:
@@ -49,103 +49,103 @@ class Wakeups:
 
     @property
     def stopped(self) -> bool:
-        """Whether it was told to stop, for good."""
+        """Whether `stop` was called."""
         return self._stopped
 
     def listen(self) -> None:
-        """From here on calls reach the running event loop; earlier ones are forgotten, unless they were to stop."""
+        """Deliver calls to the running event loop from now on; earlier ones are dropped, except `stop`."""
         self._loop = asyncio.get_running_loop()
 
     def call(self) -> None:
-        """Something may be to do."""
+        """Wake the coroutine."""
         loop = self._loop
         if loop is not None:
             with suppress(RuntimeError):  # the loop has just been closed
                 loop.call_soon_threadsafe(self._called.set)
 
     def stop(self) -> None:
-        """It is to stop."""
+        """Wake the coroutine and tell it to stop."""
         self._stopped = True
         self.call()
 
     def abandon(self) -> None:
-        """In a forked child: the loop is the parent's, and must not be called through the pipe they share."""
+        """Drop the loop in a forked child: it is the parent's, and both share its wake-up pipe."""
         self._loop, self._stopped = None, True
 
     def clear(self) -> None:
-        """Forget the calls so far: what they were about is looked at next."""
+        """Reset the event before checking for work."""
         self._called.clear()
 
     async def wait(self) -> None:
-        """Until the first call since `clear`."""
+        """Wait for the first call since `clear`."""
         if not self._stopped:
             await self._called.wait()
 
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
-"""Seconds. One call that timed out costs the other tasks a second; an hour without the model about twenty calls."""
+"""Seconds. One timed-out call delays other tasks by a second; an hour's outage costs about twenty calls."""
 
 
 @dataclass(slots=True)
 class Outage:
-    """Failures of the model one after the other: each doubles the pause, and one answer ends it.
+    """Exponential back-off for consecutive model failures; one answer resets it.
 
-    Times are seconds of one monotonic clock.
+    Times are in seconds of one monotonic clock.
 
     Attributes:
-        failures: calls that failed since the model last answered; those asked at the same time count as one.
-        until: when it may be asked again, one call at a time until one is answered.
+        failures: failed calls since the model last answered; concurrent calls count as one.
+        until: when the model may be called again, one call at a time until one is answered.
     """
 
     failures: int = 0
     until: float = 0.0
 
     def failed(self, now: float) -> None:
-        """The model could not be asked; while it is left alone anyway, that says nothing new."""
+        """Record a failed call; ignored during a pause."""
         if now >= self.until:
             self.until = now + min(FIRST_PAUSE * 2**self.failures, LONGEST_PAUSE)
             self.failures += 1
 
     def answered(self) -> None:
-        """The model is back."""
+        """Record an answered call."""
         self.failures, self.until = 0, 0.0
 
     def may_ask(self, now: float, *, asking: bool) -> bool:
-        """Whether one more call may be made.
+        """Return whether one more call may be made.
 
         Args:
-            now: the time.
-            asking: a call is under way.
+            now: the current time.
+            asking: whether a call is running.
         """
         return not self.failures or (now >= self.until and not asking)
 
 
 SHORTEST_SLEEP, LONGEST_SLEEP = 0.05, 300.0
-"""Seconds. The clock of tasks may stand still, be set back or forth: a sleep neither spins nor is overslept for long."""
+"""Seconds. Bounds that hold even if the task clock stands still or is changed."""
 
 PATIENCE = 3
-"""Failures of the model in a row after which nobody waits for it who does not wait for ever."""
+"""Consecutive model failures after which `NOTHING_IS_DUE` stops waiting for the model."""
 
 
 class Until(Enum):
-    """When a draining ends by itself."""
+    """When a `Draining` ends."""
 
     NOTHING_IS_DUE = "nothing is due"
-    """Or the model is unavailable."""
+    """No task is due, or the model is unavailable."""
     NOTHING_WAITS = "nothing waits"
-    """That could be done: what is due later is waited for."""
+    """No task is left that could run; tasks due later are waited for."""
     STOPPED = "stopped"
 
 
 class Draining:
-    """Leases due tasks of all banks and does them, on whatever event loop it is run.
+    """Leases and runs the due tasks of all banks on the current event loop.
 
     Args:
-        services: the engine's; what is written through their workers calls nobody.
-        banks: the engine's.
-        ended: told of each task that was begun and ended, on the loop.
-        wakeups: calls of those who write, for who goes on for ever.
-        early: tasks never begun are due whatever their delay.
+        services: the engine's; writes through their workers do not wake the worker.
+        banks: the engine's open banks.
+        ended: called on the loop after each task.
+        wakeups: wakes the loop after writes, for `Until.STOPPED`.
+        early: treat tasks that were never started as due, whatever their delay.
     """
 
     def __init__(
@@ -164,9 +164,9 @@ class Draining:
         self._outage = Outage()
 
     async def run(self, until: Until) -> None:
-        """Do what is due, and sleep while nothing is.
+        """Run due tasks, and sleep while none is due.
 
-        Cancelled, or where it raises, what was begun is cancelled too and given back.
+        On cancellation or an error, running tasks are cancelled and their leases returned.
 
         Raises:
             EngineClosed: the engine was closed.
@@ -183,7 +183,7 @@ class Draining:
             await self._give_back()
 
     def _kinds(self) -> tuple[TaskKind, ...]:
-        """What may be begun now: kinds that need the model only while it may be asked."""
+        """Return the kinds of tasks that may start now; those that need the model only if it may be called."""
         able, needing = self._able(), model_kinds(self._services)
         asking = any(task.kind in needing for task in self._running.values())
         if self._outage.may_ask(time.monotonic(), asking=asking):
@@ -191,25 +191,25 @@ class Draining:
         return tuple(able - needing)
 
     def _able(self) -> frozenset[TaskKind]:
-        """What can be done here; what is never early is not waited for by whoever settles."""
+        """Return the kinds that this engine can run; with `early` without those that never run before their time."""
         able = able_kinds(self._services)
         return able - AT_THEIR_TIME if self._early else able
 
     async def _over(self, until: Until, sleep: float | None) -> bool:
-        """Whether to end, with nothing under way and so many seconds until there is more to do."""
+        """Return whether to end, given that nothing is running and the seconds until more is due."""
         match until:
             case Until.NOTHING_IS_DUE:
                 outage = self._outage
                 if not outage.failures or outage.failures >= PATIENCE or time.monotonic() >= outage.until:
                     return True
-                return await self._due(self._able(), ()) != 0  # a model that failed is given another chance
+                return await self._due(self._able(), ()) != 0  # retry a model that failed
             case Until.NOTHING_WAITS:
                 return sleep is None
             case Until.STOPPED:
                 return False
 
     async def _begin(self) -> float | None:
-        """Begin what is due while there is room; returns seconds until more may be, None if only an event brings it."""
+        """Start due tasks up to the limit; return seconds until more may be due, None if only an event can bring more."""
         while len(self._running) < self._most:
             kinds, busy = self._kinds(), {task.bank for task in self._running.values()}
             due = await self._due(kinds, busy)
@@ -222,19 +222,19 @@ class Draining:
         return None
 
     async def _due(self, kinds: Collection[TaskKind], busy: Collection[str]) -> float | None:
-        """Seconds until the next task; None if none waits. A read: who wakes to nothing keeps no writer waiting."""
+        """Return seconds until the next task, None if none waits; a read, so that idle wake-ups do not block writers."""
         services = self._services
         due = await services.workers.read(services.ledger.tasks.next_due, kinds, besides=busy)
         return None if due is None else due.total_seconds()
 
     def _sleep(self, due: float | None) -> float | None:
-        """Seconds until the next task is due or the model may be asked again; None if neither is to come."""
+        """Return seconds until the next task is due or the model may be called again; None for neither."""
         pause = self._outage.until - time.monotonic()
         ends = [seconds for seconds in (due, pause if pause > 0 else None) if seconds is not None]
         return min(max(min(ends), SHORTEST_SLEEP), LONGEST_SLEEP) if ends else None
 
     async def _wait(self, seconds: float | None) -> None:
-        """Until a task has ended, somebody calls, or the time is over."""
+        """Wait until a task ends, a wake-up arrives or the time is over."""
         called = asyncio.create_task(self._wakeups.wait())
         try:
             await asyncio.wait({called, *self._running}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -253,7 +253,7 @@ class Draining:
         self._ended(task, run)
 
     async def _do(self, task: Task) -> TaskRun | None:
-        """One task to its end; None where its bank was forgotten, and the task with it."""
+        """Run one task; None if its bank was forgotten meanwhile."""
         services = self._services
         try:
             header = await services.workers.read(services.ledger.bank, task.bank)
@@ -263,7 +263,7 @@ class Draining:
             return None
 
     async def _give_back(self) -> None:
-        """Cancel what is under way: each gives its lease back."""
+        """Cancel running tasks, which return their leases."""
         for begun in self._running:
             begun.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
@@ -273,17 +273,17 @@ class Draining:
 logger = logging.getLogger("hindsight_integrations")
 
 FIRST_REST, LONGEST_REST = 1.0, 60.0
-"""Seconds between a failure of the worker itself, on a full disk say, and its next beginning; doubled each time."""
+"""Seconds from a failure of the worker itself (such as a full disk) to its restart; doubled each time."""
 
 
 class Worker:
-    """Runs a `Draining` on a thread and an event loop of its own, for as long as it is let.
+    """Runs a `Draining` on its own thread and event loop until it is stopped.
 
-    It knows its engine's services and not the engine: one that nobody holds any more is collected, and dismisses it.
+    It holds the engine's services but not the engine, so an unreferenced engine is collected and dismisses its worker.
 
     Args:
-        services: the engine's; what is written through their workers calls nobody.
-        banks: the engine's.
+        services: the engine's; writes through their workers do not wake the worker.
+        banks: the engine's open banks.
     """
 
     def __init__(self, services: Services, banks: OpenBanks) -> None:
@@ -296,33 +296,33 @@ class Worker:
 
     @property
     def running(self) -> bool:
-        """Whether its thread is there: not after `stop`, in a forked child, or where something brought it down."""
+        """Whether its thread is alive: not after `stop`, in a forked child, or after a fatal error."""
         return self._thread.is_alive()
 
     @property
     def last_failure(self) -> str:
-        """What went wrong last, with the worker itself or else with a task; empty if nothing has."""
+        """The latest failure of the worker itself, else of a task; empty if there was none."""
         return self._problem or self._failed
 
     def is_here(self) -> bool:
-        """Whether the caller runs on its thread."""
+        """Return whether the caller runs on the worker's thread."""
         return threading.current_thread() is self._thread
 
     def call(self) -> None:
-        """Something was written: tasks may be due. From any thread."""
+        """Wake the worker after a write; callable from any thread."""
         self._wakeups.call()
 
     def dismiss(self) -> None:
-        """Let it end soon, from any thread; waits for nothing."""
+        """Tell the worker to end, without waiting; callable from any thread."""
         self._wakeups.stop()
 
     def stop(self) -> None:
-        """End it: what is under way is cancelled, and its leases are given back. Interrupted, it can be called again."""
+        """Stop the worker: running tasks are cancelled and their leases returned. After an interrupt, call it again."""
         self._wakeups.stop()
         self._thread.join()
 
     def abandon(self) -> None:
-        """In a forked child, where its thread is not: call nobody any more."""
+        """Drop the event loop in a forked child, which does not have the thread."""
         self._wakeups.abandon()
 
     def _serve(self) -> None:
@@ -330,29 +330,29 @@ class Worker:
         try:
             work = loop.create_task(self._supervised())
             while not work.done():
-                # Raised by a model or an embedder, either leaves the loop at once, and is found again where it is awaited.
+                # A model or embedder that raises one of these ends the loop; the error appears again where it is awaited.
                 with suppress(SystemExit, KeyboardInterrupt):
                     loop.run_until_complete(work)
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
-            loop.close()  # without waiting for a model's call on a thread of the loop
+            loop.close()  # without waiting for model calls on its threads
 
     async def _supervised(self) -> None:
         self._wakeups.listen()
         while not self._wakeups.stopped:
-            # Whatever it raises must not end the worker unseen.
+            # No exception may end the worker unnoticed.
             (outcome,) = await asyncio.gather(self._draining.run(Until.STOPPED), return_exceptions=True)
-            if isinstance(outcome, EngineClosed):  # at the end of a process that has not closed its engine
+            if isinstance(outcome, EngineClosed):  # the process ends without closing its engine
                 self._wakeups.stop()
             elif isinstance(outcome, BaseException):
                 await self._rest(outcome)
 
     async def _rest(self, failure: BaseException) -> None:
-        """Say what went wrong, and begin again a little later: a full disk has room again one day."""
+        """Log a failure and pause before restarting."""
         seconds = min(FIRST_REST * 2**self._failures, LONGEST_REST)
         self._failures += 1
-        self._problem = f"the worker failed {self._failures} times in a row, last of {_described(failure)}"
-        logger.error("%s; it begins again in %.0f s", self._problem, seconds)
+        self._problem = f"the worker failed {self._failures} times in a row, last with {_described(failure)}"
+        logger.error("%s; it restarts in %.0f s", self._problem, seconds)
         end = time.monotonic() + seconds
         while not self._wakeups.stopped and (left := end - time.monotonic()) > 0:
             self._wakeups.clear()
@@ -360,14 +360,14 @@ class Worker:
                 await asyncio.wait_for(self._wakeups.wait(), left)
 
     def _ended(self, task: Task, run: TaskRun) -> None:
-        """A task was begun and ended, so the worker itself works."""
+        """Reset the failure count after a task, and remember the task's failure."""
         self._failures, self._problem = 0, ""
         for reason in run.settled.failed.values():
             self._failed = f"task {task.id} of bank {task.bank!r} ({task.kind}): {reason}"
 
 
 def _described(failure: BaseException) -> str:
-    """A failure without the words of a foreign one, which may be a memory's: its type and where it was raised."""
+    """Describe a failure; of foreign exceptions only type and location, as their text may quote memories."""
     if isinstance(failure, HindsightError):
         return f"{type(failure).__name__}: {failure}"
     places = [

@@ -1,4 +1,4 @@
-"""For tests of programs that use this package: stand-in models, record and replay, a clock, and contracts of models."""
+"""Test support for programs that use this package: fake models, record and replay, a clock, and contract tests for models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every LanguageModel, Embedder and Reranker must do. Inherit a contract, name the class Test..., and give its fixtures."""
+"""Contract tests for LanguageModel, Embedder and Reranker: inherit from one, name the class Test..., and define its fixtures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hindsight_integrations.models.protocols import (
 
 
 class ContractAnswer(BaseModel):
-    """The schema the contract asks for."""
+    """The schema of the contract's prompts."""
 
     answer: str
     confidence: float = Field(ge=0.0, le=1.0)
@@ -37,7 +37,7 @@ VERDICT: dict[str, Any] = {"answer": "yes", "confidence": 0.5}
 
 
 def verdict_prompt(text: str = "Is it so?") -> Prompt[ContractAnswer]:
-    """A prompt of all three roles asking for a Verdict."""
+    """Create a prompt with all three roles that asks for a Verdict."""
     messages = (
         PromptMessage(PromptRole.SYSTEM, "Judge."),
         PromptMessage(PromptRole.USER, "Is water wet?"),
@@ -48,7 +48,7 @@ def verdict_prompt(text: str = "Is it so?") -> Prompt[ContractAnswer]:
 
 
 def run(call: Coroutine[Any, Any, Completion[ContractAnswer]]) -> Completion[ContractAnswer]:
-    """Run a call in an event loop of its own."""
+    """Run a call in a new event loop."""
     return asyncio.run(call)
 
 
@@ -57,16 +57,16 @@ class LanguageModelContract:
 
     @pytest.fixture
     def model_for(self) -> ModelFor:
-        """Makes a model that gives these answers in turn: a dict as JSON of the schema, a string as raw text."""
+        """Return a factory of models that give these answers in turn: a dict as JSON, a string as raw text."""
         raise NotImplementedError
 
     def test_it_answers_in_the_schema(self, model_for: ModelFor) -> None:
-        """A caller gets a checked object, never text to parse."""
+        """A caller gets a validated object, not text to parse."""
         done = run(model_for([VERDICT]).complete(verdict_prompt()))
         assert done.output == ContractAnswer(answer="yes", confidence=0.5)
 
     def test_usage_is_reported(self, model_for: ModelFor) -> None:
-        """Token costs show up in results."""
+        """Token counts are reported."""
         done = run(model_for([VERDICT]).complete(verdict_prompt()))
         assert done.tokens_in > 0
         assert done.tokens_out > 0
@@ -81,7 +81,7 @@ class LanguageModelContract:
         ids=["prose", "broken-json", "out-of-range"],
     )
     def test_malformed_output_is_carried(self, model_for: ModelFor, output: str, telltale: str) -> None:
-        """What the model answered is at hand for a repair, and the error names the model."""
+        """The error has the malformed output, for a repair, and names the model."""
         model = model_for([output])
         with pytest.raises(MalformedOutput) as caught:
             run(model.complete(verdict_prompt()))
@@ -90,13 +90,13 @@ class LanguageModelContract:
         assert caught.value.problem
 
     def test_a_second_event_loop_works(self, model_for: ModelFor) -> None:
-        """An engine used from one loop and then from another keeps working."""
+        """The model works in several event loops, one after the other."""
         model = model_for([VERDICT] * 4)
         for _ in range(4):
             assert run(model.complete(verdict_prompt())).output.answer == "yes"
 
     def test_calls_run_at_once(self, model_for: ModelFor) -> None:
-        """Several chunks are extracted concurrently."""
+        """Concurrent calls get their own answers."""
         model = model_for([VERDICT] * 6)
 
         async def both() -> list[Completion[ContractAnswer]]:
@@ -105,7 +105,7 @@ class LanguageModelContract:
         assert [done.output.answer for done in asyncio.run(both())] == ["yes"] * 6
 
     def test_it_has_a_name(self, model_for: ModelFor) -> None:
-        """Errors and doctor say which model is meant."""
+        """It has a name, which errors and `doctor` show."""
         assert model_for([VERDICT]).name
 
 
@@ -120,34 +120,34 @@ class EmbedderContract:
     """Checks shapes, norms, order, repeatability and the thresholds' order."""
 
     same_text_cosine = 0.98
-    """Least cosine between a text embedded alone and in a batch: int8 weights scale activations per batch."""
+    """Minimum cosine between a text embedded alone and in a batch: int8 weights scale activations per batch."""
 
     @pytest.fixture
     def embedder(self) -> Embedder:
         raise NotImplementedError
 
     def test_documents_are_unit_rows(self, embedder: Embedder) -> None:
-        """Cosines can be taken as dot products, because every vector is float32 and of length one."""
+        """Every vector is float32 and has unit norm, so that dot products are cosines."""
         rows = embedder.embed_documents(SENTENCES)
         assert rows.shape == (len(SENTENCES), embedder.identity.dimension)
         assert rows.dtype == np.float32
         np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-4)
 
     def test_query_is_a_unit_vector(self, embedder: Embedder) -> None:
-        """A question's vector can be compared with any passage's."""
+        """A question's vector is comparable with passage vectors."""
         vector = embedder.embed_query("Which pet does Alice have?")
         assert vector.shape == (embedder.identity.dimension,)
         assert vector.dtype == np.float32
         assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-4)
 
     def test_no_texts_give_no_rows(self, embedder: Embedder) -> None:
-        """Retaining nothing needs no special case: the empty matrix still has the right width."""
+        """No texts give an empty matrix with the right width."""
         rows = embedder.embed_documents([])
         assert rows.shape == (0, embedder.identity.dimension)
         assert rows.dtype == np.float32
 
     def test_rows_stand_in_the_order_given(self, embedder: Embedder) -> None:
-        """Every fact gets its own vector, however the embedder batches or sorts."""
+        """Rows are in the order of the texts, however the embedder batches or sorts."""
         texts = ["Snow", " ".join((*SENTENCES, "The flight to Lisbon was late.")), *SENTENCES]
         rows = embedder.embed_documents(texts)
         alone = np.stack([embedder.embed_documents([text])[0] for text in texts])
@@ -156,20 +156,20 @@ class EmbedderContract:
         assert cosines.argmax(axis=1).tolist() == list(range(len(texts)))
 
     def test_the_same_call_gives_the_same_vectors(self, embedder: Embedder) -> None:
-        """The same recall ranks the same."""
+        """Embedding is deterministic, so that a recall ranks the same every time."""
         np.testing.assert_array_equal(
             embedder.embed_documents(SENTENCES), embedder.embed_documents(SENTENCES)
         )
         np.testing.assert_array_equal(embedder.embed_query("Who bakes?"), embedder.embed_query("Who bakes?"))
 
     def test_odd_texts_have_vectors(self, embedder: Embedder) -> None:
-        """An empty message, an emoji or a very long one never stops a retain."""
+        """Empty texts, emojis and very long texts have vectors."""
         rows = embedder.embed_documents(["", " \n", "🐕‍🦺", "\x00", "word " * 2000])
         assert np.isfinite(rows).all()
         np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-4)
 
     def test_threads_get_their_own_answers(self, embedder: Embedder) -> None:
-        """Concurrent recalls never see each other's vectors."""
+        """Concurrent calls never get each other's vectors."""
         expected = [embedder.embed_query(text) for text in SENTENCES]
         with ThreadPoolExecutor(4) as pool:
             found = list(pool.map(embedder.embed_query, SENTENCES * 4))
@@ -177,7 +177,7 @@ class EmbedderContract:
             np.testing.assert_allclose(vector, expected[position % len(SENTENCES)], atol=1e-5)
 
     def test_identity_is_stable(self, embedder: Embedder) -> None:
-        """A bank reopened with the same embedder accepts it, and its thresholds are in order."""
+        """The identity is stable, so that a reopened bank accepts the embedder, and its thresholds are in order."""
         first, second = embedder.identity, embedder.identity
         assert first.name
         assert first.matches(second)
@@ -195,21 +195,21 @@ PASSAGES = (
 
 
 class RerankerContract:
-    """Checks shape, order, repeatability and that the answer wins."""
+    """Checks shape, order, repeatability, and that the answer scores highest."""
 
     pair_tolerance = 0.5
-    """How far a pair's score may move with the batch it is in: int8 weights scale activations per batch."""
+    """Maximum change of a pair's score with its batch: int8 weights scale activations per batch."""
 
     @pytest.fixture
     def reranker(self) -> Reranker:
         raise NotImplementedError
 
     def test_the_answer_scores_highest(self, reranker: Reranker) -> None:
-        """The passage that answers the question comes first."""
+        """The passage that answers the question scores highest."""
         assert int(np.argmax(reranker.score(QUESTION, PASSAGES))) == 1
 
     def test_one_finite_score_a_text(self, reranker: Reranker) -> None:
-        """Every candidate gets a number that can be sorted by."""
+        """Every candidate gets a finite score."""
         scores = reranker.score(QUESTION, PASSAGES)
         assert scores.shape == (len(PASSAGES),)
         assert scores.dtype == np.float32
@@ -222,15 +222,15 @@ class RerankerContract:
         np.testing.assert_allclose(forth, back[::-1], atol=self.pair_tolerance)
 
     def test_no_texts_give_no_scores(self, reranker: Reranker) -> None:
-        """A recall without candidates reranks nothing and does not fail."""
+        """No texts give an empty array."""
         assert reranker.score(QUESTION, []).shape == (0,)
 
     def test_odd_texts_have_scores(self, reranker: Reranker) -> None:
-        """An empty question or passage, or a very long one, never stops a recall."""
+        """Empty and very long questions and passages have scores."""
         assert np.isfinite(reranker.score("", ["", "🐕", "word " * 2000])).all()
 
     def test_threads_get_their_own_answers(self, reranker: Reranker) -> None:
-        """Concurrent recalls never see each other's scores."""
+        """Concurrent calls never get each other's scores."""
         questions = (QUESTION, "Who bakes bread?")
         expected = [reranker.score(question, PASSAGES) for question in questions]
         with ThreadPoolExecutor(4) as pool:
@@ -239,5 +239,5 @@ class RerankerContract:
             np.testing.assert_allclose(scores, expected[position % 2], atol=1e-4)
 
     def test_it_has_a_name(self, reranker: Reranker) -> None:
-        """A trace says which model ordered the result."""
+        """It has a name, which traces show."""
         assert reranker.name

@@ -1,4 +1,4 @@
-"""Record and replay of language models: the files of a folder, RecordedModel that answers from them, RecordingModel that writes them."""
+"""Record and replay of language models: RecordingModel writes recordings to a directory, RecordedModel answers from them."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from llama_index.core.llms import LLM
 
-KEY_DIGITS = 16  # hexadecimal, of a SHA-256: two of a million requests meet once in 37 million folders
+KEY_DIGITS = (
+    16  # hex digits of a SHA-256: in a million requests a collision has a probability of 1 in 37 million
+)
 SCHEMAS = "schemas"
 
 
 class RecordedMessage(BaseModel):
-    """One message of a request; its text is written as a list of lines, so that people and diffs can read it."""
+    """One message of a request; its text is stored as a list of lines, for readable files and diffs."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -51,18 +53,18 @@ class RecordedMessage(BaseModel):
 
 
 class Recording(BaseModel):
-    """A request, and its answer once there is one.
+    """A request and its answer, if there is one.
 
     Attributes:
-        prompt: what it is for ("extract_facts").
-        schema_name: class of the answer.
-        schema_hash: of the JSON schema the answer was to have; says whether that has changed since.
-        messages: system first.
-        answer: an object of the schema; a text where the model wrote none; None as long as nobody has answered.
-        problem: why the model's answer could not be used, empty if it could.
-        model: who answered, empty if not known.
-        tokens_in: prompt tokens as the model reported them.
-        tokens_out: completion tokens likewise.
+        prompt: the prompt's name ("extract_facts").
+        schema_name: the answer's class.
+        schema_hash: hash of the answer's JSON schema, to detect changes.
+        messages: the messages, system first.
+        answer: an object of the schema; a string if the model wrote none; None if unanswered.
+        problem: why the model's answer was unusable; empty if it was usable.
+        model: the answering model's name; empty if unknown.
+        tokens_in: prompt tokens reported by the model.
+        tokens_out: completion tokens reported by the model.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -79,12 +81,12 @@ class Recording(BaseModel):
 
     @property
     def text(self) -> str:
-        """The answer as a text."""
+        """The answer as text."""
         return self.answer if isinstance(self.answer, str) else json.dumps(self.answer)
 
 
 def recording_of(prompt: Prompt[Any]) -> Recording:
-    """A prompt as a request that nobody has answered."""
+    """Create an unanswered recording of a prompt."""
     return Recording(
         prompt=prompt.name,
         schema_name=prompt.schema.__name__,
@@ -94,10 +96,9 @@ def recording_of(prompt: Prompt[Any]) -> Recording:
 
 
 def recording_path(folder: Path, prompt: Prompt[Any]) -> Path:
-    """The file of a request: by the prompt's name, the schema's name and the messages, and by nothing else.
+    """Return a request's file, named by a hash of the prompt's name, the schema's name and the messages.
 
-    Temperature, the JSON schema's wording and the model's name stay out, so that the same question keeps its answer when
-    they change.
+    Temperature, the JSON schema's text and the model's name are not included, so that answers stay valid when they change.
     """
     asked = [prompt.name, prompt.schema.__name__, [[each.role.value, each.text] for each in prompt.messages]]
     key = sha256(json.dumps(asked, separators=(",", ":")).encode("ascii")).hexdigest()[:KEY_DIGITS]
@@ -105,16 +106,16 @@ def recording_path(folder: Path, prompt: Prompt[Any]) -> Path:
 
 
 def schema_hash(schema: type[BaseModel]) -> str:
-    """Of a JSON schema, whatever the order of its keys."""
+    """Hash a JSON schema, independently of the order of its keys."""
     text = json.dumps(schema.model_json_schema(), sort_keys=True)
     return sha256(text.encode("ascii")).hexdigest()[:12]
 
 
 def read_recording(path: Path) -> Recording | None:
-    """What a file holds; None if there is none.
+    """Read a recording; None if the file does not exist.
 
     Raises:
-        InvalidRequest: it is not a recording, or was edited into something else.
+        InvalidRequest: the file is not a valid recording.
     """
     try:
         return Recording.model_validate(json.loads(path.read_bytes()))
@@ -122,16 +123,16 @@ def read_recording(path: Path) -> Recording | None:
         return None
     except ValidationError as error:
         reason = answer_problem(error)
-    except (ValueError, OSError) as error:  # no JSON, no UTF-8, no permission
+    except (ValueError, OSError) as error:  # invalid JSON or UTF-8, or no permission
         reason = str(error)
-    raise InvalidRequest("recording", f"{path} cannot be read: {reason}", "Mend the file, or delete it.")
+    raise InvalidRequest("recording", f"{path} cannot be read: {reason}", "Correct or delete the file.")
 
 
 def write_request(path: Path, prompt: Prompt[Any]) -> None:
-    """Keep a request for whoever answers it, with its schema; a file that is there already stays as it is.
+    """Write an unanswered request and its schema; an existing file is not changed.
 
     Raises:
-        OSError: the folder cannot be written.
+        OSError: the directory cannot be written.
     """
     request = recording_of(prompt)
     schemas = path.parent / SCHEMAS
@@ -144,15 +145,15 @@ def write_request(path: Path, prompt: Prompt[Any]) -> None:
 
 
 def write_recording(path: Path, recording: Recording) -> None:
-    """Keep a request with its answer, in place of what the file held."""
+    """Write a recording, replacing the file's content."""
     _write_whole(path, _encoded(recording), replace=True)
 
 
 def unanswered(folder: str | Path) -> dict[Path, Recording]:
-    """The requests of a folder that nobody has answered, by file, the longest waiting first.
+    """Return the unanswered requests of a directory by file, oldest first.
 
     Raises:
-        InvalidRequest: a file of the folder is not a recording.
+        InvalidRequest: a file is not a valid recording.
     """
     paths = sorted(Path(folder).glob("*.json"), key=lambda path: (path.stat().st_mtime_ns, path.name))
     found = ((path, read_recording(path)) for path in paths)
@@ -163,10 +164,10 @@ def write_answer(request: str | Path, answer: Mapping[str, Any] | str, *, model:
     """Answer one request, by hand or from another program.
 
     Args:
-        request: the file of the request, as `unanswered` and the error of a missing answer name it.
-        answer: an object of the request's schema, or a text as a model would write it: where it is no JSON object, replaying
-            it is an answer outside the schema, for which the engine will ask once more.
-        model: who answered, for the file.
+        request: the request's file, as returned by `unanswered` or named in `MissingAnswer`.
+        answer: an object of the request's schema, or a model's text; text that is not a JSON object is replayed as
+            malformed output, which the engine asks to repair.
+        model: the answering model's name, stored in the file.
 
     Raises:
         InvalidRequest: there is no such request.
@@ -182,7 +183,7 @@ def write_answer(request: str | Path, answer: Mapping[str, Any] | str, *, model:
 
 
 def answer_object(text: str) -> dict[str, Any] | None:
-    """The JSON object a text is; None if it is none."""
+    """Parse a text as a JSON object; None if it is not one."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -195,14 +196,14 @@ def _file_name(name: str) -> str:
 
 
 def _encoded(recording: Recording) -> bytes:
-    """The file's bytes: UTF-8, but for half a surrogate pair, which JSON writes as an escape."""
+    """Encode a recording as UTF-8 JSON; lone surrogates become escapes."""
     fields = recording.model_dump(mode="json", exclude_defaults=True) | {"answer": recording.answer}
     ordered = {name: fields[name] for name in Recording.model_fields if name in fields}
     return (json.dumps(ordered, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
 
 
 def _write_whole(path: Path, data: bytes, *, replace: bool) -> None:
-    """Write a file in one step, so that nobody reads half of it; without `replace` an existing one wins."""
+    """Write a file atomically; without `replace` an existing file is kept."""
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         draft.write_bytes(data)
@@ -211,24 +212,24 @@ def _write_whole(path: Path, data: bytes, *, replace: bool) -> None:
         else:
             os.link(draft, path)
     except FileExistsError:
-        pass  # another call asked the same
+        pass  # a concurrent call wrote the same request
     finally:
         draft.unlink(missing_ok=True)
 
 
 T = TypeVar("T", bound=BaseModel)
 
-POLL_SECONDS = 0.2  # between two looks for an answer that somebody is writing
+POLL_SECONDS = 0.2  # interval between checks for an answer
 
 
 class MissingAnswer(ModelError, LookupError):
-    """A request whose answer is not in the folder. Retrying cannot help (hence LookupError).
+    """No answer is recorded for a request. Not retryable (hence LookupError).
 
     Attributes:
-        path: the file of the request.
+        path: the request's file.
         prompt: the prompt's name.
-        beginning: of what the user's message says, on one line.
-        reason: why there is none.
+        beginning: start of the user's message, on one line.
+        reason: why there is no answer.
     """
 
     def __init__(self, path: Path, prompt: str, beginning: str, reason: str) -> None:
@@ -236,20 +237,20 @@ class MissingAnswer(ModelError, LookupError):
         super().__init__(
             f"no answer is recorded for {prompt!r}, {beginning}: {reason}. Its file is {path}. Record one "
             f"with RecordingModel(model, {str(path.parent)!r}), or write it with write_answer(file, answer). If there was "
-            "one before, what is asked has changed since: the prompt, the messages and their times, or what memory shows."
+            "one before, the request has changed: the prompt, the messages with their times, or the recalled memories."
         )
 
 
 class RecordedModel:
-    """Answers each request from the file that `RecordingModel`, or somebody by hand, wrote for it.
+    """Language model that answers from recordings, written by `RecordingModel` or by hand.
 
-    An answer that was outside its schema when it was recorded is so again (`MalformedOutput`), so that repairs are replayed
-    too. A request without an answer is written down as a file and raises `MissingAnswer`.
+    A recorded malformed answer raises `MalformedOutput` again, so that repairs are replayed too. A request without an
+    answer is written to a file and raises `MissingAnswer`.
 
     Args:
-        folder: where the recordings are; made at the first request that has none.
-        wait: seconds to wait for an answer that somebody else writes meanwhile; 0 for none. A retain waits no longer in all
-            than `RetainConfig.extraction_timeout_s`.
+        folder: the directory of the recordings; created at the first request without an answer.
+        wait: seconds to wait until another program has written the answer; 0 does not wait. A retain waits at most
+            `RetainConfig.extraction_timeout_s` in total.
         name: the model's name in errors.
 
     Raises:
@@ -258,23 +259,25 @@ class RecordedModel:
 
     def __init__(self, folder: str | Path, *, wait: float = 0.0, name: str = "recorded") -> None:
         if not wait >= 0:
-            raise InvalidRequest("wait", f"{shown(wait)} is not a time to wait", "Give seconds, 0 for none.")
+            raise InvalidRequest(
+                "wait", f"{shown(wait)} is not a number of seconds", "Pass seconds, or 0 not to wait."
+            )
         self._folder = Path(folder)
         self._wait = wait
         self._name = name
 
     @property
     def name(self) -> str:
-        """The model's name, for errors and doctor."""
+        """The model's name, for errors and `doctor`."""
         return self._name
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """The recorded answer.
+        """Return the recorded answer.
 
         Raises:
-            MissingAnswer: there is none, or it was given to another schema and does not fit this one.
-            MalformedOutput: the recorded answer is outside the schema, as it was when it was given.
-            InvalidRequest: the file of the request is damaged.
+            MissingAnswer: there is none, or it does not match the current version of the schema.
+            MalformedOutput: the recorded answer is malformed.
+            InvalidRequest: the request's file is damaged.
         """
         path = recording_path(self._folder, prompt)
         found = _found_or_requested(path, prompt)
@@ -285,14 +288,14 @@ class RecordedModel:
         return self._replayed(prompt, path, recording)
 
     async def _awaited(self, path: Path) -> Recording | None:
-        """The recording once it has an answer; None if it has none in time."""
+        """Wait for the recording's answer; None if there is none in time."""
         with anyio.move_on_after(self._wait):
             while self._wait:
                 await anyio.sleep(POLL_SECONDS)
                 try:
                     recording = read_recording(path)
                 except InvalidRequest:
-                    continue  # an editor is writing it
+                    continue  # the file is being written
                 if recording is not None and recording.answer is not None:
                     return recording
         return None
@@ -306,7 +309,7 @@ class RecordedModel:
             except ValidationError as error:
                 problem = answer_problem(error)
                 if isinstance(recording.answer, dict) and recording.schema_hash != schema_hash(prompt.schema):
-                    reason = f"the one there was given to another version of its schema ({problem})"
+                    reason = f"the recorded answer is for another version of its schema ({problem})"
                     raise MissingAnswer(path, prompt.name, _beginning(prompt), reason) from error
             else:
                 return Completion(output, *tokens, text)
@@ -314,15 +317,15 @@ class RecordedModel:
 
 
 def _found_or_requested(path: Path, prompt: Prompt[T]) -> Recording | MissingAnswer:
-    """The recording with its answer; else the request is written down, and this is the error that names it."""
+    """Return the answered recording, or write the request to a file and return the error that names it."""
     recording = read_recording(path)
     if recording is not None and recording.answer is not None:
         return recording
-    reason = "nobody has answered it"
+    reason = "it has not been answered"
     try:
         write_request(path, prompt)
     except OSError as error:
-        reason += f", and it could not be written down ({error.strerror})"
+        reason += f", and its file could not be written ({error.strerror})"
     return MissingAnswer(path, prompt.name, _beginning(prompt), reason)
 
 
@@ -333,24 +336,24 @@ def _validated(schema: type[T], recording: Recording) -> T:
 
 
 def _beginning(prompt: Prompt[T]) -> str:
-    """How the user's first message begins, on one line."""
+    """Return the start of the user's first message, on one line."""
     texts = (message.text for message in prompt.messages if message.role is PromptRole.USER)
     return shown(" ".join(next(texts, "").split()))
 
 
 class RecordingModel:
-    """Asks a model for what its folder has no answer to, and keeps request and answer there for `RecordedModel`.
+    """Language model that calls another model for unrecorded requests and records the answers for `RecordedModel`.
 
-    What the folder has answered is not asked again: a run that was stopped goes on where it was, and a changed prompt asks
-    anew. Delete a file to ask its request again. An answer outside its schema is kept as such, with what was wrong. A model
-    that could not be reached or refused the key is not: its error is raised, and the request stays without an answer.
+    Recorded requests are not sent again, so an interrupted run can be resumed; a changed prompt is a new request. Delete
+    a file to repeat its request. Malformed answers are recorded with the problem. If the model is unreachable or rejects
+    the key, the error is raised and the request stays unanswered.
 
     Args:
         model: a LanguageModel, a LlamaIndex LLM, a LangChain chat model, or "openai:<name>".
-        folder: where the recordings are kept; made if it is not there.
+        folder: the directory of the recordings; created if missing.
 
     Raises:
-        InvalidRequest: the model is none of these, or its name has another provider, or none.
+        InvalidRequest: the model is none of these, or its name has no or another provider.
         MissingDependency: langchain-openai is not installed.
         ModelRefused: there is no API key.
     """
@@ -363,27 +366,27 @@ class RecordingModel:
 
     @property
     def name(self) -> str:
-        """The name of the model that is recorded."""
+        """The name of the recorded model."""
         return self._model.name
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """The folder's answer, else the model's, which is then in the folder.
+        """Return the recorded answer, else call the model and record its answer.
 
         Raises:
-            ModelUnavailable: the model could not be reached, timed out or limited the rate; not recorded.
-            ModelRefused: its service refuses the key; not recorded.
-            MalformedOutput: it answered outside the schema, now or when it was recorded.
-            InvalidRequest: the file of the request is damaged, or the folder cannot be written; the model was not asked.
+            ModelUnavailable: the model could not be reached, timed out or was rate-limited; not recorded.
+            ModelRefused: the service rejects the key; not recorded.
+            MalformedOutput: the answer is malformed, now or in the recording.
+            InvalidRequest: the request's file is damaged, or the directory cannot be written; the model was not called.
         """
         try:
             return await self._recorded.complete(prompt)
         except MissingAnswer as missing:
             path = missing.path
-            if not path.exists():  # before the model is paid for an answer that would be lost
-                raise InvalidRequest("folder", missing.reason, "Choose one that can be written.") from missing
+            if not path.exists():  # before paying for an answer that would be lost
+                raise InvalidRequest("folder", missing.reason, "Choose a writable directory.") from missing
         try:
             done = await self._model.complete(prompt)
-        except MalformedOutput as error:  # its text unchanged, since the repair shows it
+        except MalformedOutput as error:  # recorded verbatim, since the repair prompt shows it
             self._keep(path, prompt, error, answer=error.output, problem=error.problem)
             raise
         self._keep(path, prompt, done, answer=_answer(prompt, done))
@@ -397,11 +400,11 @@ class RecordingModel:
 
 
 def _answer(prompt: Prompt[T], done: Completion[T]) -> object:
-    """The answer as the model wrote it, since reading may leave things out; else as it was read."""
+    """Return the answer as the model wrote it, since parsing may drop parts; else as parsed."""
     written = answer_object(done.text)
     try:
         if written is not None and prompt.schema.model_validate(written) == done.output:
             return written
     except ValidationError:
-        pass  # what the model wrote went through something else before it was read
+        pass  # the model's text was transformed before parsing
     return done.output.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""ScriptedLLM: a LlamaIndex LLM that replays what a test wrote, and records its prompts."""
+"""ScriptedLLM: a LlamaIndex LLM that replays scripted replies and records its prompts."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ Script: TypeAlias = "Sequence[Reply] | Callable[[list[ChatMessage]], Reply]"
 
 
 class ScriptedLLM(FunctionCallingLLM):  # type: ignore[misc] # mypy is told to skip LlamaIndex
-    """Replays a script to query engines, chat engines and agents: sync, async, streamed, with tools or without.
+    """LLM that replays a script to query engines, chat engines and agents: sync, async or streamed, with or without tools.
 
-    A reply is a string, a ChatMessage (returned as it is; `calling` makes one that calls tools) or an exception
-    (raised). A stream is the text so far in pieces of a few characters, then the whole message.
+    A reply is a string, a ChatMessage (returned unchanged; `calling` creates one with a tool call) or an exception
+    (raised). A stream yields the text so far in steps of a few characters, then the whole message.
 
     Attributes:
-        script: the replies in order; or a function from the messages to a reply, for callers that ask concurrently.
-        prompts: copies of the messages of each call so far, in order of arrival; a completion is one user message.
-        calls_tools: whether it says of itself that it can.
+        script: the replies in order; or a function from the messages to a reply, for concurrent callers.
+        prompts: copies of the messages of each call, in order of arrival; a completion is one user message.
+        calls_tools: whether it reports that it supports tool calls.
     """
 
     script: Any = Field(
@@ -68,12 +68,12 @@ class ScriptedLLM(FunctionCallingLLM):  # type: ignore[misc] # mypy is told to s
 
     @property
     def calls(self) -> int:
-        """How often it has been called."""
+        """Number of calls so far."""
         return len(self.prompts)
 
     @property
     def last_prompt(self) -> str:
-        """The text of all messages of the latest call."""
+        """The text of all messages of the last call."""
         return "\n".join(str(message.content or "") for message in self.prompts[-1])
 
     @override
@@ -155,7 +155,7 @@ class ScriptedLLM(FunctionCallingLLM):  # type: ignore[misc] # mypy is told to s
             if isinstance(block, ToolCallBlock)
         ]
         if error_on_no_tool_call and not calls:
-            raise ValueError("the reply calls no tool")
+            raise ValueError("the reply has no tool call")
         return calls
 
     @override
@@ -192,12 +192,12 @@ class ScriptedLLM(FunctionCallingLLM):  # type: ignore[misc] # mypy is told to s
 
 
 def calling(tool: str, text: str = "", **arguments: Any) -> ChatMessage:  # noqa: ANN401 - whatever the tool takes
-    """A reply of the model that calls one tool.
+    """Create a reply with one tool call.
 
     Args:
         tool: the tool's name.
-        text: what the model says beside it.
-        arguments: those of the tool.
+        text: the message's text.
+        arguments: the tool's arguments.
     """
     said = [TextBlock(text=text)] if text else []
     call = ToolCallBlock(tool_call_id=f"call-{tool}", tool_name=tool, tool_kwargs=arguments)
@@ -209,7 +209,7 @@ def _asked(text: str | ChatMessage) -> ChatMessage:
 
 
 def _pieces(message: ChatMessage) -> Iterator[ChatResponse]:
-    """The text so far, piece by piece; the last is the message as it is, tool calls included."""
+    """Yield the text so far, step by step; the last response is the whole message with tool calls."""
     text = str(message.content or "")
     starts = range(0, len(text), PIECE)
     for start in starts[:-1]:

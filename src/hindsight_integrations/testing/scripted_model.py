@@ -1,4 +1,4 @@
-"""ScriptedModel: a LangChain chat model that replays what a test wrote, and records its prompts."""
+"""ScriptedModel: a LangChain chat model that replays scripted replies and records its prompts."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ Reply: TypeAlias = "dict[str, Any] | BaseModel | str | AIMessage | Exception"
 Script: TypeAlias = "Sequence[Reply] | Callable[[list[BaseMessage]], Reply]"
 
 
-PIECE = 7  # characters of a piece of a stream: words and tags are cut in two
+PIECE = 7  # characters per streamed chunk, so that words and tags are split
 
 
 class ScriptExhausted(AssertionError):
-    """The model was called more often than its script has replies."""
+    """The model was called more often than the script has replies."""
 
 
 class ScriptedModel(BaseChatModel):
-    """Replays a script, sync and async, plain or with structured output.
+    """Chat model that replays a script, sync and async, with or without structured output.
 
     A reply is a dict or a pydantic object (the structured answer), a string (raw text: JSON of the schema, or something
-    malformed), an AIMessage (returned as it is, tool calls included) or an exception (raised).
+    malformed), an AIMessage (returned unchanged, including tool calls) or an exception (raised).
 
     Attributes:
-        script: the replies in order; or a function from the messages to a reply, for callers that ask concurrently.
-        prompts: the messages of each call so far, in order of arrival.
-        model: the name it goes by.
+        script: the replies in order; or a function from the messages to a reply, for concurrent callers.
+        prompts: the messages of each call, in order of arrival.
+        model: the model's name.
     """
 
     script: Any = Field(description="a sequence of replies, or a function from messages to a reply")
@@ -54,7 +54,7 @@ class ScriptedModel(BaseChatModel):
 
     @property
     def calls(self) -> int:
-        """How often it has been called."""
+        """Number of calls so far."""
         return len(self.prompts)
 
     @override
@@ -65,7 +65,7 @@ class ScriptedModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        """One call as LangChain makes it (the async face and streaming fall back to it)."""
+        """Reply to one call; LangChain's async methods fall back to it."""
         message = as_message(self._next(messages), messages)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
@@ -77,7 +77,7 @@ class ScriptedModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        """One call, its text in pieces of a few characters; the last one carries the usage and any tool calls."""
+        """Stream the text in chunks of a few characters; the last chunk has the usage and any tool calls."""
         message = as_message(self._next(messages), messages)
         text = str(message.text)
         for at in range(0, len(text), PIECE):
@@ -101,7 +101,7 @@ class ScriptedModel(BaseChatModel):
     def with_structured_output(
         self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
     ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
-        """A runnable answering in `schema`; with include_raw a dict of raw, parsed and parsing_error."""
+        """Return a runnable that answers in `schema`; with include_raw a dict of raw, parsed and parsing_error."""
 
         def parse(message: BaseMessage) -> dict[str, Any] | BaseModel:
             answer = parsed_as(schema, message)
@@ -122,7 +122,7 @@ class ScriptedModel(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The model itself: its script decides which tools are called (reply with an AIMessage)."""
+        """Return the model itself; the script decides which tools are called (reply with an AIMessage)."""
         return self
 
     def _next(self, messages: list[BaseMessage]) -> Reply:
@@ -143,7 +143,7 @@ class ScriptedModel(BaseChatModel):
 
 
 def as_message(reply: Reply, messages: Sequence[BaseMessage]) -> AIMessage:
-    """A reply as a chat message; its usage counts words, so that tests can foretell it."""
+    """Convert a reply to a chat message; its usage counts words, so that tests can predict it."""
     if isinstance(reply, AIMessage):
         return reply
     if isinstance(reply, BaseModel):
@@ -156,7 +156,7 @@ def as_message(reply: Reply, messages: Sequence[BaseMessage]) -> AIMessage:
 
 
 def parsed_as(schema: dict[str, Any] | type, message: BaseMessage) -> dict[str, Any]:
-    """What `with_structured_output(include_raw=True)` returns: raw, parsed, parsing_error."""
+    """Return the result of `with_structured_output(include_raw=True)`: raw, parsed, parsing_error."""
     answer: dict[str, Any] = {"raw": message, "parsed": None, "parsing_error": None}
     try:
         value = json.loads(str(message.text))
