@@ -7,13 +7,17 @@ a replay from the ledger.
 from __future__ import annotations
 
 import ctypes
+import json
 import logging
+import os
 import re
 import shutil
+import sqlite3
+import struct
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from math import inf
@@ -25,30 +29,566 @@ import numpy as np
 from hindsight_integrations.concurrency.gate import Gate
 from hindsight_integrations.errors import EngineClosed, HindsightError, IndexBehind, IndexOutOfStep
 from hindsight_integrations.model.arrays import Hits, IntArray, Matrix, Vector, no_hits, ranked
-from hindsight_integrations.model.watermark import Watermark
+from hindsight_integrations.model.watermark import IndexMark, Watermark
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
-import json
-import os
-import sqlite3
-import struct
-from contextlib import closing
-
-from hindsight_integrations.model.watermark import IndexMark
 
 
-def chroma_marks(data: Path) -> list[IndexMark]:
-    """Return the watermark of every bank's collection in a data directory."""
-    files = sorted((data / "chroma" / "watermarks").glob("*.json"))
-    return [IndexMark("vector", file.stem, _mark(file)) for file in files]
+logger = logging.getLogger("hindsight_integrations")
+
+BATCH = 64  # vectors per call; Chroma holds the interpreter lock for all of it, 12 s for 4,096
+
+SAME = 1e-5  # per component; Chroma normalises stored vectors again
 
 
-def _mark(file: Path) -> Watermark | None:
-    try:
-        return Watermark.parse(json.loads(file.read_text(encoding="utf-8"))["watermark"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+class ChromaVectors:
+    """The Chroma store of one engine: `<data>/chroma`, or private memory.
+
+    Chroma is imported and started at the first `open`. Safe from many threads. Only one object per folder may
+    exist at a time, including read-only engines: two would silently lose or hide vectors. The ledger's lock
+    guarantees this.
+    """
+
+    def __init__(self, data: Path | None) -> None:
+        """`data` is the engine's data directory; None keeps everything in memory."""
+        self._keeper = ClientKeeper(None if data is None else data / "chroma")
+        self._lock = threading.Lock()
+        self._indexes: weakref.WeakValueDictionary[str, ChromaVectorIndex] = weakref.WeakValueDictionary()
+        self._closed = False
+
+    def open(self, bank_key: str, *, bank: str | None = None) -> ChromaVectorIndex:
+        """Return the index of one bank, the same object while it is referenced; `bank` is its name in errors.
+
+        A broken collection, or one on a full disk, opens too; calls then raise until that is fixed.
+
+        Raises:
+            EngineClosed: this store was closed.
+        """
+        with self._lock:
+            if self._closed:
+                raise EngineClosed
+            index = self._indexes.get(bank_key)
+            if index is None or index.discarded:
+                index = self._indexes[bank_key] = ChromaVectorIndex(self._keeper, bank_key, bank or bank_key)
+            return index
+
+    def close(self) -> None:
+        """Stop Chroma and release its files and threads; in-memory content is lost. Idempotent."""
+        with self._lock:
+            self._closed = True
+            self._indexes.clear()
+            self._keeper.close()
+
+
+class ChromaVectorIndex:
+    """A VectorIndex over one collection. Row ids are stored as text, and nothing else with a vector.
+
+    Every call but `watermark` raises IndexOutOfStep if the collection is broken or missing or has another
+    dimension, IndexBehind if the disk refuses, and EngineClosed after `ChromaVectors.close`.
+    """
+
+    def __init__(self, keeper: ClientKeeper, bank_key: str, bank: str) -> None:
+        self._keeper = keeper
+        self._name = f"bank-{bank_key}"
+        self._bank = bank
+        self._mark = keeper.watermark_file(bank_key)
+        self._bound: _Bound | None = None
+        self._known = ""  # id of the collection the watermark belongs to
+        self._watermark: Watermark | None = None
+        self._damage: str | None = None
+        self._unclean = False
+        self.discarded = False
+
+    @property
+    def watermark(self) -> Watermark | None:
+        """The commit this collection has reached; None if new, unavailable, or replaced by another one."""
+        if not (self._bound and self._keeper.current(self._bound.client)):
+            with suppress(IndexOutOfStep, EngineClosed), self._keeper.alone(self._bank, self._name) as client:
+                self._bind(client)
+        return self._watermark
+
+    @property
+    def keeps_removed(self) -> bool:
+        """True on disk: Chroma leaves deleted vectors in its files (1.5.9, measured)."""
+        return self._mark is not None
+
+    def upsert(self, ids: IntArray, vectors: Matrix) -> None:
+        """Store vectors under ids, replacing existing ones; for a repeated id the last vector counts."""
+        rows = {str(name): row for row, name in enumerate(ids.tolist())}
+        names, picked = list(rows), vectors[list(rows.values())]
+        self._keeper.check_room(self._bank, picked.nbytes)
+        for start in range(0, len(names), BATCH):
+            batch = slice(start, start + BATCH)
+            with self._writing() as bound:
+                new = _new_rows(bound.collection, names[batch], picked[batch])
+                if len(new):
+                    fresh = [names[start + row] for row in new]
+                    bound.collection.upsert(ids=fresh, embeddings=picked[batch][new])
+                    bound.reach.wrote(fresh)
+
+    def remove(self, ids: IntArray) -> None:
+        """Remove ids; unknown ids are ignored."""
+        names = [str(name) for name in np.unique(ids).tolist()]
+        for start in range(0, len(names), BATCH):
+            with self._writing() as bound:
+                bound.collection.delete(ids=names[start : start + BATCH])
+                bound.reach.removed(names[start : start + BATCH])
+
+    def advance(self, mark: Watermark) -> None:
+        """Record durably that everything up to this commit has been applied.
+
+        After a `clear` the database is vacuumed first, since free pages still contain the dropped
+        collection's vectors.
+        """
+        with self._alone() as bound:
+            if bound.reach.due:
+                self._scan(bound)
+            bound.reach.settle()
+            if self._unclean:
+                self._keeper.vacuum()
+                self._unclean = False
+            if self._mark:
+                self._mark.write(self._known, mark)
+        self._watermark = mark
+
+    def count(self) -> int:
+        """Return the number of vectors."""
+        with self._alone() as bound:
+            return bound.collection.count()
+
+    def search(self, vectors: Matrix, limit: int) -> list[Hits]:
+        """For each query row (unit norm), return the `limit` nearest ids with their cosine; one call to Chroma."""
+        if limit <= 0 or len(vectors) == 0:
+            return [no_hits() for _ in range(len(vectors))]
+        with self._reading() as bound:
+            found = _searched(bound, vectors, limit)
+        missing = [row for row, hits in enumerate(found) if len(hits) < min(limit, bound.reach.held or 0)]
+        if missing:
+            with self._alone() as bound:
+                self._scan(bound, *vectors[missing])
+                found = _searched(bound, vectors, limit)
+        return found
+
+    def clear(self) -> None:
+        """Drop the collection (even a broken one), its files and its watermark, and start an empty one.
+
+        If even that fails, Chroma's database is damaged and is rebuilt for all banks.
+        """
+        try:
+            self._empty()
+        except IndexBehind:
+            raise
+        except IndexOutOfStep as error:
+            self._keeper.recreate(self._bank, error.reason)
+            self._empty()
+
+    def discard(self) -> None:
+        """Drop the collection for good, with its files, its watermark and its traces in Chroma's database."""
+        with self._keeper.alone(self._bank, self._name) as client:
+            self.discarded = True
+            self._drop(client)
+            self._keeper.vacuum()
+            if self._mark:
+                self._mark.drop()
+
+    def close(self) -> None:
+        """Release the collection; a later call binds it again."""
+        self._bound = None
+
+    def _empty(self) -> None:
+        with self._keeper.alone(self._bank, self._name) as client:
+            # The watermark file stays: it belongs to the old collection, so it reads None and shows that a
+            # vacuum is due.
+            self._watermark, self._damage = None, "emptying it did not end"
+            self._drop(client)
+            self._bind(client)
+            self._damage = None
+
+    def _drop(self, client: ChromaClient) -> None:
+        if self._bound:
+            self._bound.files.erase()
+        client.drop(self._name, client.files(client.collection(self._name)))
+        self._bound = None
+
+    def _bind(self, client: ChromaClient) -> None:
+        """Bind the collection in this client; a lost one is created empty, and counts as damaged until `clear`."""
+        if self._bound and self._bound.client is client:
+            return
+        collection = client.collection(self._name)
+        known, found = self._known, str(collection.id)
+        bound = _Bound(client, collection, client.files(collection), Reach(collection))
+        if known != found:
+            self._watermark = self._mark.read(found) if self._mark else None
+            # Watermark of another collection: killed after that one was dropped and before its pages were
+            # overwritten.
+            self._unclean = self._mark is not None and not self._watermark and self._mark.exists()
+        lost = self._keeper.remade if self._unclean else ""
+        if known not in ("", found):
+            lost = lost or "its collection was lost"
+        self._damage = self._damage or lost or bound.files.damage()
+        self._bound, self._known = bound, found
+
+    @contextmanager
+    def _alone(self) -> Iterator[_Bound]:
+        """Lend the collection while no other call runs; then remove heap memory that loading left in its files."""
+        with self._keeper.alone(self._bank, self._name) as client:
+            self._bind(client)
+            bound = self._bound
+            if bound is None or self._damage:
+                raise IndexOutOfStep("vector", self._bank, self._damage or "it was closed meanwhile")
+            try:
+                yield bound
+                bound.loaded = True
+            finally:
+                if bound.files.rewritten():
+                    bound.files.blank()
+
+    @contextmanager
+    def _writing(self) -> Iterator[_Bound]:
+        """Like `_alone`; a failed write may be incomplete, so the collection must then be cleared."""
+        with self._alone() as bound:
+            self._damage = "a write to it failed"  # reset on success
+            yield bound
+            self._damage = None
+
+    def _scan(self, bound: _Bound, *starts: Vector) -> None:
+        """Scan the graph; if a counted vector is missing, this fails and the collection must be cleared."""
+        self._damage = "it lacks a vector that it counts"  # reset on success
+        bound.reach.scan(*starts)
+        self._damage = None
+
+    @contextmanager
+    def _reading(self) -> Iterator[_Bound]:
+        """Lend the collection to concurrent readers, or exclusively if this client has not loaded it.
+
+        Loading writes files, and builds a new graph for a small collection, which is scanned first.
+        """
+        bound = self._bound
+        with self._keeper.beside(self._bank) as client:
+            ready = bound is not None and bound.ready and bound.client is client and not self._damage
+            if ready and bound is not None:
+                yield bound
+        if not ready:
+            with self._alone() as alone:
+                self._scan(alone)
+                yield alone
+
+
+@dataclass(slots=True)
+class _Bound:
+    """A collection as bound to one client.
+
+    Attributes:
+        reach: which vectors searches reach.
+        loaded: whether a call has succeeded, so that a search writes no files.
+    """
+
+    client: ChromaClient
+    collection: Collection
+    files: SegmentFiles
+    reach: Reach
+    loaded: bool = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether a search finds everything and writes nothing."""
+        return self.loaded and self.reach.held is not None
+
+
+def _new_rows(collection: Collection, names: list[str], vectors: Matrix) -> list[int]:
+    """Return the rows that are not stored already.
+
+    A replay repeats stored vectors, and replacing vectors by equal ones breaks HNSW: 8 of 101 were no longer
+    found (chromadb 1.5.9, measured).
+    """
+    held = collection.get(ids=names, include=["embeddings"])
+    stored = held["embeddings"]
+    if stored is None or not len(held["ids"]) or len(stored[0]) != vectors.shape[1]:
+        return list(range(len(names)))
+    row_of = {name: row for row, name in enumerate(names)}
+    rows = [row_of[name] for name in held["ids"]]
+    same = np.abs(np.asarray(stored, np.float32) - vectors[rows]).max(axis=1) < SAME
+    known = {row for row, equal in zip(rows, same.tolist(), strict=True) if equal}
+    return [row for row in range(len(names)) if row not in known]
+
+
+def _searched(bound: _Bound, vectors: Matrix, limit: int) -> list[Hits]:
+    """Search the graph, and the vectors it does not reach."""
+    found = bound.collection.query(query_embeddings=vectors, n_results=limit, include=["distances"])
+    distances, beside = found["distances"] or [], bound.reach.beside
+    return [
+        beside.joined(query, _hits(names, row, limit), limit)
+        for query, names, row in zip(vectors, found["ids"], distances, strict=True)
+    ]
+
+
+def _hits(names: list[str], distances: list[float], limit: int) -> Hits:
+    """Convert Chroma's cosine distance (1 - cosine), which rounding may put outside [-1, 1]."""
+    ids = np.array([int(name) for name in names], np.int64)
+    cosines = np.clip(1.0 - np.array(distances, np.float32), -1.0, 1.0).astype(np.float32)
+    return ranked(ids, cosines, limit)
+
+
+EF_SEARCH = 1000  # at ef=300, k=300 had recall 0.93; at 1000 it has 0.98 on random vectors
+NEIGHBOURS = 32  # of a vector in its graph; Chroma's 16 lose three times as many similar ones
+OPEN_COLLECTIONS = 64  # at 2.6 MB and four files each; beyond, the client is reopened
+SHARDS = 64  # of Chroma's cache of loaded collections; the size applies to each
+PATIENCE_SECONDS = 60  # how long to wait for a running call; a vacuum may take that long
+ROOM_BYTES = 8 << 20  # for a journal, and the id table that Chroma rewrites as a whole
+
+_SQLITE_CODE = re.compile(r"\(code: (\d+)\)")
+_REFUSALS = {5, 6, 8, 10, 13, 14}
+"""SQLite's busy, locked, read-only, I/O error, full and cannot open: the disk or permissions refuse, no file is damaged."""
+
+
+class ClientKeeper:
+    """Opens the client of one folder (None: in memory), lends it, and drops it when a call fails.
+
+    A failed write can leave a lock in Chroma's connection pool, on which the next write waits for 17 minutes
+    while holding the interpreter lock (measured on a full disk). Therefore a failed client is never used
+    again, a client is opened or written to only while no other call runs, and nobody waits for the gate
+    forever.
+
+    Attributes:
+        remade: why the store was replaced by an empty one; empty if it was not.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.remade = ""
+        # Chroma has its own copy of SQLite besides Python's, and neither sees the other's file locks, which
+        # are per process: work on Chroma's files also needs the gate.
+        self._gate = Gate()
+        self._lock = threading.Lock()
+        self._client: ChromaClient | None = None
+        self._doubtful = True  # whether to check the database before Chroma opens it
+        self._closed = False
+
+    @contextmanager
+    def alone(self, bank: str, name: str) -> Iterator[ChromaClient]:
+        """Lend the client while no other call runs, for calls that may load or write this collection.
+
+        The client is opened if needed, and reopened if it has loaded too many collections.
+
+        Raises:
+            IndexBehind: the disk refuses, or a running call does not end.
+            IndexOutOfStep: Chroma failed; the client is dropped.
+            EngineClosed: after `close`.
+        """
+        with self._converting(bank), self._gate.exclusive(timeout=PATIENCE_SECONDS):
+            self._check_open()
+            if self._client and self.folder and len(self._client.used - {name}) >= OPEN_COLLECTIONS:
+                self._drop(self._client)
+            if self._client is None:
+                self._client = self._started()
+            with self._dropping(self._client):
+                yield self._client
+
+    @contextmanager
+    def beside(self, bank: str) -> Iterator[ChromaClient | None]:
+        """Lend the client to concurrent readers, for searches of loaded collections; None if none is open.
+
+        Raises:
+            IndexBehind, IndexOutOfStep, EngineClosed: as for `alone`.
+        """
+        with self._converting(bank), self._gate.shared(timeout=PATIENCE_SECONDS):
+            self._check_open()
+            with self._dropping(self._client):
+                yield self._client
+
+    def current(self, client: ChromaClient | None) -> bool:
+        """Tell whether this is the client in use."""
+        return client is not None and client is self._client
+
+    def check_room(self, bank: str, size: int) -> None:
+        """Reject a write of `size` bytes of vectors if it would not fit, before Chroma fails half-way.
+
+        Raises:
+            IndexBehind: the disk is full.
+        """
+        free, needed = self._room(), ROOM_BYTES + 3 * size
+        if free < needed:
+            raise IndexBehind("vector", bank, f"the disk has {free:,} bytes left, {needed:,} are needed")
+
+    def watermark_file(self, bank_key: str) -> WatermarkFile | None:
+        """Return the file of a bank's watermark; None in memory."""
+        return WatermarkFile(self.folder / "watermarks" / f"{bank_key}.json") if self.folder else None
+
+    def vacuum(self) -> None:
+        """Overwrite deleted data in Chroma's files; only inside `alone`."""
+        if self.folder:
+            vacuum(self.folder)
+
+    def recreate(self, bank: str, reason: str) -> None:
+        """Replace the store of all banks by an empty one, to be replayed; watermarks stay, as evidence."""
+        with self._converting(bank), self._gate.exclusive(timeout=PATIENCE_SECONDS):
+            self._check_open()
+            self._drop(self._client)
+            self._remove(reason)
+
+    def close(self) -> None:
+        """Stop Chroma; in-memory content is lost. Idempotent."""
+        self._closed = True
+        with suppress(TimeoutError), self._gate.exclusive(timeout=PATIENCE_SECONDS):
+            self._drop(self._client)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineClosed
+
+    def _started(self) -> ChromaClient:
+        """Open Chroma on the folder, after removing a damaged database."""
+        if self.folder and self._doubtful and (damage := database_damage(self.folder)):
+            self._remove(damage)
+        self._doubtful = False
+        with ExitStack[bool]() as stack:
+            stack.push(lambda _kind, error, _trace: self._replaced(error))
+            return ChromaClient(self.folder)
+        return ChromaClient(self.folder)
+
+    def _replaced(self, error: BaseException | None) -> bool:
+        """Remove a damaged store that Chroma could not open; tell whether it was damaged."""
+        if error is None or self.folder is None or not _from_chroma(error) or self._refused(error):
+            return False
+        self._remove(str(error))
+        return True
+
+    def _remove(self, reason: str) -> None:
+        if self.folder:
+            logger.warning(
+                "the Chroma store %s is damaged and will be rebuilt from the ledger: %s", self.folder, reason
+            )
+            remove_store(self.folder)
+        self.remade = f"the Chroma store was damaged ({reason}) and rebuilt"
+
+    @contextmanager
+    def _dropping(self, client: ChromaClient | None) -> Iterator[None]:
+        """Drop the client if a call fails, before anybody else can use it."""
+        with ExitStack() as stack:
+            stack.push(lambda _kind, error, _trace: self._scan(client, error))
+            yield
+
+    def _scan(self, client: ChromaClient | None, error: BaseException | None) -> None:
+        if isinstance(error, AttributeError) and not self.current(client):
+            # Another reader dropped it meanwhile.
+            raise OSError("another call to Chroma failed at the same time") from error
+        if error is not None and _from_chroma(error) and not _declined(error):
+            self._doubtful = True
+            self._drop(client)
+
+    def _drop(self, client: ChromaClient | None) -> None:
+        with self._lock:
+            if not self.current(client):
+                return
+            self._client = None
+        if client is not None:
+            client.stop()
+            give_back_memory()
+
+    @contextmanager
+    def _converting(self, bank: str) -> Iterator[None]:
+        """Convert Chroma's errors to this package's.
+
+        An except clause could not catch them all, because a panic in Chroma's Rust code derives from
+        BaseException.
+        """
+        with ExitStack() as stack:
+            stack.push(lambda _kind, error, _trace: self._convert(bank, error))
+            yield
+
+    def _convert(self, bank: str, error: BaseException | None) -> None:
+        if error is None or isinstance(error, HindsightError) or not _from_chroma(error):
+            return
+        reason = f"{type(error).__name__}: {error}"[:300]
+        kind = IndexBehind if self._refused(error) else IndexOutOfStep
+        raise kind("vector", bank, reason) from error
+
+    def _refused(self, error: BaseException) -> bool:
+        """Tell whether the disk refuses (full, read-only, locked) rather than contains damaged data."""
+        codes = {int(code) & 0xFF for code in _SQLITE_CODE.findall(str(error))}
+        return isinstance(error, OSError) or bool(codes & _REFUSALS) or self._room() < ROOM_BYTES
+
+    def _room(self) -> float:
+        """Return the free bytes on the disk; infinity in memory."""
+        return shutil.disk_usage(self.folder).free if self.folder and self.folder.exists() else inf
+
+
+class ChromaClient:
+    """A Chroma client that does not share a system with others in the process.
+
+    `chromadb.PersistentClient` and `EphemeralClient` share systems through a process-wide table: all
+    in-memory clients use the same store, and two with different settings fail, so that an in-memory engine
+    would break a user's own `EphemeralClient()`. This client is not registered there.
+
+    Attributes:
+        used: names of the collections it may have loaded; it never unloads one.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        from chromadb.api.rust import RustBindingsAPI
+        from chromadb.config import Settings, System
+
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        # model_construct: otherwise Chroma would read the environment, and the .env of the current folder.
+        settings = Settings.model_construct(
+            anonymized_telemetry=False,
+            is_persistent=folder is not None,
+            persist_directory="" if folder is None else str(folder),
+        )
+        self._folder = folder
+        self._system = System(settings)
+        self._api = self._system.instance(RustBindingsAPI)
+        # Chroma must never unload a collection: one it never wrote to disk cannot be loaded again.
+        self._api.hnsw_cache_size = OPEN_COLLECTIONS * SHARDS
+        self._system.start()
+        self.used: set[str] = set()
+
+    def collection(self, name: str) -> Collection:
+        """Return the collection of this name, creating it if needed."""
+        self.used.add(name)
+        from chromadb.api.models.Collection import Collection
+
+        model = self._api.create_collection(  # an existing one keeps its configuration
+            name,
+            configuration={"hnsw": {"space": "cosine", "ef_search": EF_SEARCH, "max_neighbors": NEIGHBOURS}},
+            get_or_create=True,
+        )
+        return Collection(client=self._api, model=model, embedding_function=None)
+
+    def files(self, collection: Collection) -> SegmentFiles:
+        """Return the files of a collection, which may not exist yet."""
+        if self._folder is None:
+            return SegmentFiles(())
+        return SegmentFiles(vector_segments(self._folder, str(collection.id)))
+
+    def drop(self, name: str, files: SegmentFiles) -> None:
+        """Delete a collection, which may be missing or broken, and its files."""
+        from chromadb.errors import NotFoundError
+
+        with suppress(NotFoundError):
+            self._api.delete_collection(name)
+        files.erase()
+
+    def stop(self) -> None:
+        """Release files, locks and threads; running calls of other threads finish."""
+        self._system.stop()
+
+
+def _from_chroma(error: BaseException) -> bool:
+    """Tell whether Chroma failed (its errors, its panics, the disk) rather than our code."""
+    from chromadb.errors import ChromaError
+
+    # PyO3 creates its PanicException at run time; it cannot be imported.
+    return isinstance(error, ChromaError | OSError) or type(error).__name__ == "PanicException"
+
+
+def _declined(error: BaseException) -> bool:
+    """Tell whether Chroma rejected a call before doing anything."""
+    from chromadb.errors import InvalidArgumentError, InvalidDimensionException, NotFoundError
+
+    return isinstance(error, InvalidArgumentError | InvalidDimensionException | NotFoundError)
 
 
 DATABASE = "chroma.sqlite3"
@@ -403,557 +943,14 @@ def _malloc_trim() -> Callable[[int], int] | None:
     return None
 
 
-logger = logging.getLogger("hindsight_integrations")
-
-EF_SEARCH = 1000  # at ef=300, k=300 had recall 0.93; at 1000 it has 0.98 on random vectors
-NEIGHBOURS = 32  # of a vector in its graph; Chroma's 16 lose three times as many similar ones
-OPEN_COLLECTIONS = 64  # at 2.6 MB and four files each; beyond, the client is reopened
-SHARDS = 64  # of Chroma's cache of loaded collections; the size applies to each
-PATIENCE_SECONDS = 60  # how long to wait for a running call; a vacuum may take that long
-ROOM_BYTES = 8 << 20  # for a journal, and the id table that Chroma rewrites as a whole
-
-_SQLITE_CODE = re.compile(r"\(code: (\d+)\)")
-_REFUSALS = {5, 6, 8, 10, 13, 14}
-"""SQLite's busy, locked, read-only, I/O error, full and cannot open: the disk or permissions refuse, no file is damaged."""
-
-
-class ChromaClient:
-    """A Chroma client that does not share a system with others in the process.
-
-    `chromadb.PersistentClient` and `EphemeralClient` share systems through a process-wide table: all
-    in-memory clients use the same store, and two with different settings fail, so that an in-memory engine
-    would break a user's own `EphemeralClient()`. This client is not registered there.
-
-    Attributes:
-        used: names of the collections it may have loaded; it never unloads one.
-    """
-
-    def __init__(self, folder: Path | None) -> None:
-        from chromadb.api.rust import RustBindingsAPI
-        from chromadb.config import Settings, System
-
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-        # model_construct: otherwise Chroma would read the environment, and the .env of the current folder.
-        settings = Settings.model_construct(
-            anonymized_telemetry=False,
-            is_persistent=folder is not None,
-            persist_directory="" if folder is None else str(folder),
-        )
-        self._folder = folder
-        self._system = System(settings)
-        self._api = self._system.instance(RustBindingsAPI)
-        # Chroma must never unload a collection: one it never wrote to disk cannot be loaded again.
-        self._api.hnsw_cache_size = OPEN_COLLECTIONS * SHARDS
-        self._system.start()
-        self.used: set[str] = set()
-
-    def collection(self, name: str) -> Collection:
-        """Return the collection of this name, creating it if needed."""
-        self.used.add(name)
-        from chromadb.api.models.Collection import Collection
-
-        model = self._api.create_collection(  # an existing one keeps its configuration
-            name,
-            configuration={"hnsw": {"space": "cosine", "ef_search": EF_SEARCH, "max_neighbors": NEIGHBOURS}},
-            get_or_create=True,
-        )
-        return Collection(client=self._api, model=model, embedding_function=None)
-
-    def files(self, collection: Collection) -> SegmentFiles:
-        """Return the files of a collection, which may not exist yet."""
-        if self._folder is None:
-            return SegmentFiles(())
-        return SegmentFiles(vector_segments(self._folder, str(collection.id)))
-
-    def drop(self, name: str, files: SegmentFiles) -> None:
-        """Delete a collection, which may be missing or broken, and its files."""
-        from chromadb.errors import NotFoundError
-
-        with suppress(NotFoundError):
-            self._api.delete_collection(name)
-        files.erase()
-
-    def stop(self) -> None:
-        """Release files, locks and threads; running calls of other threads finish."""
-        self._system.stop()
-
-
-class ClientKeeper:
-    """Opens the client of one folder (None: in memory), lends it, and drops it when a call fails.
-
-    A failed write can leave a lock in Chroma's connection pool, on which the next write waits for 17 minutes
-    while holding the interpreter lock (measured on a full disk). Therefore a failed client is never used
-    again, a client is opened or written to only while no other call runs, and nobody waits for the gate
-    forever.
-
-    Attributes:
-        remade: why the store was replaced by an empty one; empty if it was not.
-    """
-
-    def __init__(self, folder: Path | None) -> None:
-        self.folder = folder
-        self.remade = ""
-        # Chroma has its own copy of SQLite besides Python's, and neither sees the other's file locks, which
-        # are per process: work on Chroma's files also needs the gate.
-        self._gate = Gate()
-        self._lock = threading.Lock()
-        self._client: ChromaClient | None = None
-        self._doubtful = True  # whether to check the database before Chroma opens it
-        self._closed = False
-
-    @contextmanager
-    def alone(self, bank: str, name: str) -> Iterator[ChromaClient]:
-        """Lend the client while no other call runs, for calls that may load or write this collection.
-
-        The client is opened if needed, and reopened if it has loaded too many collections.
-
-        Raises:
-            IndexBehind: the disk refuses, or a running call does not end.
-            IndexOutOfStep: Chroma failed; the client is dropped.
-            EngineClosed: after `close`.
-        """
-        with self._converting(bank), self._gate.exclusive(timeout=PATIENCE_SECONDS):
-            self._check_open()
-            if self._client and self.folder and len(self._client.used - {name}) >= OPEN_COLLECTIONS:
-                self._drop(self._client)
-            if self._client is None:
-                self._client = self._started()
-            with self._dropping(self._client):
-                yield self._client
-
-    @contextmanager
-    def beside(self, bank: str) -> Iterator[ChromaClient | None]:
-        """Lend the client to concurrent readers, for searches of loaded collections; None if none is open.
-
-        Raises:
-            IndexBehind, IndexOutOfStep, EngineClosed: as for `alone`.
-        """
-        with self._converting(bank), self._gate.shared(timeout=PATIENCE_SECONDS):
-            self._check_open()
-            with self._dropping(self._client):
-                yield self._client
-
-    def current(self, client: ChromaClient | None) -> bool:
-        """Tell whether this is the client in use."""
-        return client is not None and client is self._client
-
-    def check_room(self, bank: str, size: int) -> None:
-        """Reject a write of `size` bytes of vectors if it would not fit, before Chroma fails half-way.
-
-        Raises:
-            IndexBehind: the disk is full.
-        """
-        free, needed = self._room(), ROOM_BYTES + 3 * size
-        if free < needed:
-            raise IndexBehind("vector", bank, f"the disk has {free:,} bytes left, {needed:,} are needed")
-
-    def watermark_file(self, bank_key: str) -> WatermarkFile | None:
-        """Return the file of a bank's watermark; None in memory."""
-        return WatermarkFile(self.folder / "watermarks" / f"{bank_key}.json") if self.folder else None
-
-    def vacuum(self) -> None:
-        """Overwrite deleted data in Chroma's files; only inside `alone`."""
-        if self.folder:
-            vacuum(self.folder)
-
-    def recreate(self, bank: str, reason: str) -> None:
-        """Replace the store of all banks by an empty one, to be replayed; watermarks stay, as evidence."""
-        with self._converting(bank), self._gate.exclusive(timeout=PATIENCE_SECONDS):
-            self._check_open()
-            self._drop(self._client)
-            self._remove(reason)
-
-    def close(self) -> None:
-        """Stop Chroma; in-memory content is lost. Idempotent."""
-        self._closed = True
-        with suppress(TimeoutError), self._gate.exclusive(timeout=PATIENCE_SECONDS):
-            self._drop(self._client)
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise EngineClosed
-
-    def _started(self) -> ChromaClient:
-        """Open Chroma on the folder, after removing a damaged database."""
-        if self.folder and self._doubtful and (damage := database_damage(self.folder)):
-            self._remove(damage)
-        self._doubtful = False
-        with ExitStack[bool]() as stack:
-            stack.push(lambda _kind, error, _trace: self._replaced(error))
-            return ChromaClient(self.folder)
-        return ChromaClient(self.folder)
-
-    def _replaced(self, error: BaseException | None) -> bool:
-        """Remove a damaged store that Chroma could not open; tell whether it was damaged."""
-        if error is None or self.folder is None or not _from_chroma(error) or self._refused(error):
-            return False
-        self._remove(str(error))
-        return True
-
-    def _remove(self, reason: str) -> None:
-        if self.folder:
-            logger.warning(
-                "the Chroma store %s is damaged and will be rebuilt from the ledger: %s", self.folder, reason
-            )
-            remove_store(self.folder)
-        self.remade = f"the Chroma store was damaged ({reason}) and rebuilt"
-
-    @contextmanager
-    def _dropping(self, client: ChromaClient | None) -> Iterator[None]:
-        """Drop the client if a call fails, before anybody else can use it."""
-        with ExitStack() as stack:
-            stack.push(lambda _kind, error, _trace: self._scan(client, error))
-            yield
-
-    def _scan(self, client: ChromaClient | None, error: BaseException | None) -> None:
-        if isinstance(error, AttributeError) and not self.current(client):
-            # Another reader dropped it meanwhile.
-            raise OSError("another call to Chroma failed at the same time") from error
-        if error is not None and _from_chroma(error) and not _declined(error):
-            self._doubtful = True
-            self._drop(client)
-
-    def _drop(self, client: ChromaClient | None) -> None:
-        with self._lock:
-            if not self.current(client):
-                return
-            self._client = None
-        if client is not None:
-            client.stop()
-            give_back_memory()
-
-    @contextmanager
-    def _converting(self, bank: str) -> Iterator[None]:
-        """Convert Chroma's errors to this package's.
-
-        An except clause could not catch them all, because a panic in Chroma's Rust code derives from
-        BaseException.
-        """
-        with ExitStack() as stack:
-            stack.push(lambda _kind, error, _trace: self._convert(bank, error))
-            yield
-
-    def _convert(self, bank: str, error: BaseException | None) -> None:
-        if error is None or isinstance(error, HindsightError) or not _from_chroma(error):
-            return
-        reason = f"{type(error).__name__}: {error}"[:300]
-        kind = IndexBehind if self._refused(error) else IndexOutOfStep
-        raise kind("vector", bank, reason) from error
-
-    def _refused(self, error: BaseException) -> bool:
-        """Tell whether the disk refuses (full, read-only, locked) rather than contains damaged data."""
-        codes = {int(code) & 0xFF for code in _SQLITE_CODE.findall(str(error))}
-        return isinstance(error, OSError) or bool(codes & _REFUSALS) or self._room() < ROOM_BYTES
-
-    def _room(self) -> float:
-        """Return the free bytes on the disk; infinity in memory."""
-        return shutil.disk_usage(self.folder).free if self.folder and self.folder.exists() else inf
-
-
-def _from_chroma(error: BaseException) -> bool:
-    """Tell whether Chroma failed (its errors, its panics, the disk) rather than our code."""
-    from chromadb.errors import ChromaError
-
-    # PyO3 creates its PanicException at run time; it cannot be imported.
-    return isinstance(error, ChromaError | OSError) or type(error).__name__ == "PanicException"
-
-
-def _declined(error: BaseException) -> bool:
-    """Tell whether Chroma rejected a call before doing anything."""
-    from chromadb.errors import InvalidArgumentError, InvalidDimensionException, NotFoundError
-
-    return isinstance(error, InvalidArgumentError | InvalidDimensionException | NotFoundError)
-
-
-BATCH = 64  # vectors per call; Chroma holds the interpreter lock for all of it, 12 s for 4,096
-
-SAME = 1e-5  # per component; Chroma normalises stored vectors again
-
-
-class ChromaVectors:
-    """The Chroma store of one engine: `<data>/chroma`, or private memory.
-
-    Chroma is imported and started at the first `open`. Safe from many threads. Only one object per folder may
-    exist at a time, including read-only engines: two would silently lose or hide vectors. The ledger's lock
-    guarantees this.
-    """
-
-    def __init__(self, data: Path | None) -> None:
-        """`data` is the engine's data directory; None keeps everything in memory."""
-        self._keeper = ClientKeeper(None if data is None else data / "chroma")
-        self._lock = threading.Lock()
-        self._indexes: weakref.WeakValueDictionary[str, ChromaVectorIndex] = weakref.WeakValueDictionary()
-        self._closed = False
-
-    def open(self, bank_key: str, *, bank: str | None = None) -> ChromaVectorIndex:
-        """Return the index of one bank, the same object while it is referenced; `bank` is its name in errors.
-
-        A broken collection, or one on a full disk, opens too; calls then raise until that is fixed.
-
-        Raises:
-            EngineClosed: this store was closed.
-        """
-        with self._lock:
-            if self._closed:
-                raise EngineClosed
-            index = self._indexes.get(bank_key)
-            if index is None or index.discarded:
-                index = self._indexes[bank_key] = ChromaVectorIndex(self._keeper, bank_key, bank or bank_key)
-            return index
-
-    def close(self) -> None:
-        """Stop Chroma and release its files and threads; in-memory content is lost. Idempotent."""
-        with self._lock:
-            self._closed = True
-            self._indexes.clear()
-            self._keeper.close()
-
-
-class ChromaVectorIndex:
-    """A VectorIndex over one collection. Row ids are stored as text, and nothing else with a vector.
-
-    Every call but `watermark` raises IndexOutOfStep if the collection is broken or missing or has another
-    dimension, IndexBehind if the disk refuses, and EngineClosed after `ChromaVectors.close`.
-    """
-
-    def __init__(self, keeper: ClientKeeper, bank_key: str, bank: str) -> None:
-        self._keeper = keeper
-        self._name = f"bank-{bank_key}"
-        self._bank = bank
-        self._mark = keeper.watermark_file(bank_key)
-        self._bound: _Bound | None = None
-        self._known = ""  # id of the collection the watermark belongs to
-        self._watermark: Watermark | None = None
-        self._damage: str | None = None
-        self._unclean = False
-        self.discarded = False
-
-    @property
-    def watermark(self) -> Watermark | None:
-        """The commit this collection has reached; None if new, unavailable, or replaced by another one."""
-        if not (self._bound and self._keeper.current(self._bound.client)):
-            with suppress(IndexOutOfStep, EngineClosed), self._keeper.alone(self._bank, self._name) as client:
-                self._bind(client)
-        return self._watermark
-
-    @property
-    def keeps_removed(self) -> bool:
-        """True on disk: Chroma leaves deleted vectors in its files (1.5.9, measured)."""
-        return self._mark is not None
-
-    def upsert(self, ids: IntArray, vectors: Matrix) -> None:
-        """Store vectors under ids, replacing existing ones; for a repeated id the last vector counts."""
-        rows = {str(name): row for row, name in enumerate(ids.tolist())}
-        names, picked = list(rows), vectors[list(rows.values())]
-        self._keeper.check_room(self._bank, picked.nbytes)
-        for start in range(0, len(names), BATCH):
-            batch = slice(start, start + BATCH)
-            with self._writing() as bound:
-                new = _new_rows(bound.collection, names[batch], picked[batch])
-                if len(new):
-                    fresh = [names[start + row] for row in new]
-                    bound.collection.upsert(ids=fresh, embeddings=picked[batch][new])
-                    bound.reach.wrote(fresh)
-
-    def remove(self, ids: IntArray) -> None:
-        """Remove ids; unknown ids are ignored."""
-        names = [str(name) for name in np.unique(ids).tolist()]
-        for start in range(0, len(names), BATCH):
-            with self._writing() as bound:
-                bound.collection.delete(ids=names[start : start + BATCH])
-                bound.reach.removed(names[start : start + BATCH])
-
-    def advance(self, mark: Watermark) -> None:
-        """Record durably that everything up to this commit has been applied.
-
-        After a `clear` the database is vacuumed first, since free pages still contain the dropped
-        collection's vectors.
-        """
-        with self._alone() as bound:
-            if bound.reach.due:
-                self._scan(bound)
-            bound.reach.settle()
-            if self._unclean:
-                self._keeper.vacuum()
-                self._unclean = False
-            if self._mark:
-                self._mark.write(self._known, mark)
-        self._watermark = mark
-
-    def count(self) -> int:
-        """Return the number of vectors."""
-        with self._alone() as bound:
-            return bound.collection.count()
-
-    def search(self, vectors: Matrix, limit: int) -> list[Hits]:
-        """For each query row (unit norm), return the `limit` nearest ids with their cosine; one call to Chroma."""
-        if limit <= 0 or len(vectors) == 0:
-            return [no_hits() for _ in range(len(vectors))]
-        with self._reading() as bound:
-            found = _searched(bound, vectors, limit)
-        missing = [row for row, hits in enumerate(found) if len(hits) < min(limit, bound.reach.held or 0)]
-        if missing:
-            with self._alone() as bound:
-                self._scan(bound, *vectors[missing])
-                found = _searched(bound, vectors, limit)
-        return found
-
-    def clear(self) -> None:
-        """Drop the collection (even a broken one), its files and its watermark, and start an empty one.
-
-        If even that fails, Chroma's database is damaged and is rebuilt for all banks.
-        """
-        try:
-            self._empty()
-        except IndexBehind:
-            raise
-        except IndexOutOfStep as error:
-            self._keeper.recreate(self._bank, error.reason)
-            self._empty()
-
-    def discard(self) -> None:
-        """Drop the collection for good, with its files, its watermark and its traces in Chroma's database."""
-        with self._keeper.alone(self._bank, self._name) as client:
-            self.discarded = True
-            self._drop(client)
-            self._keeper.vacuum()
-            if self._mark:
-                self._mark.drop()
-
-    def close(self) -> None:
-        """Release the collection; a later call binds it again."""
-        self._bound = None
-
-    def _empty(self) -> None:
-        with self._keeper.alone(self._bank, self._name) as client:
-            # The watermark file stays: it belongs to the old collection, so it reads None and shows that a
-            # vacuum is due.
-            self._watermark, self._damage = None, "emptying it did not end"
-            self._drop(client)
-            self._bind(client)
-            self._damage = None
-
-    def _drop(self, client: ChromaClient) -> None:
-        if self._bound:
-            self._bound.files.erase()
-        client.drop(self._name, client.files(client.collection(self._name)))
-        self._bound = None
-
-    def _bind(self, client: ChromaClient) -> None:
-        """Bind the collection in this client; a lost one is created empty, and counts as damaged until `clear`."""
-        if self._bound and self._bound.client is client:
-            return
-        collection = client.collection(self._name)
-        known, found = self._known, str(collection.id)
-        bound = _Bound(client, collection, client.files(collection), Reach(collection))
-        if known != found:
-            self._watermark = self._mark.read(found) if self._mark else None
-            # Watermark of another collection: killed after that one was dropped and before its pages were
-            # overwritten.
-            self._unclean = self._mark is not None and not self._watermark and self._mark.exists()
-        lost = self._keeper.remade if self._unclean else ""
-        if known not in ("", found):
-            lost = lost or "its collection was lost"
-        self._damage = self._damage or lost or bound.files.damage()
-        self._bound, self._known = bound, found
-
-    @contextmanager
-    def _alone(self) -> Iterator[_Bound]:
-        """Lend the collection while no other call runs; then remove heap memory that loading left in its files."""
-        with self._keeper.alone(self._bank, self._name) as client:
-            self._bind(client)
-            bound = self._bound
-            if bound is None or self._damage:
-                raise IndexOutOfStep("vector", self._bank, self._damage or "it was closed meanwhile")
-            try:
-                yield bound
-                bound.loaded = True
-            finally:
-                if bound.files.rewritten():
-                    bound.files.blank()
-
-    @contextmanager
-    def _writing(self) -> Iterator[_Bound]:
-        """Like `_alone`; a failed write may be incomplete, so the collection must then be cleared."""
-        with self._alone() as bound:
-            self._damage = "a write to it failed"  # reset on success
-            yield bound
-            self._damage = None
-
-    def _scan(self, bound: _Bound, *starts: Vector) -> None:
-        """Scan the graph; if a counted vector is missing, this fails and the collection must be cleared."""
-        self._damage = "it lacks a vector that it counts"  # reset on success
-        bound.reach.scan(*starts)
-        self._damage = None
-
-    @contextmanager
-    def _reading(self) -> Iterator[_Bound]:
-        """Lend the collection to concurrent readers, or exclusively if this client has not loaded it.
-
-        Loading writes files, and builds a new graph for a small collection, which is scanned first.
-        """
-        bound = self._bound
-        with self._keeper.beside(self._bank) as client:
-            ready = bound is not None and bound.ready and bound.client is client and not self._damage
-            if ready and bound is not None:
-                yield bound
-        if not ready:
-            with self._alone() as alone:
-                self._scan(alone)
-                yield alone
-
-
-@dataclass(slots=True)
-class _Bound:
-    """A collection as bound to one client.
-
-    Attributes:
-        reach: which vectors searches reach.
-        loaded: whether a call has succeeded, so that a search writes no files.
-    """
-
-    client: ChromaClient
-    collection: Collection
-    files: SegmentFiles
-    reach: Reach
-    loaded: bool = False
-
-    @property
-    def ready(self) -> bool:
-        """Whether a search finds everything and writes nothing."""
-        return self.loaded and self.reach.held is not None
-
-
-def _new_rows(collection: Collection, names: list[str], vectors: Matrix) -> list[int]:
-    """Return the rows that are not stored already.
-
-    A replay repeats stored vectors, and replacing vectors by equal ones breaks HNSW: 8 of 101 were no longer
-    found (chromadb 1.5.9, measured).
-    """
-    held = collection.get(ids=names, include=["embeddings"])
-    stored = held["embeddings"]
-    if stored is None or not len(held["ids"]) or len(stored[0]) != vectors.shape[1]:
-        return list(range(len(names)))
-    row_of = {name: row for row, name in enumerate(names)}
-    rows = [row_of[name] for name in held["ids"]]
-    same = np.abs(np.asarray(stored, np.float32) - vectors[rows]).max(axis=1) < SAME
-    known = {row for row, equal in zip(rows, same.tolist(), strict=True) if equal}
-    return [row for row in range(len(names)) if row not in known]
-
-
-def _searched(bound: _Bound, vectors: Matrix, limit: int) -> list[Hits]:
-    """Search the graph, and the vectors it does not reach."""
-    found = bound.collection.query(query_embeddings=vectors, n_results=limit, include=["distances"])
-    distances, beside = found["distances"] or [], bound.reach.beside
-    return [
-        beside.joined(query, _hits(names, row, limit), limit)
-        for query, names, row in zip(vectors, found["ids"], distances, strict=True)
-    ]
-
-
-def _hits(names: list[str], distances: list[float], limit: int) -> Hits:
-    """Convert Chroma's cosine distance (1 - cosine), which rounding may put outside [-1, 1]."""
-    ids = np.array([int(name) for name in names], np.int64)
-    cosines = np.clip(1.0 - np.array(distances, np.float32), -1.0, 1.0).astype(np.float32)
-    return ranked(ids, cosines, limit)
+def chroma_marks(data: Path) -> list[IndexMark]:
+    """Return the watermark of every bank's collection in a data directory."""
+    files = sorted((data / "chroma" / "watermarks").glob("*.json"))
+    return [IndexMark("vector", file.stem, _mark(file)) for file in files]
+
+
+def _mark(file: Path) -> Watermark | None:
+    try:
+        return Watermark.parse(json.loads(file.read_text(encoding="utf-8"))["watermark"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -37,6 +37,8 @@ from hindsight_integrations.models.weights import environment
 
 P = ParamSpec("P")
 
+T = TypeVar("T")
+
 JavaObject: TypeAlias = Any
 """A Java class or object; pyjnius has no types for them."""
 
@@ -134,6 +136,8 @@ class _Process:
 
 
 _process = _Process()
+
+
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
     os.register_at_fork(after_in_child=_process.after_fork)
 
@@ -559,8 +563,6 @@ def _parse(found: str) -> Hits:
     ids = np.array([row for _, row in rows], np.int64)
     return Hits(ids, np.array([score for score, _ in rows], np.float32))
 
-
-T = TypeVar("T")
 
 LOCKED = "org.apache.lucene.store.LockObtainFailedException"
 

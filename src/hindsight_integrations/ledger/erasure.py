@@ -87,6 +87,382 @@ from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.model.writes import Place
 
+BANK_CONTENT = (
+    "units",
+    "items",
+    "turns",
+    "record_categories",
+    "entities",
+    "documents",
+    "chunks",
+    "message_keys",
+    "threads",
+    "tasks",
+    "entity_changes",
+    "opinion_operations",
+)
+"""Tables emptied by `everything`; tables that depend on units and entities follow by foreign key."""
+
+_CONTENT = {
+    name: delete(metadata.tables[name]).where(metadata.tables[name].c.bank == bindparam("bank"))
+    for name in BANK_CONTENT
+}
+_DELETE_BANK = delete(banks).where(banks.c.id == bindparam("bank"))
+_UNSCRUBBED = insert(unscrubbed).on_conflict_do_nothing()
+
+
+class _DryRun(Exception):
+    """Rolls back the transaction of a dry run, so that nothing is written."""
+
+
+class Eraser:
+    """Erases units and banks permanently."""
+
+    def __init__(self, database: Database, schedule: Schedule) -> None:
+        self._database, self._schedule = database, schedule
+
+    def erase(self, bank: str, erasure: Erasure, *, dry_run: bool = False) -> ForgetReceipt:
+        """Erase the selected units and everything derived from them.
+
+        - A unit's vector, records, links, mentions, validity log, evidence and edits go with it, as do its
+          chunk's text,
+          waiting tasks with its text, entities and names only it used, and record categories left unused.
+        - Units it ended become valid again, unless something else ended them too; the receipt lists them.
+        - Items go with their document, except where messages or a time range are selected: then each item
+          goes with its
+          own messages. Observations and opinions derived from a document go with any of its items.
+        - Observations of the entities a fact mentions are deleted and made again from the remaining facts;
+          texts of mental
+          models whose prompt contained the fact are deleted. Their questions, and the directives, stay.
+        - Opinion wordings based on an erased fact, and later wordings, are deleted; the wording before
+          becomes valid
+          again, and an opinion without any left is deleted. Selecting an opinion's unit erases all its
+            wordings.
+        - Reasons written by a model that may have read an erased text are blanked.
+
+        The feed's `removed` reports the row ids. Message keys (a hash, the thread and the message id) stay,
+        so that a replayed conversation does not bring the memory back; `everything` deletes them too.
+
+        Args:
+            bank: the bank.
+            erasure: what to erase; exactly one selector is set.
+            dry_run: report what would be erased, with names, and erase nothing.
+
+        Returns:
+            The receipt; its revision is unchanged if there was nothing to erase.
+        """
+        with suppress(_DryRun), self._database.writing() as connection:
+            row = find_bank(connection, bank)
+            receipt = _erased(connection, row, erasure, self._database.clock.now())
+            if receipt.revision > row.revision:
+                observe_changed(self._schedule, connection, row.id, receipt.revision)
+                enqueue_refreshes(self._schedule, connection, row.id)
+                enqueue_reinforcement(self._schedule, connection, row.id)
+            if dry_run:
+                raise _DryRun
+        if dry_run:
+            return replace(receipt, revision=row.revision, dry_run=True)
+        return replace(receipt, names=())
+
+    def drop_bank(self, bank: str) -> int:
+        """Delete a bank with all its content; return the number of memories it held."""
+        with self._database.writing() as connection:
+            row = find_bank(connection, bank).id
+            count = count_memories(connection, row)
+            _erase_all(connection, row)
+            connection.execute(_DELETE_BANK, {"bank": row})
+            connection.execute(_UNSCRUBBED, {"bank": row})
+        return count
+
+    def scrub(self) -> Scrub:
+        """Rewrite the storage so that no erased data is left in it.
+
+        If the process is killed between `erase` and `scrub`, the next opening for writing scrubs.
+        """
+        return self._database.scrub()
+
+
+_REMOVE = insert(removed)
+_NOTE_ERASURE = insert(erasures)
+_NOTE_ERASURE = _NOTE_ERASURE.on_conflict_do_update(
+    index_elements=["bank"], set_={"revision": _NOTE_ERASURE.excluded.revision}
+)
+
+
+def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetime) -> ForgetReceipt:
+    """Erase within the open transaction; the receipt contains names."""
+    target = Target(connection, row.id, row.revision + 1)
+    names = _names(connection, row.id, erasure)
+    whole = WholeNames(names, connection.scalars(_TEXTS, {"bank": row.id}) if names else ())
+    selected = {
+        *_whole(connection, _chosen(connection, row.id, erasure), whole),
+        *_older(connection, row.id, erasure),
+        *_telling(connection, row.id, erasure),
+    }
+    chosen = _with_derived(connection, sorted(selected), erasure)
+    places = reached_turns(connection, row.id, chosen, erasure, whole)
+    parents = documents_of(connection, chosen)  # an item's document text contained the erased item
+    touched = entities_to_sum_up(connection, [*chosen, *parents])
+    chosen = sorted({*chosen, *waiting_of(connection, row.id, places)})
+    kinds = _kinds_of(connection, chosen)
+    erased = tuple(unit for unit, kind in kinds if kind in {UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM})
+    rows = [{"unit": unit, "bank": row.id, "revision": target.revision} for unit in chosen]
+    run_many(connection, _REMOVE, rows)
+    answers = forget_answers(connection, [*chosen, *parents])
+    restored: list[int] = []
+    others = 0
+    if erasure.everything:
+        gone, counts = _erase_all(connection, row.id)
+    else:
+        traces = traces_of(connection, chosen, erasure, places, whole)
+        restored = _undo_endings(target, chosen)
+        move_documents(target, chosen)
+        opinions, revived = erase_opinions(target, chosen, parents)
+        gone, counts = _erase_some(connection, row.id, chosen, erasure, traces)
+        counts["opinions"] = opinions
+        follow_own_grounds(target, revived)
+        counts["turns"], others = erase_turns(target, places)
+        note_changed(target, touched)
+        follow_grounds(target, restored)
+    counts["turns"] += sum(kind == UnitKind.TURN for _, kind in kinds)
+    counts["mental_models"] = answers
+    if not (chosen or others or gone.changes or any(counts.values())):
+        return ForgetReceipt((), (), {}, row.revision)
+    # A running task may have read the data before the erasure and could write it back.
+    take_back(connection, row.id, now)
+    advance(connection, row.id, target.revision)
+    connection.execute(_NOTE_ERASURE, {"bank": row.id, "revision": target.revision})
+    connection.execute(_UNSCRUBBED, {"bank": row.id})
+    return ForgetReceipt(
+        erased,
+        gone.entities,
+        {kind: count for kind, count in {**counts, "units": len(erased)}.items() if count},
+        target.revision,
+        names=gone.names,
+        restored=tuple(unit for unit, _ in _kinds_of(connection, restored)),
+    )
+
+
+_OF_BANK = select(units.c.id).where(units.c.bank == bindparam("bank"))
+_NO_ITEMS = _OF_BANK.where(units.c.kind != UnitKind.ITEM.value)
+_UNIT = _NO_ITEMS.where(units.c.unit_id == bindparam("unit"))
+_UNITS = _NO_ITEMS.where(among(units.c.unit_id, "units"))
+_DOCUMENT = _OF_BANK.where(units.c.document == bindparam("document"))
+_WINDOW = _NO_ITEMS.where(
+    or_(
+        and_(units.c.occurred_start < bindparam("end"), units.c.occurred_end > bindparam("start")),
+        and_(units.c.mentioned_at >= bindparam("start"), units.c.mentioned_at < bindparam("end")),
+    )
+)
+# Documents retained under the thread are not included; they have their own selector.
+_THREAD = _OF_BANK.where(units.c.thread == bindparam("thread"), units.c.document.is_(None))
+_MESSAGE = select(unit_sources.c.unit).where(
+    unit_sources.c.bank == bindparam("bank"),
+    unit_sources.c.thread == bindparam("thread"),
+    unit_sources.c.message == bindparam("message"),
+)
+_ENTITY = (
+    select(mentions.c.unit, mentions.c["text"])
+    .join(entities, entities.c.id == mentions.c.entity)
+    .where(entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity"))
+)
+_BEFORE = _NO_ITEMS.where(units.c.mentioned_at < bindparam("before")).add_columns(units.c.tags)
+_WORDS = _NO_ITEMS.add_columns(units.c["text"], units.c.context, units.c.metadata)
+_TEXTS = select(units.c["text"]).where(units.c.bank == bindparam("bank"))
+_TEXTS_OF = select(units.c.id, units.c["text"]).where(among(units.c.id, "rows"))
+_ITEMS = select(units.c.id).where(among(units.c.head, "rows"))
+
+
+def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
+    """Return row ids of the units an erasure selects."""
+    values: dict[str, str | int] = {}
+    if erasure.everything:
+        statement = _OF_BANK
+    elif erasure.unit is not None:
+        statement, values["unit"] = _UNIT, erasure.unit
+    elif erasure.document is not None:
+        statement, values["document"] = _DOCUMENT, erasure.document
+    elif erasure.entity is not None:
+        said = connection.execute(_ENTITY, {"bank": bank, "entity": erasure.entity})
+        return [unit for unit, text in said if not erasure.names or normalise_name(text) in erasure.names]
+    elif erasure.window is not None:
+        statement, values = _WINDOW, {**_span(erasure.window)}
+    elif erasure.message is not None:
+        statement, values = _MESSAGE, {"thread": erasure.thread or "", "message": erasure.message}
+    elif erasure.thread is not None:
+        statement, values["thread"] = _THREAD, erasure.thread
+    else:
+        return []
+    return list(connection.scalars(statement, {"bank": bank, **values}))
+
+
+def _with_derived(connection: Connection, rows: list[int], erasure: Erasure) -> list[int]:
+    """Add observations and opinions derived from the units. Selecting an opinion's unit includes all its wordings.
+
+    Items go with their document, except where messages or a time range are selected. Whatever derives from an
+    item's document goes with the item.
+    """
+    if not rows:
+        return []
+    whole = erasure.unit is not None
+    if erasure.thread is None and erasure.window is None and erasure.before is None:
+        rows = sorted({*rows, *connection.scalars(_ITEMS, {"rows": rows})})
+    parents = documents_of(connection, rows)
+    while True:
+        derived = with_observations(connection, [*rows, *parents])
+        derived = sorted({*with_wordings(connection, derived, whole=whole)} - {*parents})
+        if len(derived) == len(rows):
+            return derived
+        rows, whole = derived, False
+
+
+def _older(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
+    """Return row ids of the units mentioned before a time, filtered by tags if given."""
+    if erasure.before is None:
+        return []
+    older = connection.execute(_BEFORE, {"bank": bank, "before": to_micros(erasure.before)})
+    return [row for row, tags in older if _is_tagged(tags, erasure)]
+
+
+def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[int]:
+    """Drop units in which the names occur only inside longer names: Apollo 2 is not erased with Apollo."""
+    if not whole or not rows:
+        return rows
+    texts = connection.execute(_TEXTS_OF, {"rows": rows})
+    return [row for row, text in texts if not whole.only_inside_longer(text)]
+
+
+def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
+    """Return row ids of the units given by id, and of those that mention an identifier or name.
+
+    The text, context and metadata of a unit are searched.
+    """
+    rows: list[int] = []
+    if erasure.units:
+        rows += connection.scalars(_UNITS, {"bank": bank, "units": erasure.units})
+    if erasure.identifiers or erasure.told:
+        names = WholeNames(erasure.told, connection.scalars(_TEXTS, {"bank": bank}) if erasure.told else ())
+        for row, *texts in connection.execute(_WORDS, {"bank": bank}):
+            text = " ".join(map(str, texts))
+            if names.stand_in(text) or identifies_any(text, erasure.identifiers):
+                rows.append(row)
+    return rows
+
+
+_RELEASE_ITEMS = (
+    update(units)
+    .where(among(units.c.head, "rows"))
+    .values(kind=UnitKind.MEMORY.value, head=None, number=0, changed=bindparam("at"))
+)
+_CLOSED_BY = and_(
+    validity_events.c.kind == ValidityKind.CLOSED.value, among(validity_events.c.by_unit, "rows")
+)
+_ENDED = (
+    select(units.c.id, units.c.closed_at)
+    .distinct()
+    .join(validity_events, validity_events.c.unit == units.c.id)
+    .where(_CLOSED_BY, units.c.fact_type != FactType.OPINION.value, ~among(units.c.id, "rows"))
+    .order_by(units.c.id)
+)
+_DELETE_ENDINGS = delete(validity_events).where(among(validity_events.c.unit, "units"), _CLOSED_BY)
+_CLOSE = (
+    update(units)
+    .where(units.c.id == bindparam("row"))
+    .values(changed=bindparam("at"), **closing(bindparam("closed", type_=Int)))
+)
+
+
+def _undo_endings(target: Target, rows: list[int]) -> list[int]:
+    """Make valid again what only these units ended, while they still exist; return row ids, ascending.
+
+    The ending is removed from the log too. Wordings of opinions have their own rules (`erase_opinions`).
+    Items whose document is erased become independent memories.
+    """
+    if not rows:
+        return []
+    connection = target.connection
+    connection.execute(_RELEASE_ITEMS, {"at": target.revision, "rows": rows})
+    ended = connection.execute(_ENDED, {"rows": rows}).all()
+    if not ended:
+        return []
+    connection.execute(_DELETE_ENDINGS, {"units": [unit.id for unit in ended], "rows": rows})
+    after = [(row, closed_at, closed_by_log(connection, row)) for row, closed_at in ended]
+    changed: list[Values] = [
+        {"row": row, "closed": closed, "at": target.revision}
+        for row, closed_at, closed in after
+        if closed != closed_at
+    ]
+    run_many(connection, _CLOSE, changed)
+    parents = move_documents(target, [row for row, _ in ended])
+    change_facts(target, {*(unit["row"] for unit in changed), *parents})
+    return [unit["row"] for unit in changed if unit["closed"] is None]
+
+
+_KINDS = select(units.c.unit_id, units.c.kind).where(among(units.c.id, "rows")).order_by(units.c.id)
+_NAMES = select(entities.c.names).where(
+    entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity")
+)
+
+
+def _kinds_of(connection: Connection, rows: list[int]) -> Sequence[tuple[str, str]]:
+    """Return (unit id, kind) by row id."""
+    return connection.execute(_KINDS, {"rows": rows}).all() if rows else ()
+
+
+def _names(connection: Connection, bank: int, erasure: Erasure) -> frozenset[str]:
+    """Return the normalised names to erase: the selected ones, or all names of the selected entity."""
+    if erasure.names or erasure.entity is None:
+        return frozenset({*erasure.names, *erasure.told})
+    names = connection.scalar(_NAMES, {"bank": bank, "entity": erasure.entity})
+    return frozenset({*json.loads(names or "[]"), *erasure.told})
+
+
+_HANGING: dict[str, tuple[Column[int], ...]] = {
+    "vectors": (vectors.c.unit,),
+    "records": (records.c.unit,),
+    "links": (links.c.source, links.c.target),
+    "mentions": (mentions.c.unit,),
+    "validity_events": (validity_events.c.unit,),
+    "evidence": (evidence.c.opinion, evidence.c.fact, evidence.c.version),
+}
+_GOING = select(
+    *(
+        select(func.count()).where(or_(*(among(column, "rows") for column in columns))).label(table)
+        for table, columns in _HANGING.items()
+    )
+)
+"""Counts the rows of other tables that are deleted with units."""
+
+
+def _erase_some(
+    connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
+) -> tuple[ErasedNames, dict[str, int]]:
+    """Erase traces and names, then the units they are looked up from."""
+    counts = erase_traces(connection, bank, rows, erasure, traces)
+    gone = erase_names(connection, bank, rows, erasure)
+    if rows:
+        touched = touched_categories(connection, rows)
+        counts |= connection.execute(_GOING, {"rows": rows}).mappings().one()
+        _delete(connection, units, rows)
+        counts["categories"] = erase_unused(connection, touched)
+    return gone, {**counts, "entities": len(gone.entities), "names": gone.lost}
+
+
+_ENTITIES = (
+    select(entities.c.entity_id, entities.c.names)
+    .where(entities.c.bank == bindparam("bank"))
+    .order_by(entities.c.id)
+)
+
+
+def _erase_all(connection: Connection, bank: int) -> tuple[ErasedNames, dict[str, int]]:
+    known = connection.execute(_ENTITIES, {"bank": bank}).all()
+    names = {name for entity in known for name in json.loads(entity.names)}
+    counts = {
+        name: connection.execute(statement, {"bank": bank}).rowcount for name, statement in _CONTENT.items()
+    }
+    return ErasedNames(tuple(entity.entity_id for entity in known), tuple(sorted(names)), 0, 0), counts
+
 
 @dataclass(frozen=True, slots=True)
 class Traces:
@@ -598,380 +974,3 @@ def _naming(connection: Connection, bank: int, names: WholeNames, identifiers: C
         for thread, message, text in chain(kept, connection.execute(_WAITING_TEXTS, {"bank": bank}))
         if names.stand_in(text) or identifies_any(text, identifiers)
     }
-
-
-BANK_CONTENT = (
-    "units",
-    "items",
-    "turns",
-    "record_categories",
-    "entities",
-    "documents",
-    "chunks",
-    "message_keys",
-    "threads",
-    "tasks",
-    "entity_changes",
-    "opinion_operations",
-)
-"""Tables emptied by `everything`; tables that depend on units and entities follow by foreign key."""
-
-_CONTENT = {
-    name: delete(metadata.tables[name]).where(metadata.tables[name].c.bank == bindparam("bank"))
-    for name in BANK_CONTENT
-}
-_DELETE_BANK = delete(banks).where(banks.c.id == bindparam("bank"))
-_UNSCRUBBED = insert(unscrubbed).on_conflict_do_nothing()
-
-
-class _DryRun(Exception):
-    """Rolls back the transaction of a dry run, so that nothing is written."""
-
-
-class Eraser:
-    """Erases units and banks permanently."""
-
-    def __init__(self, database: Database, schedule: Schedule) -> None:
-        self._database, self._schedule = database, schedule
-
-    def erase(self, bank: str, erasure: Erasure, *, dry_run: bool = False) -> ForgetReceipt:
-        """Erase the selected units and everything derived from them.
-
-        - A unit's vector, records, links, mentions, validity log, evidence and edits go with it, as do its
-          chunk's text,
-          waiting tasks with its text, entities and names only it used, and record categories left unused.
-        - Units it ended become valid again, unless something else ended them too; the receipt lists them.
-        - Items go with their document, except where messages or a time range are selected: then each item
-          goes with its
-          own messages. Observations and opinions derived from a document go with any of its items.
-        - Observations of the entities a fact mentions are deleted and made again from the remaining facts;
-          texts of mental
-          models whose prompt contained the fact are deleted. Their questions, and the directives, stay.
-        - Opinion wordings based on an erased fact, and later wordings, are deleted; the wording before
-          becomes valid
-          again, and an opinion without any left is deleted. Selecting an opinion's unit erases all its
-            wordings.
-        - Reasons written by a model that may have read an erased text are blanked.
-
-        The feed's `removed` reports the row ids. Message keys (a hash, the thread and the message id) stay,
-        so that a replayed conversation does not bring the memory back; `everything` deletes them too.
-
-        Args:
-            bank: the bank.
-            erasure: what to erase; exactly one selector is set.
-            dry_run: report what would be erased, with names, and erase nothing.
-
-        Returns:
-            The receipt; its revision is unchanged if there was nothing to erase.
-        """
-        with suppress(_DryRun), self._database.writing() as connection:
-            row = find_bank(connection, bank)
-            receipt = _erased(connection, row, erasure, self._database.clock.now())
-            if receipt.revision > row.revision:
-                observe_changed(self._schedule, connection, row.id, receipt.revision)
-                enqueue_refreshes(self._schedule, connection, row.id)
-                enqueue_reinforcement(self._schedule, connection, row.id)
-            if dry_run:
-                raise _DryRun
-        if dry_run:
-            return replace(receipt, revision=row.revision, dry_run=True)
-        return replace(receipt, names=())
-
-    def drop_bank(self, bank: str) -> int:
-        """Delete a bank with all its content; return the number of memories it held."""
-        with self._database.writing() as connection:
-            row = find_bank(connection, bank).id
-            count = count_memories(connection, row)
-            _erase_all(connection, row)
-            connection.execute(_DELETE_BANK, {"bank": row})
-            connection.execute(_UNSCRUBBED, {"bank": row})
-        return count
-
-    def scrub(self) -> Scrub:
-        """Rewrite the storage so that no erased data is left in it.
-
-        If the process is killed between `erase` and `scrub`, the next opening for writing scrubs.
-        """
-        return self._database.scrub()
-
-
-_REMOVE = insert(removed)
-_NOTE_ERASURE = insert(erasures)
-_NOTE_ERASURE = _NOTE_ERASURE.on_conflict_do_update(
-    index_elements=["bank"], set_={"revision": _NOTE_ERASURE.excluded.revision}
-)
-
-
-def _erased(connection: Connection, row: BankRow, erasure: Erasure, now: datetime) -> ForgetReceipt:
-    """Erase within the open transaction; the receipt contains names."""
-    target = Target(connection, row.id, row.revision + 1)
-    names = _names(connection, row.id, erasure)
-    whole = WholeNames(names, connection.scalars(_TEXTS, {"bank": row.id}) if names else ())
-    selected = {
-        *_whole(connection, _chosen(connection, row.id, erasure), whole),
-        *_older(connection, row.id, erasure),
-        *_telling(connection, row.id, erasure),
-    }
-    chosen = _with_derived(connection, sorted(selected), erasure)
-    places = reached_turns(connection, row.id, chosen, erasure, whole)
-    parents = documents_of(connection, chosen)  # an item's document text contained the erased item
-    touched = entities_to_sum_up(connection, [*chosen, *parents])
-    chosen = sorted({*chosen, *waiting_of(connection, row.id, places)})
-    kinds = _kinds_of(connection, chosen)
-    erased = tuple(unit for unit, kind in kinds if kind in {UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM})
-    rows = [{"unit": unit, "bank": row.id, "revision": target.revision} for unit in chosen]
-    run_many(connection, _REMOVE, rows)
-    answers = forget_answers(connection, [*chosen, *parents])
-    restored: list[int] = []
-    others = 0
-    if erasure.everything:
-        gone, counts = _erase_all(connection, row.id)
-    else:
-        traces = traces_of(connection, chosen, erasure, places, whole)
-        restored = _undo_endings(target, chosen)
-        move_documents(target, chosen)
-        opinions, revived = erase_opinions(target, chosen, parents)
-        gone, counts = _erase_some(connection, row.id, chosen, erasure, traces)
-        counts["opinions"] = opinions
-        follow_own_grounds(target, revived)
-        counts["turns"], others = erase_turns(target, places)
-        note_changed(target, touched)
-        follow_grounds(target, restored)
-    counts["turns"] += sum(kind == UnitKind.TURN for _, kind in kinds)
-    counts["mental_models"] = answers
-    if not (chosen or others or gone.changes or any(counts.values())):
-        return ForgetReceipt((), (), {}, row.revision)
-    # A running task may have read the data before the erasure and could write it back.
-    take_back(connection, row.id, now)
-    advance(connection, row.id, target.revision)
-    connection.execute(_NOTE_ERASURE, {"bank": row.id, "revision": target.revision})
-    connection.execute(_UNSCRUBBED, {"bank": row.id})
-    return ForgetReceipt(
-        erased,
-        gone.entities,
-        {kind: count for kind, count in {**counts, "units": len(erased)}.items() if count},
-        target.revision,
-        names=gone.names,
-        restored=tuple(unit for unit, _ in _kinds_of(connection, restored)),
-    )
-
-
-_OF_BANK = select(units.c.id).where(units.c.bank == bindparam("bank"))
-_NO_ITEMS = _OF_BANK.where(units.c.kind != UnitKind.ITEM.value)
-_UNIT = _NO_ITEMS.where(units.c.unit_id == bindparam("unit"))
-_UNITS = _NO_ITEMS.where(among(units.c.unit_id, "units"))
-_DOCUMENT = _OF_BANK.where(units.c.document == bindparam("document"))
-_WINDOW = _NO_ITEMS.where(
-    or_(
-        and_(units.c.occurred_start < bindparam("end"), units.c.occurred_end > bindparam("start")),
-        and_(units.c.mentioned_at >= bindparam("start"), units.c.mentioned_at < bindparam("end")),
-    )
-)
-# Documents retained under the thread are not included; they have their own selector.
-_THREAD = _OF_BANK.where(units.c.thread == bindparam("thread"), units.c.document.is_(None))
-_MESSAGE = select(unit_sources.c.unit).where(
-    unit_sources.c.bank == bindparam("bank"),
-    unit_sources.c.thread == bindparam("thread"),
-    unit_sources.c.message == bindparam("message"),
-)
-_ENTITY = (
-    select(mentions.c.unit, mentions.c["text"])
-    .join(entities, entities.c.id == mentions.c.entity)
-    .where(entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity"))
-)
-_BEFORE = _NO_ITEMS.where(units.c.mentioned_at < bindparam("before")).add_columns(units.c.tags)
-_WORDS = _NO_ITEMS.add_columns(units.c["text"], units.c.context, units.c.metadata)
-_TEXTS = select(units.c["text"]).where(units.c.bank == bindparam("bank"))
-_TEXTS_OF = select(units.c.id, units.c["text"]).where(among(units.c.id, "rows"))
-_ITEMS = select(units.c.id).where(among(units.c.head, "rows"))
-
-
-def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
-    """Return row ids of the units an erasure selects."""
-    values: dict[str, str | int] = {}
-    if erasure.everything:
-        statement = _OF_BANK
-    elif erasure.unit is not None:
-        statement, values["unit"] = _UNIT, erasure.unit
-    elif erasure.document is not None:
-        statement, values["document"] = _DOCUMENT, erasure.document
-    elif erasure.entity is not None:
-        said = connection.execute(_ENTITY, {"bank": bank, "entity": erasure.entity})
-        return [unit for unit, text in said if not erasure.names or normalise_name(text) in erasure.names]
-    elif erasure.window is not None:
-        statement, values = _WINDOW, {**_span(erasure.window)}
-    elif erasure.message is not None:
-        statement, values = _MESSAGE, {"thread": erasure.thread or "", "message": erasure.message}
-    elif erasure.thread is not None:
-        statement, values["thread"] = _THREAD, erasure.thread
-    else:
-        return []
-    return list(connection.scalars(statement, {"bank": bank, **values}))
-
-
-def _with_derived(connection: Connection, rows: list[int], erasure: Erasure) -> list[int]:
-    """Add observations and opinions derived from the units. Selecting an opinion's unit includes all its wordings.
-
-    Items go with their document, except where messages or a time range are selected. Whatever derives from an
-    item's document goes with the item.
-    """
-    if not rows:
-        return []
-    whole = erasure.unit is not None
-    if erasure.thread is None and erasure.window is None and erasure.before is None:
-        rows = sorted({*rows, *connection.scalars(_ITEMS, {"rows": rows})})
-    parents = documents_of(connection, rows)
-    while True:
-        derived = with_observations(connection, [*rows, *parents])
-        derived = sorted({*with_wordings(connection, derived, whole=whole)} - {*parents})
-        if len(derived) == len(rows):
-            return derived
-        rows, whole = derived, False
-
-
-def _older(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
-    """Return row ids of the units mentioned before a time, filtered by tags if given."""
-    if erasure.before is None:
-        return []
-    older = connection.execute(_BEFORE, {"bank": bank, "before": to_micros(erasure.before)})
-    return [row for row, tags in older if _is_tagged(tags, erasure)]
-
-
-def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[int]:
-    """Drop units in which the names occur only inside longer names: Apollo 2 is not erased with Apollo."""
-    if not whole or not rows:
-        return rows
-    texts = connection.execute(_TEXTS_OF, {"rows": rows})
-    return [row for row, text in texts if not whole.only_inside_longer(text)]
-
-
-def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
-    """Return row ids of the units given by id, and of those that mention an identifier or name.
-
-    The text, context and metadata of a unit are searched.
-    """
-    rows: list[int] = []
-    if erasure.units:
-        rows += connection.scalars(_UNITS, {"bank": bank, "units": erasure.units})
-    if erasure.identifiers or erasure.told:
-        names = WholeNames(erasure.told, connection.scalars(_TEXTS, {"bank": bank}) if erasure.told else ())
-        for row, *texts in connection.execute(_WORDS, {"bank": bank}):
-            text = " ".join(map(str, texts))
-            if names.stand_in(text) or identifies_any(text, erasure.identifiers):
-                rows.append(row)
-    return rows
-
-
-_RELEASE_ITEMS = (
-    update(units)
-    .where(among(units.c.head, "rows"))
-    .values(kind=UnitKind.MEMORY.value, head=None, number=0, changed=bindparam("at"))
-)
-_CLOSED_BY = and_(
-    validity_events.c.kind == ValidityKind.CLOSED.value, among(validity_events.c.by_unit, "rows")
-)
-_ENDED = (
-    select(units.c.id, units.c.closed_at)
-    .distinct()
-    .join(validity_events, validity_events.c.unit == units.c.id)
-    .where(_CLOSED_BY, units.c.fact_type != FactType.OPINION.value, ~among(units.c.id, "rows"))
-    .order_by(units.c.id)
-)
-_DELETE_ENDINGS = delete(validity_events).where(among(validity_events.c.unit, "units"), _CLOSED_BY)
-_CLOSE = (
-    update(units)
-    .where(units.c.id == bindparam("row"))
-    .values(changed=bindparam("at"), **closing(bindparam("closed", type_=Int)))
-)
-
-
-def _undo_endings(target: Target, rows: list[int]) -> list[int]:
-    """Make valid again what only these units ended, while they still exist; return row ids, ascending.
-
-    The ending is removed from the log too. Wordings of opinions have their own rules (`erase_opinions`).
-    Items whose document is erased become independent memories.
-    """
-    if not rows:
-        return []
-    connection = target.connection
-    connection.execute(_RELEASE_ITEMS, {"at": target.revision, "rows": rows})
-    ended = connection.execute(_ENDED, {"rows": rows}).all()
-    if not ended:
-        return []
-    connection.execute(_DELETE_ENDINGS, {"units": [unit.id for unit in ended], "rows": rows})
-    after = [(row, closed_at, closed_by_log(connection, row)) for row, closed_at in ended]
-    changed: list[Values] = [
-        {"row": row, "closed": closed, "at": target.revision}
-        for row, closed_at, closed in after
-        if closed != closed_at
-    ]
-    run_many(connection, _CLOSE, changed)
-    parents = move_documents(target, [row for row, _ in ended])
-    change_facts(target, {*(unit["row"] for unit in changed), *parents})
-    return [unit["row"] for unit in changed if unit["closed"] is None]
-
-
-_KINDS = select(units.c.unit_id, units.c.kind).where(among(units.c.id, "rows")).order_by(units.c.id)
-_NAMES = select(entities.c.names).where(
-    entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity")
-)
-
-
-def _kinds_of(connection: Connection, rows: list[int]) -> Sequence[tuple[str, str]]:
-    """Return (unit id, kind) by row id."""
-    return connection.execute(_KINDS, {"rows": rows}).all() if rows else ()
-
-
-def _names(connection: Connection, bank: int, erasure: Erasure) -> frozenset[str]:
-    """Return the normalised names to erase: the selected ones, or all names of the selected entity."""
-    if erasure.names or erasure.entity is None:
-        return frozenset({*erasure.names, *erasure.told})
-    names = connection.scalar(_NAMES, {"bank": bank, "entity": erasure.entity})
-    return frozenset({*json.loads(names or "[]"), *erasure.told})
-
-
-_HANGING: dict[str, tuple[Column[int], ...]] = {
-    "vectors": (vectors.c.unit,),
-    "records": (records.c.unit,),
-    "links": (links.c.source, links.c.target),
-    "mentions": (mentions.c.unit,),
-    "validity_events": (validity_events.c.unit,),
-    "evidence": (evidence.c.opinion, evidence.c.fact, evidence.c.version),
-}
-_GOING = select(
-    *(
-        select(func.count()).where(or_(*(among(column, "rows") for column in columns))).label(table)
-        for table, columns in _HANGING.items()
-    )
-)
-"""Counts the rows of other tables that are deleted with units."""
-
-
-def _erase_some(
-    connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
-) -> tuple[ErasedNames, dict[str, int]]:
-    """Erase traces and names, then the units they are looked up from."""
-    counts = erase_traces(connection, bank, rows, erasure, traces)
-    gone = erase_names(connection, bank, rows, erasure)
-    if rows:
-        touched = touched_categories(connection, rows)
-        counts |= connection.execute(_GOING, {"rows": rows}).mappings().one()
-        _delete(connection, units, rows)
-        counts["categories"] = erase_unused(connection, touched)
-    return gone, {**counts, "entities": len(gone.entities), "names": gone.lost}
-
-
-_ENTITIES = (
-    select(entities.c.entity_id, entities.c.names)
-    .where(entities.c.bank == bindparam("bank"))
-    .order_by(entities.c.id)
-)
-
-
-def _erase_all(connection: Connection, bank: int) -> tuple[ErasedNames, dict[str, int]]:
-    known = connection.execute(_ENTITIES, {"bank": bank}).all()
-    names = {name for entity in known for name in json.loads(entity.names)}
-    counts = {
-        name: connection.execute(statement, {"bank": bank}).rowcount for name, statement in _CONTENT.items()
-    }
-    return ErasedNames(tuple(entity.entity_id for entity in known), tuple(sorted(names)), 0, 0), counts

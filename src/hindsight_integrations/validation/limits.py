@@ -14,56 +14,6 @@ from hindsight_integrations.model.facts import ExtractedFact, FactPart
 from hindsight_integrations.model.text import clean_text, is_storable
 from hindsight_integrations.model.time import DateOrder
 
-Redact = Callable[[str], str]
-
-
-def redacted(text: str, redact: Redact | None) -> str:
-    """Apply the caller's redaction to a text.
-
-    An exception of the function propagates, and stops the retain before anything is stored.
-
-    Raises:
-        InvalidRequest: the function did not return a string; nothing is stored.
-    """
-    if redact is None:
-        return text
-    safe = redact(text)
-    if not isinstance(safe, str):
-        raise InvalidRequest(
-            "redact", f"it returned {type(safe).__name__}, so nothing was stored", "Make it return a string."
-        )
-    return safe
-
-
-def redacted_fact(fact: ExtractedFact, redact: Redact | None) -> ExtractedFact:
-    """Redact the sentences, entities and records of a fact given by the caller.
-
-    Raises:
-        InvalidRequest: as for `redacted`.
-    """
-    if redact is None:
-        return fact
-
-    def redacted_fields(part: FactPart, *names: str) -> dict[str, str]:
-        return {
-            name: redacted(value, redact) for name in names if isinstance(value := getattr(part, name), str)
-        }
-
-    return fact.model_copy(
-        update={
-            **redacted_fields(fact, "what", "when", "where", "who", "why"),
-            "entities": [
-                entity.model_copy(update=redacted_fields(entity, "text")) for entity in fact.entities
-            ],
-            "records": [
-                record.model_copy(update=redacted_fields(record, "category", "value"))
-                for record in fact.records
-            ],
-            "invalidates": [redacted(statement, redact) for statement in fact.invalidates],
-        }
-    )
-
-
 _UNIX = re.compile(r"-?\d{9,19}(?:\.\d+)?")  # digits of a Unix time
 MAX_TEXT = 1_000_000  # characters of one message or document
 MAX_QUERY = 8_000  # characters
@@ -250,3 +200,53 @@ def checked_count(value: object, field: str, *, least: int = 1, most: int = MAX_
             "Choose one in that range.",
         )
     return value
+
+
+Redact = Callable[[str], str]
+
+
+def redacted(text: str, redact: Redact | None) -> str:
+    """Apply the caller's redaction to a text.
+
+    An exception of the function propagates, and stops the retain before anything is stored.
+
+    Raises:
+        InvalidRequest: the function did not return a string; nothing is stored.
+    """
+    if redact is None:
+        return text
+    safe = redact(text)
+    if not isinstance(safe, str):
+        raise InvalidRequest(
+            "redact", f"it returned {type(safe).__name__}, so nothing was stored", "Make it return a string."
+        )
+    return safe
+
+
+def redacted_fact(fact: ExtractedFact, redact: Redact | None) -> ExtractedFact:
+    """Redact the sentences, entities and records of a fact given by the caller.
+
+    Raises:
+        InvalidRequest: as for `redacted`.
+    """
+    if redact is None:
+        return fact
+
+    def redacted_fields(part: FactPart, *names: str) -> dict[str, str]:
+        return {
+            name: redacted(value, redact) for name in names if isinstance(value := getattr(part, name), str)
+        }
+
+    return fact.model_copy(
+        update={
+            **redacted_fields(fact, "what", "when", "where", "who", "why"),
+            "entities": [
+                entity.model_copy(update=redacted_fields(entity, "text")) for entity in fact.entities
+            ],
+            "records": [
+                record.model_copy(update=redacted_fields(record, "category", "value"))
+                for record in fact.records
+            ],
+            "invalidates": [redacted(statement, redact) for statement in fact.invalidates],
+        }
+    )
