@@ -162,13 +162,13 @@ class ChromaVectorIndex:
         if limit <= 0 or len(vectors) == 0:
             return [no_hits() for _ in range(len(vectors))]
         with self._reading() as bound:
-            found = _searched(bound, vectors, limit)
-        missing = [row for row, hits in enumerate(found) if len(hits) < min(limit, bound.reach.held or 0)]
+            results = _searched(bound, vectors, limit)
+        missing = [row for row, hits in enumerate(results) if len(hits) < min(limit, bound.reach.held or 0)]
         if missing:
             with self._alone() as bound:
                 self._scan(bound, *vectors[missing])
-                found = _searched(bound, vectors, limit)
-        return found
+                results = _searched(bound, vectors, limit)
+        return results
 
     def clear(self) -> None:
         """Drop the collection (even a broken one), its files and its watermark, and start an empty one.
@@ -216,18 +216,18 @@ class ChromaVectorIndex:
         if self._bound and self._bound.client is client:
             return
         collection = client.collection(self._name)
-        known, found = self._known, str(collection.id)
+        known, current = self._known, str(collection.id)
         bound = _Bound(client, collection, client.files(collection), Reach(collection))
-        if known != found:
-            self._watermark = self._mark.read(found) if self._mark else None
+        if known != current:
+            self._watermark = self._mark.read(current) if self._mark else None
             # Watermark of another collection: killed after that one was dropped and before its pages were
             # overwritten.
             self._unclean = self._mark is not None and not self._watermark and self._mark.exists()
         lost = self._keeper.remade if self._unclean else ""
-        if known not in ("", found):
+        if known not in ("", current):
             lost = lost or "its collection was lost"
         self._damage = self._damage or lost or bound.files.damage()
-        self._bound, self._known = bound, found
+        self._bound, self._known = bound, current
 
     @contextmanager
     def _alone(self) -> Iterator[_Bound]:
@@ -315,11 +315,11 @@ def _new_rows(collection: Collection, names: list[str], vectors: Matrix) -> list
 
 def _searched(bound: _Bound, vectors: Matrix, limit: int) -> list[Hits]:
     """Search the graph, and the vectors it does not reach."""
-    found = bound.collection.query(query_embeddings=vectors, n_results=limit, include=["distances"])
-    distances, beside = found["distances"] or [], bound.reach.beside
+    answer = bound.collection.query(query_embeddings=vectors, n_results=limit, include=["distances"])
+    distances, beside = answer["distances"] or [], bound.reach.beside
     return [
         beside.joined(query, _hits(names, row, limit), limit)
-        for query, names, row in zip(vectors, found["ids"], distances, strict=True)
+        for query, names, row in zip(vectors, answer["ids"], distances, strict=True)
     ]
 
 
@@ -745,10 +745,10 @@ class SegmentFiles:
 def _written(path: Path) -> tuple[int, int] | None:
     """Return inode and modification time of a file; None if it does not exist."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_ino, found.st_mtime_ns
+    return status.st_ino, status.st_mtime_ns
 
 
 def _blank_unused(segment: Path) -> None:
@@ -922,9 +922,9 @@ def _stored(collection: Collection, names: set[str]) -> Beside:
         )
     if not pages:
         return Beside()
-    found = np.concatenate([page.ids for page in pages])
-    order = np.argsort(found)
-    return Beside(found[order], np.concatenate([page.vectors for page in pages])[order])
+    stored = np.concatenate([page.ids for page in pages])
+    order = np.argsort(stored)
+    return Beside(stored[order], np.concatenate([page.vectors for page in pages])[order])
 
 
 def give_back_memory() -> None:

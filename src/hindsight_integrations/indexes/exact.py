@@ -587,8 +587,8 @@ class MappedVectorIndex:
     def search(self, vectors: Matrix, limit: int) -> list[Hits]:
         """For each query row (unit norm), return the `limit` nearest ids with their cosine in [-1, 1]."""
         held = self._held
-        found = (rows.search(vectors, limit) for rows in (held.stored, held.tail))
-        return [_joined(hits, limit) for hits in zip(*found, strict=True)]
+        lists = (rows.search(vectors, limit) for rows in (held.stored, held.tail))
+        return [_joined(hits, limit) for hits in zip(*lists, strict=True)]
 
     def similarities(self, vector: Vector, ids: IntArray) -> FloatArray:
         """Return the cosine of `vector` with each id's vector, (n,); NaN for an unknown id."""

@@ -153,10 +153,10 @@ class Fts5Store:
         if not query:
             return no_hits()
         table = "told" if told else "docs"
-        found = self._connection.execute(
+        cursor = self._connection.execute(
             f"SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ?", (query,)
         )
-        rows = found.fetchall()
+        rows = cursor.fetchall()
         ids = np.array([row for row, _ in rows], np.int64)
         scores = np.array([score for _, score in rows], np.float32)
         keep = scores > 0

@@ -176,9 +176,9 @@ def ranked_items(
             Channel.SEMANTIC: items_in_order(near.ids, of),
             Channel.KEYWORD: items_in_order(worded.ids, of),
         }
-        found, _ = reciprocal_rank_fusion(lists)
-        if len(found) >= limit or candidates >= selected.count:
-            return found, _scores(view, (units[at >= 0], items[at >= 0]), vector, found)
+        ranking, _ = reciprocal_rank_fusion(lists)
+        if len(ranking) >= limit or candidates >= selected.count:
+            return ranking, _scores(view, (units[at >= 0], items[at >= 0]), vector, ranking)
         candidates *= 4
 
 

@@ -419,8 +419,8 @@ class LuceneStore:
             if most == 0:
                 return no_hits()
             filtered = query if among is None else _filtered(query, among)
-            found = tools.json.writeValueAsString(searcher.search(filtered, most, tools.order))
-        return _parse(found)
+            answer = tools.json.writeValueAsString(searcher.search(filtered, most, tools.order))
+        return _parse(answer)
 
     def close(self) -> None:
         """Close, keeping changes."""
@@ -508,8 +508,8 @@ def _open_writer(directory: JavaObject) -> JavaObject:
 
 def _read_watermark(writer: JavaObject) -> Watermark | None:
     entries = json.loads(_toolkit().json.writeValueAsString(writer.getLiveCommitData())) or []
-    found = {name: value for entry in entries for name, value in entry.items()}
-    return Watermark.parse(found[WATERMARK]) if found.get(FORM) == PRESENT_FORM else None
+    commit_data = {name: value for entry in entries for name, value in entry.items()}
+    return Watermark.parse(commit_data[WATERMARK]) if commit_data.get(FORM) == PRESENT_FORM else None
 
 
 @contextmanager

@@ -234,10 +234,10 @@ class BankKeywords:
     def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> None:
         """Index texts and `told` texts under ids, replacing existing ones; for a repeated id the last counts."""
         both = zip(texts, told or [""] * len(texts), strict=True)
-        given = dict(zip(ids.tolist(), both, strict=True))
-        if given:
-            cleaned, sources = ([clean_text(pair[at]) for pair in given.values()] for at in (0, 1))
-            self._use(lambda store: store.upsert(list(given), cleaned, sources))
+        by_id = dict(zip(ids.tolist(), both, strict=True))
+        if by_id:
+            cleaned, sources = ([clean_text(pair[at]) for pair in by_id.values()] for at in (0, 1))
+            self._use(lambda store: store.upsert(list(by_id), cleaned, sources))
 
     def remove(self, ids: IntArray) -> None:
         """Remove ids; unknown ids are ignored. Their words leave the files with the next `advance`."""

@@ -507,7 +507,7 @@ def _cleaned(value: Json, thread: str, traces: Traces) -> Json:
     if isinstance(value, list):
         return [_cleaned(item, thread, traces) for item in value if not _forgotten(item, thread, traces)]
     if isinstance(value, dict):
-        return {name: _cleaned(each, thread, traces) for name, each in value.items()}
+        return {name: _cleaned(member, thread, traces) for name, member in value.items()}
     return value
 
 
@@ -521,7 +521,7 @@ def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
     sent = value.get("timestamp", value.get("said_at"))
     inside = traces.window is not None and isinstance(sent, str) and _within(sent, traces.window)
     sources = value.get("sources", [value.get("id")])
-    said_in = [each for each in sources if isinstance(each, str)] if isinstance(sources, list) else []
+    said_in = [source for source in sources if isinstance(source, str)] if isinstance(sources, list) else []
     return inside or any((thread, message) in traces.messages for message in said_in)
 
 
@@ -538,11 +538,11 @@ def _texts_in(value: Json) -> Iterable[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
-        for each in value:
-            yield from _texts_in(each)
+        for part in value:
+            yield from _texts_in(part)
     elif isinstance(value, dict):
-        for each in value.values():
-            yield from _texts_in(each)
+        for part in value.values():
+            yield from _texts_in(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -573,7 +573,7 @@ def kept_names(
     """
     dropped = frozenset(map(normalise_name, forgotten)) - frozenset(map(normalise_name, remaining))
     spare = remaining[-1]
-    kept = tuple(each for each in names if each not in dropped) or (normalise_name(spare),)
+    kept = tuple(known for known in names if known not in dropped) or (normalise_name(spare),)
     return KeptNames(spare if normalise_name(name) in dropped else name, kept, dropped)
 
 
@@ -814,9 +814,9 @@ def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Era
             continue
         words = [*going[entity], *(erasure.names if named else ())]
         kept[entity] = kept_names(name, known, words, staying[entity])
-        lost += sum(each not in kept[entity].names for each in known)
+        lost += sum(known_name not in kept[entity].names for known_name in known)
     _keep_names(connection, kept, counts)
-    dropped = {name for each in kept.values() for name in each.dropped}
+    dropped = {name for names_kept in kept.values() for name in names_kept.dropped}
     changes = _drop_audit(connection, bank, {*orphans.values(), *dropped})
     _delete(connection, entities, list(orphans))
     if orphans:
@@ -829,20 +829,20 @@ def _keep_names(
 ) -> None:
     """Write the names and mention counts of entities that stay."""
     rows, names, keys = [], [], []
-    for entity, each in kept.items():
+    for entity, remaining in kept.items():
         count, latest = counts.get(entity, (0, None))
         rows.append(
             {
                 "row": entity,
-                "kept_name": each.name,
-                "kept_names": json.dumps(each.names),
+                "kept_name": remaining.name,
+                "kept_names": json.dumps(remaining.names),
                 "count": count,
                 "latest": latest,
             }
         )
-        names += [{"row": entity, "dropped": name} for name in each.dropped]
-        stale = {key for name in each.dropped for key in blocks(name)}
-        stale -= {key for name in each.names for key in blocks(name)}
+        names += [{"row": entity, "dropped": name} for name in remaining.dropped]
+        stale = {key for name in remaining.dropped for key in blocks(name)}
+        stale -= {key for name in remaining.names for key in blocks(name)}
         keys += [{"row": entity, "dropped": key} for key in stale]
     run_many(connection, _KEEP_ENTITY, rows)
     run_many(connection, _DELETE_NAME, names)

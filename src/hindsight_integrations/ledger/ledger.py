@@ -158,7 +158,7 @@ class Transaction(Snapshot):
         if self._done:
             raise RuntimeError("a transaction commits once; open another one")
         if writes.bank != self._bank:
-            reason = f"it is of bank {writes.bank!r}, the transaction of {self._bank!r}"
+            reason = f"it belongs to bank {writes.bank!r}, the transaction to {self._bank!r}"
             raise InvalidRequest("writes", reason, "Open a transaction of that bank.")
         with self._database.committing() as connection:
             receipt = commit(connection, self._feed.bank, writes, self._database.clock.now())

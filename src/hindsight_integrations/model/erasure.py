@@ -161,8 +161,8 @@ class WholeNames:
 
     def only_inside_longer(self, text: str) -> bool:
         """Tell whether a text contains the names only inside longer names."""
-        found = list(self._matches(text))
-        return bool(found) and not any(map(self._whole, found))
+        matches = list(self._matches(text))
+        return bool(matches) and not any(map(self._whole, matches))
 
     def _whole(self, match: re.Match[str]) -> bool:
         if match["name"].casefold() in ALSO_WORDS and not match["name"][0].isupper():

@@ -245,7 +245,11 @@ def shows_options(
             for name, kind in options.__annotations__.items()
         ]
         method.__signature__ = signature.replace(parameters=listed)  # type: ignore[attr-defined] # inspect reads it
-        unpacked = {name for name, each in signature.parameters.items() if each.kind is each.VAR_KEYWORD}
+        unpacked = {
+            name
+            for name, parameter in signature.parameters.items()
+            if parameter.kind is parameter.VAR_KEYWORD
+        }
         kept = {name: kind for name, kind in method.__annotations__.items() if name not in unpacked}
         method.__annotations__ = {
             **kept,

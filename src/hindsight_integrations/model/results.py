@@ -73,10 +73,10 @@ class RecallResult(Displayed, Tabular, UnitSequence[RecalledUnit]):
         """
         traces = self.trace.units
         question = explaining.question(self.query, self.window)
-        found = explaining.summary(self.query, len(self.units), self.tokens, self.confidence)
+        summary = explaining.summary(self.query, len(self.units), self.tokens, self.confidence)
         recorded = self.query is not None and self.query.trace
         sections = [
-            f"{question}\n{found}",
+            f"{question}\n{summary}",
             explaining.timings(self.trace.stages),
             explaining.notices(self.trace.notes),
             explaining.memories(self.units, traces),

@@ -181,8 +181,8 @@ def checked_instant(moment: object, field: str, dates: LocalDates) -> datetime |
     Raises:
         InvalidRequest: it cannot be read.
     """
-    given = checked_moment(moment, field, date_order=dates.order)
-    return as_utc(given, dates.zone) if given else None
+    parsed = checked_moment(moment, field, date_order=dates.order)
+    return as_utc(parsed, dates.zone) if parsed else None
 
 
 def checked_window(bounds: object, dates: LocalDates) -> Interval | None:

@@ -156,10 +156,10 @@ def checked_roles(roles: Iterable[Role | str]) -> frozenset[Role]:
     Raises:
         InvalidRequest: a role is unknown, or there is none.
     """
-    given = (roles,) if isinstance(roles, str) else checked_list(roles, "roles")
-    if not given:
+    names = (roles,) if isinstance(roles, str) else checked_list(roles, "roles")
+    if not names:
         raise InvalidRequest("roles", "there is none", "Name user, assistant or tool, or several of them.")
-    return frozenset(choice(Role, role, "roles") for role in given)
+    return frozenset(choice(Role, role, "roles") for role in names)
 
 
 def heard(items: Sequence[Any], roles: frozenset[Role]) -> list[Message]:

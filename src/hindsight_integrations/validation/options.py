@@ -64,8 +64,8 @@ def with_defaults(
         with_k: replaces some defaults if `k` is given.
     """
     own: dict[str, Any] = {**defaults, **({} if options.get("k") is None else with_k)}
-    given = {name: value for name, value in options.items() if value is not None or name not in own}
-    return cast("RecallOptions", {**own, **given})
+    chosen = {name: value for name, value in options.items() if value is not None or name not in own}
+    return cast("RecallOptions", {**own, **chosen})
 
 
 def accept_options(
