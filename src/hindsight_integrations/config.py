@@ -37,8 +37,8 @@ class StorageConfig:
 
     Attributes:
         open_banks: maximum number of banks with open indexes, at least 1; the least recently used is closed,
-            and reopened on
-            next use. A small open bank takes 3 MB and 8 files, a large one the size of its memories.
+            and reopened on next use. A small open bank takes 3 MB and 8 files, a large one the size of its
+            memories.
         server_directory: the data directory of an engine opened by Agent Server; `open` always gets an
             explicit one.
     """
@@ -111,8 +111,8 @@ class RecallConfig:
         rerank_deadline_ms: time limit of the reranker, milliseconds.
         neighbours: whether relevance is smoothed over neighbouring turns of a conversation.
         boosts: whether recency and the query's time window adjust the reranker's scores, by at most 10 % each
-            (recall docs,
-            "Stage 3: Combined Scoring (Boosts)"). Off by default: measured, they improve nothing.
+            (recall docs, "Stage 3: Combined Scoring (Boosts)"). Off by default: measured, they improve
+            nothing.
         on_channel_failure: what to do if a channel's index is broken.
     """
 
@@ -186,17 +186,14 @@ class ObservationConfig:
     Attributes:
         mode: see `ObservationMode`; OFF makes none and keeps existing ones.
         delay_s: seconds between a change of an entity's facts and making its observations, so that many
-            changes in a row
-            cost one call.
+            changes in a row cost one call.
         searchable: whether recall without `types` also searches observations; otherwise they are only shown
-            beside
-            memories, as in the paper.
+            beside memories, as in the paper.
         fewest_facts: minimum number of an entity's facts for a model call; with fewer, the facts are its
             observations.
         most: maximum number of observations of an entity.
         prompt_tokens: token budget for the facts in one model call. If they exceed it, the newest and most
-            distinct are shown,
-            and the others are listed as left out.
+            distinct are shown, and the others are listed as left out.
     """
 
     mode: ObservationMode | str = ObservationMode.AUTO
@@ -239,8 +236,7 @@ class MentalModelConfig:
 
     Attributes:
         delay_s: seconds between changed memories and the refresh of models with trigger "auto", so that many
-            retains in a row
-            cost one.
+            retains in a row cost one.
     """
 
     delay_s: float = MODELS_DELAY_S
@@ -340,8 +336,7 @@ class ExtractionOptions:
     Attributes:
         on_model_failure: overrides the setting; None keeps it.
         background: defer all model calls to tasks, except the question which memories verbatim messages end,
-            which is
-            skipped.
+            which is skipped.
         timeout_s: overrides `extraction_timeout_s`; None keeps it.
     """
 
@@ -362,21 +357,15 @@ class RetainConfig:
         guidelines: added to the model's instructions by CUSTOM extraction; only with that mode.
         on_model_failure: QUEUE never fails a retain because of the model: `settle` extracts later.
         chunk_characters: size of a passage, which is one model call; None means 3,000, and 1,000 for CONCISE,
-            which is for
-            small models. VERBATIM splits documents into passages of its own.
+            which is for small models. VERBATIM splits documents into passages of its own.
         extraction_timeout_s: total seconds that a retain, or each item of a bulk retain, may wait for the
-            model. Facts
-            extracted by then are kept and the rest becomes tasks (`RetainResult.queued`), regardless of
-              `on_model_failure`.
-            None waits for all of it.
+            model. Facts extracted by then are kept and the rest becomes tasks (`RetainResult.queued`),
+            regardless of `on_model_failure`. None waits for all of it.
         source_turns: whether to store the text of retained messages besides the memories made from it.
-            Messages that wait for
-            extraction are stored and found in any case.
+            Messages that wait for extraction are stored and found in any case.
         shown_memories: maximum number of the bank's valid memories, nearest to a passage, that are shown to
-            the model with it
-            to find out which of them have ended; 0 shows none, None means 16, and 6 for CONCISE. With 0,
-              VERBATIM makes no
-            model calls.
+            the model with it to find out which of them have ended; 0 shows none, None means 16, and 6 for
+            CONCISE. With 0, VERBATIM makes no model calls.
         shown_categories: whether to show the model the bank's record categories, so that it reuses their
             names.
         general_knowledge: how much general knowledge, not about the speakers, becomes memory.
@@ -442,22 +431,17 @@ class HindsightConfig:
     Attributes:
         time_zone: IANA name of the time zone of naive timestamps (default UTC).
         languages: ISO 639-1 codes of the languages of texts and questions, likeliest first, used for times,
-            names,
-            withdrawals and kinds of questions; an engine rejects unknown codes when it opens. For a language
-              without a file
-            in `language/packs` only dates written in full are recognised.
+            names, withdrawals and kinds of questions; an engine rejects unknown codes when it opens. For a
+            language without a file in `language/packs` only dates written in full are recognised.
         date_order: order of numeric dates, "dmy", "mdy" or "ymd"; None rejects ambiguous timestamps.
         week_starts: first day of the week, for "this week" and weekly sums of records: monday, saturday or
             sunday.
         model: the language model if `open` is given none, as for LangChain's `init_chat_model`
-            ("openai:gpt-5-mini"); None
-            means no model. An API key in the environment never selects one.
+            ("openai:gpt-5-mini"); None means no model. An API key in the environment never selects one.
         model_timeout_s: seconds per model call, including retries and pauses; a longer call fails with
-            `ModelUnavailable`.
-            Does not apply to a LanguageModel of your own.
+            `ModelUnavailable`. Does not apply to a LanguageModel of your own.
         concurrent_tasks: number of tasks that a worker or the engine's `settle` processes at once, each in
-            another bank; at
-            most `storage.open_banks`. 1 suits a model that runs on this machine.
+            another bank; at most `storage.open_banks`. 1 suits a model that runs on this machine.
     """
 
     storage: StorageConfig = field(default_factory=StorageConfig)

@@ -877,7 +877,10 @@ class Reach:
             self.beside = _stored(self._collection, {*known, *self._fresh})
 
     def scan(self, *starts: Vector) -> None:
-        """Scan the whole graph from these vectors and some of its own; score separately what one of them does not reach."""
+        """Scan the whole graph from these vectors and some of its own.
+
+        Vectors that one of these searches does not reach are scored separately.
+        """
         self.held = self._collection.count()
         self.beside, self._fresh = _unreached(self._collection, self.held, starts), []
 

@@ -236,10 +236,8 @@ class Columns:
 
     Attributes:
         ids, types, starts, ends, mentioned, closed, tokens, compact, heads, lasting: as in `UnitColumns`;
-            waiting turns,
-            items of documents and texts of stored items have type codes of their own; `found_types` includes
-              the first two,
-            and nothing the last.
+            waiting turns, items of documents and texts of stored items have type codes of their own;
+            `found_types` includes the first two, and nothing the last.
         tag_sets: position of each unit's tag set in `vocabulary`.
         threads: position of each turn's thread in `thread_names`; 0 for units that are not one message word
             for word.

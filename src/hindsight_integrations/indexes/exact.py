@@ -37,8 +37,10 @@ at 100k x 384). So BLAS only selects candidates, and `Rows._cosines` computes th
 """
 
 FEW_QUERIES = 4
-"""Queries that are scored one by one. Reading the matrix dominates with and without BLAS, but BLAS wakes threads and waits
-for them: 48 ms instead of 0.8 at 10k x 384 while other threads keep the cores busy.
+"""Queries that are scored one by one.
+
+Reading the matrix dominates with and without BLAS, but BLAS wakes threads and waits for them: 48 ms instead
+of 0.8 at 10k x 384 while other threads keep the cores busy.
 """
 
 # Selecting rows copies them, at ten times the cost of reading in place (0.5 and 0.05 us a row, 100k x 384).

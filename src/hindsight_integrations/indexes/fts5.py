@@ -179,8 +179,7 @@ class Fts5Store:
 
         Raises:
             sqlite3.DatabaseError: SQLite rolled it back (a full disk, a failed read): its rows are lost, and
-                a watermark must
-                not claim them.
+                a watermark must not claim them.
         """
         if self.dirty and not self._connection.in_transaction:
             raise sqlite3.DatabaseError("the changes since the last commit were rolled back")

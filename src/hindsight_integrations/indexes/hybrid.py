@@ -29,7 +29,7 @@ def reciprocal_rank_fusion(lists: Mapping[Channel, IntArray]) -> tuple[IntArray,
 
     Returns:
         Ids (n,) and their fused scores (n,) in (0, len(lists) / 61], best first; ties by best single rank,
-            then id.
+        then id.
     """
     placed = [_ranks(ids) for ids in lists.values()]
     if not placed:
@@ -67,7 +67,7 @@ class Selection:
 
 
 def search_allowed(search: Callable[[int], Hits], view: BankView, selected: Selection, limit: int) -> Hits:
-    """Return the best `limit` selected hits, calling the unfiltered `search` with doubled sizes until there are enough."""
+    """Return the best `limit` selected hits, repeating the unfiltered `search` with doubled sizes."""
     total = len(view.columns)
     ask = min(limit + total - selected.count, 2 * limit)
     while True:

@@ -75,8 +75,7 @@ class Follower(ABC, Generic[IndexT]):
     Attributes:
         name: name of the index, as in the view's `failures`.
         rebuilds: how often the index was emptied or fell back for a replay; running recalls notice that they
-            must search
-            again.
+            must search again.
         rebuilt: why it last failed and was replayed; empty if never.
         problem: why it could not be written; empty if it could. The next `follow` tries again.
         usable: whether its channel gives complete answers nevertheless.

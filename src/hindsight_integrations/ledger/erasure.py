@@ -125,19 +125,18 @@ class Eraser:
         """Erase the selected units and everything derived from them.
 
         - A unit's vector, records, links, mentions, validity log, evidence and edits go with it, as do its
-          chunk's text,
-          waiting tasks with its text, entities and names only it used, and record categories left unused.
+          chunk's text, waiting tasks with its text, entities and names only it used, and record categories
+          left unused.
         - Units it ended become valid again, unless something else ended them too; the receipt lists them.
         - Items go with their document, except where messages or a time range are selected: then each item
-          goes with its
-          own messages. Observations and opinions derived from a document go with any of its items.
+          goes with its own messages. Observations and opinions derived from a document go with any of its
+          items.
         - Observations of the entities a fact mentions are deleted and made again from the remaining facts;
-          texts of mental
-          models whose prompt contained the fact are deleted. Their questions, and the directives, stay.
+          texts of mental models whose prompt contained the fact are deleted. Their questions, and the
+          directives, stay.
         - Opinion wordings based on an erased fact, and later wordings, are deleted; the wording before
-          becomes valid
-          again, and an opinion without any left is deleted. Selecting an opinion's unit erases all its
-            wordings.
+          becomes valid again, and an opinion without any left is deleted. Selecting an opinion's unit erases
+          all its wordings.
         - Reasons written by a model that may have read an erased text are blanked.
 
         The feed's `removed` reports the row ids. Message keys (a hash, the thread and the message id) stay,

@@ -66,8 +66,7 @@ class ForgetReceipt(Displayed):
         names: for a dry run: normalised names of entities that would be erased, and names other entities
             would lose, sorted.
         files_clean: whether the files were rewritten. False while another process reads the ledger; the next
-            forget or
-            the next open tries again.
+            forget or the next open tries again.
         restored: ids of memories and items that are valid again because whatever ended them was erased.
     """
 
@@ -206,7 +205,10 @@ def _is_part(match: re.Match[str]) -> bool:
 
 
 def _continues(match: re.Match[str]) -> bool:
-    """Tell whether a capitalised word continues the name. In German, where nouns are capitalised, only a subject's counts."""
+    """Tell whether a capitalised word continues the name.
+
+    In German, where all nouns are capitalised, only a name at the beginning of a sentence is continued.
+    """
     following = _FOLLOWING.match(match.string, match.end("name"))
     if following is None or match["name"].islower() or following[1].casefold() in _NO_NAMES:
         return False

@@ -1,4 +1,7 @@
-"""LangChain chat models as LanguageModels (by `with_structured_output`, a tool call, or JSON in the prompt), and embeddings."""
+"""LangChain chat models as LanguageModels, and LangChain embeddings.
+
+A model is asked by `with_structured_output`, by a tool call, or by JSON in the prompt.
+"""
 
 from __future__ import annotations
 

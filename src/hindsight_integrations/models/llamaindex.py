@@ -1,4 +1,7 @@
-"""LlamaIndex LLMs as LanguageModels (by tool call if supported, else by JSON in the prompt), and embeddings."""
+"""LlamaIndex LLMs as LanguageModels, and LlamaIndex embeddings.
+
+An LLM is asked by a tool call if it supports them, else by JSON in the prompt.
+"""
 
 from __future__ import annotations
 

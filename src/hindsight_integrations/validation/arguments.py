@@ -222,8 +222,7 @@ def checked_profile(given: object) -> BankProfile:
 
     Raises:
         InvalidRequest: it is not a profile; its name is blank or has several lines; its name or background is
-            too long or
-            cannot be stored.
+            too long or cannot be stored.
     """
     if not isinstance(given, BankProfile):
         raise InvalidRequest("profile", f"it is {type(given).__name__}", "Pass a BankProfile.")

@@ -190,8 +190,7 @@ def take_in(
 
     Args:
         content: a text, a document (ours, or LlamaIndex's as a whole or as nodes), or messages (Message,
-            dict, or
-            LangChain's or LlamaIndex's).
+            dict, or LangChain's or LlamaIndex's).
         now: time of texts and messages without one (aware UTC).
         dates: how to read times.
         thread: the conversation; message ids are unique within it.

@@ -150,8 +150,8 @@ def checked_moment(moment: object, field: str, *, date_order: DateOrder | None =
 
     Args:
         moment: a datetime, a Unix time (in seconds; from 100 billion on in milli-, micro- or nanoseconds),
-            its digits as text,
-            an ISO 8601 string, or a time as written by JavaScript, mails and chat exports.
+            its digits as text, an ISO 8601 string, or a time as written by JavaScript, mails and chat
+            exports.
         field: the argument's name, for errors.
         date_order: order of numeric dates; None rejects ambiguous ones.
 

@@ -94,13 +94,11 @@ def checked_metadata_filter(given: GivenMetadata) -> MetadataTest | None:
 
     Args:
         given: a mapping of keys to required values, typed filters and groups, their JSON form, or a list of
-            these, all of
-            which must match. {"key": ..., "value": ...} and {"filters": [...]} are JSON forms.
+            these, all of which must match. {"key": ..., "value": ...} and {"filters": [...]} are JSON forms.
 
     Raises:
         InvalidRequest: its form is unknown, an operator or condition is unknown, a value does not fit its
-            operator, or
-            there are too many or too deeply nested filters.
+            operator, or there are too many or too deeply nested filters.
     """
     if given is None:
         return None
