@@ -1,4 +1,4 @@
-"""All settings: one frozen tree, passed in; `HindsightConfig.from_env` reads the environment."""
+"""All settings as one frozen tree; `HindsightConfig.from_env` reads them from the environment."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hindsight_integrations.model.time import DateOrder, Weekday
 
 
 class VectorBackend(StrEnum):
-    """Which vector index serves."""
+    """The vector index."""
 
     CHROMA = "chroma"
     EXACT = "exact"
 
 
 class KeywordBackend(StrEnum):
-    """Which keyword index serves; AUTO takes Lucene where a JVM is installed, else FTS5."""
+    """The keyword index; AUTO uses Lucene if a JVM is installed, else FTS5."""
 
     AUTO = "auto"
     LUCENE = "lucene"
@@ -33,14 +33,14 @@ class KeywordBackend(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StorageConfig:
-    """Which backends hold the projections.
+    """Storage backends and their limits.
 
     Attributes:
-        open_banks: how many banks have their indexes open at once, at least 1; of others the least recently used is closed
-            and opens again when it is next needed. A small open bank takes 3 MB and 8 files, a large one what its memories
-            take.
-        server_directory: the data directory of an engine that Agent Server opens by itself; `open` is always
-            told one.
+        open_banks: maximum number of banks with open indexes, at least 1; the least recently used is closed,
+            and reopened on next use. A small open bank takes 3 MB and 8 files, a large one the size of its
+            memories.
+        server_directory: the data directory of an engine opened by Agent Server; `open` always gets an
+            explicit one.
     """
 
     vectors: VectorBackend | str = VectorBackend.CHROMA
@@ -50,24 +50,22 @@ class StorageConfig:
     server_directory: Path = Path(".hindsight")
 
     def __post_init__(self) -> None:
-        """Refuses a number of banks that could not serve one."""
+        """Reject fewer than one open bank."""
         as_choices(self, vectors=VectorBackend, keywords=KeywordBackend)
         if self.open_banks < 1:
-            raise InvalidRequest(
-                "open_banks", f"{self.open_banks} banks cannot serve one", "Allow 1 or more."
-            )
+            raise InvalidRequest("open_banks", f"{self.open_banks} is less than 1", "Allow 1 or more.")
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionConfig:
-    """How many days after it was mentioned a memory is forgotten for good, as by `forget(before=...)`; nothing by default.
+    """Days after its mention until a memory is erased, as by `forget(before=...)`; by default never.
 
-    `settle`, of a bank or of the engine, does it.
+    `settle`, of a bank or of the engine, erases them.
 
     Attributes:
-        days: of every bank; None keeps.
-        banks: of a bank, by its name, in place of `days`; None keeps.
-        tags: of what bears a tag, in every bank, where that is shorter.
+        days: for every bank; None keeps everything.
+        banks: by bank name, instead of `days`; None keeps everything.
+        tags: by tag, in every bank, if that is shorter.
     """
 
     days: float | None = None
@@ -75,18 +73,18 @@ class RetentionConfig:
     tags: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuses an age that is none: nothing is to be forgotten by a slip of the pen."""
+        """Reject ages that are not positive, so that nothing is erased by mistake."""
         ages = {"days": self.days, **self.banks, **self.tags}
         for name, age in ages.items():
             if age is not None and (isinstance(age, bool) or not isinstance(age, int | float) or not age > 0):
                 raise InvalidRequest(
                     "retention",
                     f"{shown(age)} days is not an age ({name})",
-                    "Give more than 0, or None to keep.",
+                    "Use more than 0, or None to keep everything.",
                 )
 
     def age_in(self, bank: str) -> timedelta | None:
-        """How old a memory of that bank may get; None means it is kept.
+        """Return the maximum age of memories in that bank; None means they are kept.
 
         Args:
             bank: its name.
@@ -96,7 +94,7 @@ class RetentionConfig:
 
 
 class OnChannelFailure(StrEnum):
-    """What recall does when a channel fails: raise (default), or answer from the others and say so in the trace."""
+    """What recall does if a channel fails: raise (default), or use the others and note it in the trace."""
 
     RAISE = "raise"
     DEGRADE = "degrade"
@@ -104,16 +102,18 @@ class OnChannelFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecallConfig:
-    """Numbers of the recall pipeline (paper section 4.2).
+    """Parameters of the recall pipeline (paper section 4.2).
 
     Attributes:
-        candidates: per channel, for low, mid and high effort (recall docs, "How Budget Maps to Pipeline Parameters").
-        rerank_candidates: how many the reranker may read, likewise.
-        rerank_deadline_ms: when it stops, milliseconds.
-        neighbours: relevance is smoothed over neighbouring turns of a conversation.
-        boosts: with a reranker, recency and the query's time window nudge its scores, by 10 % at most each (recall docs,
-            "Stage 3: Combined Scoring (Boosts)"). Off: measured, they earn nothing.
-        on_channel_failure: what happens when a channel's index is broken.
+        candidates: per channel, for low, mid and high effort (recall docs, "How Budget Maps to Pipeline
+            Parameters").
+        rerank_candidates: number of candidates the reranker may read, likewise.
+        rerank_deadline_ms: time limit of the reranker, milliseconds.
+        neighbours: whether relevance is smoothed over neighbouring turns of a conversation.
+        boosts: whether recency and the query's time window adjust the reranker's scores, by at most 10 % each
+            (recall docs, "Stage 3: Combined Scoring (Boosts)"). Off by default: measured, they improve
+            nothing.
+        on_channel_failure: what to do if a channel's index is broken.
     """
 
     candidates: tuple[int, int, int] = (100, 300, 1000)
@@ -135,9 +135,10 @@ class OpinionConfig:
     """How opinions are formed and revised (paper sections 5.4 and 5.5).
 
     Attributes:
-        rule: how an assessment moves a confidence: "additive" (paper eq. 26) or "multiplicative" (reference).
+        rule: how an assessment changes a confidence: "additive" (paper eq. 26) or "multiplicative"
+            (reference).
         step: a of eq. 26, in (0, 1); the other rule has its own rates.
-        cautious_steps: a skeptical profile moves its opinions by smaller steps.
+        cautious_steps: whether a skeptical profile uses smaller steps.
         delay_s: seconds between new facts and their assessment, so that many retains in a row cost one.
     """
 
@@ -147,32 +148,30 @@ class OpinionConfig:
     delay_s: float = 60.0
 
     def __post_init__(self) -> None:
-        """Refuses steps that would not move, or would jump over everything."""
+        """Reject steps outside (0, 1) and invalid delays."""
         as_choices(self, rule=UpdateRule)
         if not 0.0 < self.step < 1.0:
-            raise InvalidRequest(
-                "step", f"{self.step} is not between 0 and 1", "Give 0.15, as the paper does."
-            )
+            raise InvalidRequest("step", f"{self.step} is not between 0 and 1", "Use 0.15, as in the paper.")
         if not 0 <= self.delay_s < inf:
             raise InvalidRequest(
-                "delay_s", f"{self.delay_s} seconds is not a delay", "Give 0 or more; 60 is usual."
+                "delay_s", f"{self.delay_s} seconds is not a delay", "Use 0 or more; 60 is usual."
             )
 
     @property
     def delay(self) -> timedelta:
-        """From new facts to their assessment."""
+        """Delay from new facts to their assessment."""
         return timedelta(seconds=self.delay_s)
 
 
-FEWEST_OBSERVATIONS = 3  # of an entity with facts enough [paper section A.3]
+FEWEST_OBSERVATIONS = 3  # for an entity with enough facts [paper section A.3]
 MOST_OBSERVATIONS = 7  # paper section A.3: three to seven
-FEWEST_PROMPT_TOKENS = 500  # of facts: about eight, told at length
+FEWEST_PROMPT_TOKENS = 500  # for facts: about eight long ones
 
 
 class ObservationMode(StrEnum):
-    """How what is known of an entity is summed up: AUTO by the model where there is one, else as EXTRACTIVE; OFF not at all.
+    """How entities are summarised: AUTO uses the model if there is one, else EXTRACTIVE; OFF disables it.
 
-    EXTRACTIVE chooses those of the entity's facts that say most of the rest, and asks no model.
+    EXTRACTIVE selects the entity's most representative facts without a model.
     """
 
     AUTO = "auto"
@@ -185,15 +184,16 @@ class ObservationConfig:
     """How observations of entities are made (paper section 4.1.5).
 
     Attributes:
-        mode: by whom; OFF makes none and leaves those that are there.
-        delay_s: seconds between a change of an entity's facts and the making of its observations, so that many changes in a
-            row cost one making.
-        searchable: recall finds observations among memories where it is given no types; else they are only shown beside
-            them, as in the paper.
-        fewest_facts: of an entity, from which on the model is asked; of fewer, the facts themselves are the observations.
-        most: observations of one entity.
-        prompt_tokens: what the facts of one request to the model may take. Of more facts the newest and most distinct are
-            shown, and the others are listed as left out.
+        mode: see `ObservationMode`; OFF makes none and keeps existing ones.
+        delay_s: seconds between a change of an entity's facts and making its observations, so that many
+            changes in a row cost one call.
+        searchable: whether recall without `types` also searches observations; otherwise they are only shown
+            beside memories, as in the paper.
+        fewest_facts: minimum number of an entity's facts for a model call; with fewer, the facts are its
+            observations.
+        most: maximum number of observations of an entity.
+        prompt_tokens: token budget for the facts in one model call. If they exceed it, the newest and most
+            distinct are shown, and the others are listed as left out.
     """
 
     mode: ObservationMode | str = ObservationMode.AUTO
@@ -204,30 +204,30 @@ class ObservationConfig:
     prompt_tokens: int = 4000
 
     def __post_init__(self) -> None:
-        """Refuses numbers under which no observation could be made."""
+        """Reject values that would prevent observations."""
         as_choices(self, mode=ObservationMode)
         if not 0 <= self.delay_s < inf:
             raise InvalidRequest(
-                "delay_s", f"{self.delay_s} seconds is not a delay", "Give 0 or more; 60 is usual."
+                "delay_s", f"{self.delay_s} seconds is not a delay", "Use 0 or more; 60 is usual."
             )
         if self.fewest_facts < 1:
-            raise InvalidRequest("fewest_facts", f"{self.fewest_facts} is less than 1", "Give 1 or more.")
+            raise InvalidRequest("fewest_facts", f"{self.fewest_facts} is less than 1", "Allow 1 or more.")
         if not 1 <= self.most <= MOST_OBSERVATIONS:
-            raise InvalidRequest("most", f"{self.most} is not between 1 and {MOST_OBSERVATIONS}", "Give 7.")
+            raise InvalidRequest("most", f"{self.most} is not between 1 and {MOST_OBSERVATIONS}", "Use 7.")
         if self.prompt_tokens < FEWEST_PROMPT_TOKENS:
             raise InvalidRequest(
                 "prompt_tokens",
-                f"{self.prompt_tokens} tokens hold no facts to sum up",
-                f"Give {FEWEST_PROMPT_TOKENS} or more.",
+                f"{self.prompt_tokens} tokens are too few for facts to summarise",
+                f"Use {FEWEST_PROMPT_TOKENS} or more.",
             )
 
     @property
     def delay(self) -> timedelta | None:
-        """From a change to the making of observations anew; None: none are made."""
+        """Delay from a change to making observations again; None if observations are off."""
         return None if self.mode is ObservationMode.OFF else timedelta(seconds=self.delay_s)
 
 
-MODELS_DELAY_S = 60.0  # of many retains in a row one refresh is made (no source)
+MODELS_DELAY_S = 60.0  # many retains in a row cause one refresh (no source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,29 +235,30 @@ class MentalModelConfig:
     """How mental models are kept up to date.
 
     Attributes:
-        delay_s: seconds between changed memories and the refresh of models whose trigger is "auto", so that many retains in
-            a row cost one.
+        delay_s: seconds between changed memories and the refresh of models with trigger "auto", so that many
+            retains in a row cost one.
     """
 
     delay_s: float = MODELS_DELAY_S
 
     def __post_init__(self) -> None:
-        """Refuses what is no delay."""
+        """Reject invalid delays."""
         if not 0 <= self.delay_s < inf:
             raise InvalidRequest(
-                "delay_s", f"{self.delay_s} seconds is not a delay", "Give 0 or more; 60 is usual."
+                "delay_s", f"{self.delay_s} seconds is not a delay", "Use 0 or more; 60 is usual."
             )
 
     @property
     def delay(self) -> timedelta:
-        """From changed memories to the refresh."""
+        """Delay from changed memories to the refresh."""
         return timedelta(seconds=self.delay_s)
 
 
 class EmbedderBackend(StrEnum):
-    """Which local embedder serves where `open` is given none.
+    """The local embedder, used if none is passed to `open`.
 
-    ONNX is bge-small (the default); STATIC is potion-base-8M, faster and less exact; SENTENCE_TRANSFORMERS runs on torch.
+    ONNX is bge-small (the default); STATIC is potion-base-8M, faster and less accurate; SENTENCE_TRANSFORMERS
+    uses torch.
     """
 
     ONNX = "onnx"
@@ -267,7 +268,7 @@ class EmbedderBackend(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """Which local embedder serves, and where weights come from: a folder, else an installed package, else the hub."""
+    """The local embedder, and the source of weights: a folder, else an installed package, else the hub."""
 
     embedder_path: Path | None = None
     reranker_path: Path | None = None
@@ -282,24 +283,25 @@ TOO_LONG = 10**9  # seconds: thirty years
 
 
 def check_seconds(name: str, value: float) -> None:
-    """Refuse a time limit that no model could keep.
+    """Reject an invalid time limit.
 
     Raises:
-        InvalidRequest: it is not positive, or no number.
+        InvalidRequest: it is not a positive number.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < TOO_LONG:
-        raise InvalidRequest(name, f"{shown(value)} seconds is not a time limit", "Give 60 or more.")
+        raise InvalidRequest(name, f"{shown(value)} seconds is not a time limit", "Use 60 or more.")
 
 
-MOST_SHOWN_MEMORIES = 100  # with a passage; they have a budget of tokens as well
+MOST_SHOWN_MEMORIES = 100  # per passage; they also have a token budget
 
 
 class ExtractionMode(StrEnum):
-    """How retain turns text into facts; AUTO is narrative with a model and verbatim without.
+    """How retain converts text to facts; AUTO is narrative with a model and verbatim without.
 
-    CONCISE asks the model for one short sentence a fact, which can end memories and neither replace them nor end a part; CUSTOM
-    is narrative with the user's guidelines appended. VERBATIM keeps each message word for word: with a model it asks only which
-    memories a person's messages end, without one, or with `shown_memories=0`, nothing.
+    CONCISE asks the model for one short sentence per fact; it can end memories, but not replace them or end
+    parts of them. CUSTOM is narrative with the user's guidelines appended. VERBATIM keeps each message word
+    for word: with a model it only asks which memories a person's messages end; without one, or with
+    `shown_memories=0`, it asks nothing.
     """
 
     AUTO = "auto"
@@ -310,7 +312,7 @@ class ExtractionMode(StrEnum):
 
 
 class GeneralKnowledge(StrEnum):
-    """What extraction makes of talk about how the world works: one short sentence that it was talked about, nothing, or all."""
+    """What extraction keeps of general knowledge: one short sentence that it was discussed, nothing, or everything."""
 
     BRIEF = "brief"
     DROP = "drop"
@@ -318,7 +320,7 @@ class GeneralKnowledge(StrEnum):
 
 
 class OnModelFailure(StrEnum):
-    """What retain does with a passage when the model cannot be reached or refuses: raise, or keep it as a task.
+    """What retain does with a passage if the model fails or is unreachable: raise, or queue a task.
 
     VERBATIM extraction does neither: its messages are kept and end nothing.
     """
@@ -329,13 +331,13 @@ class OnModelFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExtractionOptions:
-    """How one retain differs from the settings.
+    """Per-retain overrides of the settings.
 
     Attributes:
-        on_model_failure: in place of the setting; None keeps it.
-        background: the model is not asked now: everything it would be asked becomes tasks, but for what messages end that are
-            kept word for word, which nobody is asked then.
-        timeout_s: in place of `extraction_timeout_s`; None keeps it.
+        on_model_failure: overrides the setting; None keeps it.
+        background: defer all model calls to tasks, except the question which memories verbatim messages end,
+            which is skipped.
+        timeout_s: overrides `extraction_timeout_s`; None keeps it.
     """
 
     on_model_failure: OnModelFailure | None = None
@@ -344,28 +346,29 @@ class ExtractionOptions:
 
 
 AS_SET = ExtractionOptions()
-"""A retain that differs in nothing."""
+"""Options that override nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetainConfig:
-    """Choices and numbers of the retain pipeline.
+    """Parameters of the retain pipeline.
 
     Attributes:
-        guidelines: what CUSTOM extraction adds to the instructions of the model; only with that mode.
-        on_model_failure: QUEUE never fails a retain for want of the model: `settle` extracts later.
-        chunk_characters: of a passage, which is one call of the model; None means 3,000, and 1,000 for CONCISE, which small models
-            are asked with. Of documents VERBATIM makes passages of its own.
-        extraction_timeout_s: seconds that a retain, or each item of a bulk retain, may wait for the model in all. What was
-            extracted by then is kept and the rest becomes tasks, whatever `on_model_failure` says, since nothing failed
-            (`RetainResult.queued`). None waits for all of it.
-        source_turns: the text of retained messages is kept beside the memories made from it. What waits for
-            extraction is kept and found in any case.
-        shown_memories: at most so many of the bank's valid memories, the nearest to a passage, are shown to the model with
-            it, so that it can say which of them no longer hold; 0 shows none, None means 16, and 6 for CONCISE.
-            VERBATIM asks no model with 0.
-        shown_categories: the names in use for the bank's records are shown to the model too, so that one thing keeps one name.
-        general_knowledge: how much of what is not about the people who talk becomes memory.
+        guidelines: added to the model's instructions by CUSTOM extraction; only with that mode.
+        on_model_failure: QUEUE never fails a retain because of the model: `settle` extracts later.
+        chunk_characters: size of a passage, which is one model call; None means 3,000, and 1,000 for CONCISE,
+            which is for small models. VERBATIM splits documents into passages of its own.
+        extraction_timeout_s: total seconds that a retain, or each item of a bulk retain, may wait for the
+            model. Facts extracted by then are kept and the rest becomes tasks (`RetainResult.queued`),
+            regardless of `on_model_failure`. None waits for all of it.
+        source_turns: whether to store the text of retained messages besides the memories made from it.
+            Messages that wait for extraction are stored and found in any case.
+        shown_memories: maximum number of the bank's valid memories, nearest to a passage, that are shown to
+            the model with it to find out which of them have ended; 0 shows none, None means 16, and 6 for
+            CONCISE. With 0, VERBATIM makes no model calls.
+        shown_categories: whether to show the model the bank's record categories, so that it reuses their
+            names.
+        general_knowledge: how much general knowledge, not about the speakers, becomes memory.
     """
 
     extraction: ExtractionMode | str = ExtractionMode.AUTO
@@ -380,7 +383,7 @@ class RetainConfig:
     general_knowledge: GeneralKnowledge | str = GeneralKnowledge.BRIEF
 
     def __post_init__(self) -> None:
-        """Refuses guidelines that no extraction would read, too."""
+        """Reject values out of range, and guidelines without CUSTOM extraction."""
         as_choices(
             self,
             extraction=ExtractionMode,
@@ -395,27 +398,27 @@ class RetainConfig:
             )
         if self.chunk_characters is not None and self.chunk_characters < 1:
             raise InvalidRequest(
-                "chunk_characters", f"{self.chunk_characters} characters hold nothing", "Give 1000 or more."
+                "chunk_characters", f"{self.chunk_characters} is less than 1", "Use 1000 or more."
             )
         if self.extraction_timeout_s is not None:
             check_seconds("extraction_timeout_s", self.extraction_timeout_s)
         if bool(self.guidelines.strip()) != (self.extraction is ExtractionMode.CUSTOM):
             raise InvalidRequest(
                 "guidelines",
-                f"extraction {self.extraction} and guidelines {self.guidelines[:40]!r} do not go together",
-                "Give guidelines with extraction='custom', and with no other.",
+                f"extraction {self.extraction} and guidelines {self.guidelines[:40]!r} do not fit together",
+                "Set guidelines with extraction='custom' only.",
             )
 
     @property
     def passage_characters(self) -> int:
-        """`chunk_characters`, or what the way of extraction makes of None."""
+        """`chunk_characters`, or its default for the extraction mode."""
         if self.chunk_characters is not None:
             return self.chunk_characters
         return 1000 if self.extraction is ExtractionMode.CONCISE else 3000
 
     @property
     def most_shown_memories(self) -> int:
-        """`shown_memories`, or what the way of extraction makes of None."""
+        """`shown_memories`, or its default for the extraction mode."""
         if self.shown_memories is not None:
             return self.shown_memories
         return 6 if self.extraction is ExtractionMode.CONCISE else 16
@@ -426,19 +429,19 @@ class HindsightConfig:
     """All settings of an engine.
 
     Attributes:
-        time_zone: IANA name in which naive timestamps are read (default UTC).
-        languages: ISO 639-1 codes of the languages of texts and questions, the likeliest first. Times, names, withdrawals
-            and kinds of questions are read in these; an engine refuses a code it does not know when it opens. Of a language
-            without a file in `language/packs` only dates written in full are read.
-        date_order: of dates in figures, "dmy", "mdy" or "ymd"; None refuses a timestamp that several orders make a date of.
-        week_starts: on which day weeks begin, "this week" and weeks that records are added up by: monday, saturday or
+        time_zone: IANA name of the time zone of naive timestamps (default UTC).
+        languages: ISO 639-1 codes of the languages of texts and questions, likeliest first, used for times,
+            names, withdrawals and kinds of questions; an engine rejects unknown codes when it opens. For a
+            language without a file in `language/packs` only dates written in full are recognised.
+        date_order: order of numeric dates, "dmy", "mdy" or "ymd"; None rejects ambiguous timestamps.
+        week_starts: first day of the week, for "this week" and weekly sums of records: monday, saturday or
             sunday.
-        model: the language model to use where `open` names none, as LangChain's `init_chat_model` takes it ("openai:gpt-5-mini"); None means no model. A key that
-            happens to be in the environment never selects one.
-        model_timeout_s: seconds of one call of the model, its tries and their pauses included; a call that takes longer has
-            failed (`ModelUnavailable`). A LanguageModel of your own keeps its own time.
-        concurrent_tasks: how many waiting tasks a worker or the engine's `settle` does at once, each of another bank; no
-            more than `storage.open_banks`. 1 suits a model that runs on this machine.
+        model: the language model if `open` is given none, as for LangChain's `init_chat_model`
+            ("openai:gpt-5-mini"); None means no model. An API key in the environment never selects one.
+        model_timeout_s: seconds per model call, including retries and pauses; a longer call fails with
+            `ModelUnavailable`. Does not apply to a LanguageModel of your own.
+        concurrent_tasks: number of tasks that a worker or the engine's `settle` processes at once, each in
+            another bank; at most `storage.open_banks`. 1 suits a model that runs on this machine.
     """
 
     storage: StorageConfig = field(default_factory=StorageConfig)
@@ -458,15 +461,15 @@ class HindsightConfig:
     concurrent_tasks: int = 4
 
     def __post_init__(self) -> None:
-        """Codes are put in small letters, each once; none at all, an unknown order of dates, no time and no task, is refused."""
+        """Normalise language codes, and reject values out of range."""
         check_seconds("model_timeout_s", self.model_timeout_s)
         codes = tuple(dict.fromkeys(code.strip().lower() for code in self.languages))
         if not codes:
-            raise InvalidRequest("languages", "no language is given", "Name one at least: languages=('en',).")
+            raise InvalidRequest("languages", "no language is given", "Name at least one: languages=('en',).")
         object.__setattr__(self, "languages", codes)
         if self.concurrent_tasks < 1:
             raise InvalidRequest(
-                "concurrent_tasks", f"{self.concurrent_tasks} at once do nothing", "Allow 1 or more."
+                "concurrent_tasks", f"{self.concurrent_tasks} is less than 1", "Allow 1 or more."
             )
         as_choices(self, week_starts=Weekday)
         if self.date_order is not None:
@@ -474,13 +477,14 @@ class HindsightConfig:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> HindsightConfig:
-        """Defaults overridden by variables HINDSIGHT_<name>.
+        """Return the defaults overridden by variables HINDSIGHT_<name>.
 
-        Names: MODEL, MODEL_TIMEOUT_S, EXTRACTION_TIMEOUT_S, LANGUAGES ("en,de"), DATE_ORDER, WEEK_STARTS, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE,
-        OBSERVATIONS, DIRECTORY (of Agent Server), OFFLINE, EMBEDDER, EMBEDDER_PATH, RERANKER_PATH.
+        Names: MODEL, MODEL_TIMEOUT_S, EXTRACTION_TIMEOUT_S, LANGUAGES ("en,de"), DATE_ORDER, WEEK_STARTS,
+        TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE, OBSERVATIONS, DIRECTORY (of Agent Server),
+        OFFLINE, EMBEDDER, EMBEDDER_PATH, RERANKER_PATH.
 
         Raises:
-            InvalidRequest: a variable names no known choice.
+            InvalidRequest: a variable has an unknown value.
         """
         values = os.environ if env is None else env
         base = cls()
@@ -526,7 +530,7 @@ def _seconds(values: Mapping[str, str], name: str, default: float) -> float:
     try:
         return float(written)
     except ValueError:
-        raise InvalidRequest(name, f"{written!r} is not a number of seconds", "Give 60 or more.") from None
+        raise InvalidRequest(name, f"{written!r} is not a number of seconds", "Use 60 or more.") from None
 
 
 def _path(values: Mapping[str, str], name: str) -> Path | None:

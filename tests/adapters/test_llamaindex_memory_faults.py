@@ -298,7 +298,7 @@ def test_another_engine_is_not_this_one(tmp_path: Path) -> None:
 
 def test_a_misspelt_option_of_recall_is_refused(bank: MemoryBank) -> None:
     """When the memory is made, not in the first turn, where it would be taken for a failure."""
-    with pytest.raises(InvalidRequest, match="'bugdet' is not among them"):
+    with pytest.raises(InvalidRequest, match="'bugdet' is an unknown option"):
         HindsightMemory(bank, recall_options={"bugdet": "low"})  # type: ignore[arg-type] # the mistake
 
 

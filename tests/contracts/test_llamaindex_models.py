@@ -275,7 +275,7 @@ def test_a_server_without_tools_is_asked_once(serving: Serving, caplog: pytest.L
     for _ in range(3):
         asyncio.run(model.complete(verdict_prompt()))
     assert ["tools" in request.body for request in server.requests] == [True, False, False, False]
-    assert sum("refuses a tool call" in record.message for record in caplog.records) == 1
+    assert sum("rejects a tool call" in record.message for record in caplog.records) == 1
 
 
 def test_a_model_that_can_do_nothing_is_named() -> None:

@@ -241,7 +241,7 @@ def test_what_a_server_refuses_is_not_sent_again(
     assert [feature in request.body for request in server.requests] == [True, False, False]
     assert all("response_format" in request.body for request in server.requests)
     (line,) = warnings(caplog)
-    assert f"refuses {feature}" in line
+    assert f"rejects {feature}" in line
 
 
 def test_openai_itself_is_sent_no_temperature(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:

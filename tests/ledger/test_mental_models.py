@@ -230,7 +230,7 @@ class TestMentalModels:
         opinion = with_vector(make_unit("o1", fact_type=FactType.OPINION))
         commit(ledger, make_write_set(ledger.revision(bank), units=[opinion]))
         for unfit, reason in (
-            (RefreshWrite(model.id, 2, ModelAnswer("Text.", False, (), at(4))), "stands on nothing"),
+            (RefreshWrite(model.id, 2, ModelAnswer("Text.", False, (), at(4))), "cites no memory"),
             (RefreshWrite(model.id, 2, ModelAnswer("Text.", False, ("o1",), at(4))), "is not a fact"),
             (RefreshWrite("nobody", 2, ModelAnswer("Text.", False, ("u1",), at(4))), "no mental model"),
         ):

@@ -368,7 +368,7 @@ def test_a_sync_call_from_the_engine_own_loop_is_refused(light: Hindsight) -> No
     async def inside() -> None:
         bank.recall("x")
 
-    with pytest.raises(InvalidRequest, match="async face"):
+    with pytest.raises(InvalidRequest, match="async API"):
         light._loop.run(inside)
 
 

@@ -40,7 +40,7 @@ def test_what_is_no_rule_is_refused(light: Hindsight) -> None:
         bank.directives.remove("nonsense")
     for number in range(50):
         bank.directives.add(f"Rule {number}.")
-    with pytest.raises(InvalidRequest, match=r"as many as it may have\. Remove some first"):
+    with pytest.raises(InvalidRequest, match=r"which is the maximum\. Remove some first"):
         bank.directives.add("One more.")
     assert len(bank.directives.list()) == 50
 

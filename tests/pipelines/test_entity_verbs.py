@@ -89,7 +89,7 @@ def test_a_split_stays_split(bank: MemoryBank) -> None:
     assert names(bank) == {"Bob": 2, "Thunder": 2, "Robert Miller": 1, "Lisbon": 1}
     retain_each(bank, "Bob sold the Thunder.", "Robert Miller wept.")
     assert (names(bank)["Bob"], names(bank)["Robert Miller"]) == (3, 2)
-    with pytest.raises(InvalidRequest, match=f"change {change.id} stands on it"):
+    with pytest.raises(InvalidRequest, match=f"change {change.id} depends on it"):
         bank.entities.undo(merged.id)
     bank.entities.undo(change.id)
     assert names(bank)["Robert Miller"] == 5

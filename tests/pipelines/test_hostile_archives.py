@@ -351,17 +351,17 @@ BAD = [
 
 SHOWN_LATER = [
     ("mental_models", "id", 2, "an earlier line has the same"),
-    ("mental_models", "model_id", "n", "is there already"),
-    ("mental_models", "name", "figs", "is there already"),
+    ("mental_models", "model_id", "n", "exists already"),
+    ("mental_models", "name", "figs", "exists already"),
     ("mental_model_grounds", "model", 2, "cites no memory"),
     ("mental_model_grounds", "cited", 0, "cites no memory"),
-    ("directives", "directive_id", "e", "is there already"),
-    ("directives", "text", "Be kind.", "is there already"),
+    ("directives", "directive_id", "e", "exists already"),
+    ("directives", "text", "Be kind.", "exists already"),
     ("units", "id", W, "an earlier line has the same"),
-    ("units", "unit_id", "w", "is there already"),
+    ("units", "unit_id", "w", "exists already"),
     ("units", "kind", "turn", "is not one of"),
     ("units", "fact_type", "observation", "is not one of"),
-    ("record_categories", "name", "figs", "not among them"),
+    ("record_categories", "name", "figs", "own name is missing"),
 ]
 """Values that a later line, or the end, shows to be wrong."""
 

@@ -195,7 +195,7 @@ def test_what_callers_write(given: Any, read: object) -> None:
         (MetadataFilter("", 1), "is not a key"),
         ({5: 1}, "is not a key"),
         ({"a": None}, "is_empty"),
-        ({"a": {"$gt": 5}}, "Pass text, a number or a truth value"),
+        ({"a": {"$gt": 5}}, "Pass text, a number or a boolean"),
         ({"a": float("nan")}, "does not fit =="),
         (MetadataFilter("a", "abc", "in"), "Pass a list"),
         (MetadataFilter("a", "abc", "any"), "Pass a list"),

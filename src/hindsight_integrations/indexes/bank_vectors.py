@@ -67,9 +67,11 @@ class BankVectors:
         ask = limit
         try:
             while True:
-                found = self.index.search(vectors, ask)
-                kept = [self._outside(hits) for hits in found]
-                if all(len(some) >= limit or len(hits) < ask for some, hits in zip(kept, found, strict=True)):
+                results = self.index.search(vectors, ask)
+                kept = [self._outside(hits) for hits in results]
+                if all(
+                    len(some) >= limit or len(hits) < ask for some, hits in zip(kept, results, strict=True)
+                ):
                     return kept if self._trusted() else None
                 ask *= 2
         except StorageError as error:

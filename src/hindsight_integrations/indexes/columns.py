@@ -101,9 +101,9 @@ def items_in_order(units: IntArray, of: tuple[IntArray, IntArray]) -> IntArray:
     if not len(known) or not len(units):
         return _nothing()
     at = np.minimum(np.searchsorted(known, units), len(known) - 1)
-    found = items[at[known[at] == units]]
-    _, first = np.unique(found, return_index=True)
-    ordered: IntArray = found[np.sort(first)]
+    matching = items[at[known[at] == units]]
+    _, first = np.unique(matching, return_index=True)
+    ordered: IntArray = matching[np.sort(first)]
     return ordered
 
 
@@ -219,9 +219,9 @@ class MetadataRows:
         of_key = np.flatnonzero(pair_keys == name)
         verdicts = np.zeros(len(pair_keys), np.int8)
         verdicts[of_key] = [1 + test(self._values[pair]) for pair in of_key.tolist()]
-        found = verdicts[pairs]
-        at = np.flatnonzero(found)
-        passed[np.searchsorted(ends, at, side="right")] = found[at] == 2
+        results = verdicts[pairs]
+        at = np.flatnonzero(results)
+        passed[np.searchsorted(ends, at, side="right")] = results[at] == 2
         return passed
 
 
@@ -236,10 +236,8 @@ class Columns:
 
     Attributes:
         ids, types, starts, ends, mentioned, closed, tokens, compact, heads, lasting: as in `UnitColumns`;
-            waiting turns,
-            items of documents and texts of stored items have type codes of their own; `found_types` includes
-              the first two,
-            and nothing the last.
+            waiting turns, items of documents and texts of stored items have type codes of their own;
+            `found_types` includes the first two, and nothing the last.
         tag_sets: position of each unit's tag set in `vocabulary`.
         threads: position of each turn's thread in `thread_names`; 0 for units that are not one message word
             for word.
@@ -385,10 +383,10 @@ def updated(columns: Columns, changes: UnitColumns, removed: IntArray) -> Column
     if not len(changes.ids) and not len(removed):
         return columns
     codes = Codes.of(columns)
-    given = coded_arrays(changes, codes)
+    coded = coded_arrays(changes, codes)
     stale = np.isin(columns.ids, np.concatenate([changes.ids, removed]))
     fresh = ~np.isin(changes.ids, removed)
-    merged = {name: np.concatenate([getattr(columns, name)[~stale], given[name][fresh]]) for name in ARRAYS}
+    merged = {name: np.concatenate([getattr(columns, name)[~stale], coded[name][fresh]]) for name in ARRAYS}
     if (np.diff(merged["ids"]) < 0).any():  # new rows have higher ids; replaced ones are out of order
         order = np.argsort(merged["ids"], kind="stable")
         merged = {name: array[order] for name, array in merged.items()}

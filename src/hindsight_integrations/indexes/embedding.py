@@ -166,14 +166,14 @@ class RememberedVectors:
     ) -> Matrix:
         keys = [blake2b(text.encode(), digest_size=16, person=kind).digest() for text in texts]
         with self._lock:
-            found = {key: self._known[key] for key in keys if key in self._known}
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+            vectors = {key: self._known[key] for key in keys if key in self._known}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
         if missing:
-            found.update(zip(missing, embed(list(missing.values())), strict=True))
+            vectors.update(zip(missing, embed(list(missing.values())), strict=True))
         with self._lock:
             for key in keys:
-                self._known[key] = found[key]
+                self._known[key] = vectors[key]
                 self._known.move_to_end(key)
             while len(self._known) > self._most:
                 self._known.popitem(last=False)
-        return np.array([found[key] for key in keys], np.float32).reshape(len(keys), dimension)
+        return np.array([vectors[key] for key in keys], np.float32).reshape(len(keys), dimension)

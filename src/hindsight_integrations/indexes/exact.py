@@ -37,8 +37,10 @@ at 100k x 384). So BLAS only selects candidates, and `Rows._cosines` computes th
 """
 
 FEW_QUERIES = 4
-"""Queries that are scored one by one. Reading the matrix dominates with and without BLAS, but BLAS wakes threads and waits
-for them: 48 ms instead of 0.8 at 10k x 384 while other threads keep the cores busy.
+"""Queries that are scored one by one.
+
+Reading the matrix dominates with and without BLAS, but BLAS wakes threads and waits for them: 48 ms instead
+of 0.8 at 10k x 384 while other threads keep the cores busy.
 """
 
 # Selecting rows copies them, at ten times the cost of reading in place (0.5 and 0.05 us a row, 100k x 384).
@@ -587,8 +589,8 @@ class MappedVectorIndex:
     def search(self, vectors: Matrix, limit: int) -> list[Hits]:
         """For each query row (unit norm), return the `limit` nearest ids with their cosine in [-1, 1]."""
         held = self._held
-        found = (rows.search(vectors, limit) for rows in (held.stored, held.tail))
-        return [_joined(hits, limit) for hits in zip(*found, strict=True)]
+        lists = (rows.search(vectors, limit) for rows in (held.stored, held.tail))
+        return [_joined(hits, limit) for hits in zip(*lists, strict=True)]
 
     def similarities(self, vector: Vector, ids: IntArray) -> FloatArray:
         """Return the cosine of `vector` with each id's vector, (n,); NaN for an unknown id."""

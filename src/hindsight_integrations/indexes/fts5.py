@@ -153,10 +153,10 @@ class Fts5Store:
         if not query:
             return no_hits()
         table = "told" if told else "docs"
-        found = self._connection.execute(
+        cursor = self._connection.execute(
             f"SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ?", (query,)
         )
-        rows = found.fetchall()
+        rows = cursor.fetchall()
         ids = np.array([row for row, _ in rows], np.int64)
         scores = np.array([score for _, score in rows], np.float32)
         keep = scores > 0
@@ -179,8 +179,7 @@ class Fts5Store:
 
         Raises:
             sqlite3.DatabaseError: SQLite rolled it back (a full disk, a failed read): its rows are lost, and
-                a watermark must
-                not claim them.
+                a watermark must not claim them.
         """
         if self.dirty and not self._connection.in_transaction:
             raise sqlite3.DatabaseError("the changes since the last commit were rolled back")

@@ -258,10 +258,10 @@ class RustworkxMemoryGraph:
         """Return the (unit, entity) pairs of the entities, ordered by entity, then unit id."""
         with self._lock:
             nodes = _present(self._entities, entities)
-            found = [self._units_of_node(node) for node in nodes]
+            lists = [self._units_of_node(node) for node in nodes]
             names = self._names[nodes]
-        lengths = [len(units) for units in found]
-        units = np.concatenate(found) if found else np.empty(0, np.int64)
+        lengths = [len(units) for units in lists]
+        units = np.concatenate(lists) if lists else np.empty(0, np.int64)
         return Mentions(units, np.repeat(names, lengths))
 
     def _units_of_node(self, node: int) -> IntArray:

@@ -1,4 +1,4 @@
-"""The graph channel: units connected to the question by links, entities or a named speaker (paper section 4.2.2, eq. 12).
+"""The graph channel: units connected to the question by links, entities or its speaker (paper section 4.2.2, eq. 12).
 
 `walk_of` decides which links the channel may follow.
 """

@@ -29,7 +29,7 @@ def reciprocal_rank_fusion(lists: Mapping[Channel, IntArray]) -> tuple[IntArray,
 
     Returns:
         Ids (n,) and their fused scores (n,) in (0, len(lists) / 61], best first; ties by best single rank,
-            then id.
+        then id.
     """
     placed = [_ranks(ids) for ids in lists.values()]
     if not placed:
@@ -67,7 +67,7 @@ class Selection:
 
 
 def search_allowed(search: Callable[[int], Hits], view: BankView, selected: Selection, limit: int) -> Hits:
-    """Return the best `limit` selected hits, calling the unfiltered `search` with doubled sizes until there are enough."""
+    """Return the best `limit` selected hits, repeating the unfiltered `search` with doubled sizes."""
     total = len(view.columns)
     ask = min(limit + total - selected.count, 2 * limit)
     while True:
@@ -176,9 +176,9 @@ def ranked_items(
             Channel.SEMANTIC: items_in_order(near.ids, of),
             Channel.KEYWORD: items_in_order(worded.ids, of),
         }
-        found, _ = reciprocal_rank_fusion(lists)
-        if len(found) >= limit or candidates >= selected.count:
-            return found, _scores(view, (units[at >= 0], items[at >= 0]), vector, found)
+        ranking, _ = reciprocal_rank_fusion(lists)
+        if len(ranking) >= limit or candidates >= selected.count:
+            return ranking, _scores(view, (units[at >= 0], items[at >= 0]), vector, ranking)
         candidates *= 4
 
 

@@ -37,6 +37,8 @@ from hindsight_integrations.models.weights import environment
 
 P = ParamSpec("P")
 
+T = TypeVar("T")
+
 JavaObject: TypeAlias = Any
 """A Java class or object; pyjnius has no types for them."""
 
@@ -134,6 +136,8 @@ class _Process:
 
 
 _process = _Process()
+
+
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
     os.register_at_fork(after_in_child=_process.after_fork)
 
@@ -415,8 +419,8 @@ class LuceneStore:
             if most == 0:
                 return no_hits()
             filtered = query if among is None else _filtered(query, among)
-            found = tools.json.writeValueAsString(searcher.search(filtered, most, tools.order))
-        return _parse(found)
+            answer = tools.json.writeValueAsString(searcher.search(filtered, most, tools.order))
+        return _parse(answer)
 
     def close(self) -> None:
         """Close, keeping changes."""
@@ -504,8 +508,8 @@ def _open_writer(directory: JavaObject) -> JavaObject:
 
 def _read_watermark(writer: JavaObject) -> Watermark | None:
     entries = json.loads(_toolkit().json.writeValueAsString(writer.getLiveCommitData())) or []
-    found = {name: value for entry in entries for name, value in entry.items()}
-    return Watermark.parse(found[WATERMARK]) if found.get(FORM) == PRESENT_FORM else None
+    commit_data = {name: value for entry in entries for name, value in entry.items()}
+    return Watermark.parse(commit_data[WATERMARK]) if commit_data.get(FORM) == PRESENT_FORM else None
 
 
 @contextmanager
@@ -559,8 +563,6 @@ def _parse(found: str) -> Hits:
     ids = np.array([row for _, row in rows], np.int64)
     return Hits(ids, np.array([score for score, _ in rows], np.float32))
 
-
-T = TypeVar("T")
 
 LOCKED = "org.apache.lucene.store.LockObtainFailedException"
 

@@ -21,8 +21,7 @@ class NamedEntities:
 
     Attributes:
         rows: row ids of the entities, ascending, without topics (CONCEPT), which are words, not names:
-            "painting" in a
-            question is for the keyword channel (measured).
+            "painting" in a question is for the keyword channel (measured).
         speaker: the normalised names of the one speaker it names; empty for none, or several.
         names: the normalised names of all of them.
     """

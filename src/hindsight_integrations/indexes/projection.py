@@ -75,8 +75,7 @@ class Follower(ABC, Generic[IndexT]):
     Attributes:
         name: name of the index, as in the view's `failures`.
         rebuilds: how often the index was emptied or fell back for a replay; running recalls notice that they
-            must search
-            again.
+            must search again.
         rebuilt: why it last failed and was replayed; empty if never.
         problem: why it could not be written; empty if it could. The next `follow` tries again.
         usable: whether its channel gives complete answers nevertheless.
@@ -471,8 +470,8 @@ class GrowingColumns:
         if len(removed) or (at < 0).any():
             self._adopt(updated(self.newest, changes, removed))
             return
-        given = coded_arrays(changes, self._codes)
-        arrays = {name: self._column(name, given[name], new, at) for name in ARRAYS}
+        coded = coded_arrays(changes, self._codes)
+        arrays = {name: self._column(name, coded[name], new, at) for name in ARRAYS}
         self.newest = snapshot(arrays, self._codes, self._gaps(changes), self.newest)
 
     def _adopt(self, columns: Columns) -> None:
@@ -595,10 +594,10 @@ class BankProjection:
 
     def problems(self) -> dict[str, str]:
         """Return the reason for each index that could not be written or searched. Any thread."""
-        found = {follower.name: follower.problem for follower in self._followers}
+        problems = {follower.name: follower.problem for follower in self._followers}
         if self._vectors:
-            found["vector"] = found["vector"] or self._vectors.distrusted()
-        return {name: problem for name, problem in found.items() if problem}
+            problems["vector"] = problems["vector"] or self._vectors.distrusted()
+        return {name: problem for name, problem in problems.items() if problem}
 
     @property
     def ledger(self) -> Ledger:

@@ -145,10 +145,10 @@ def _rows(view: BankView, wanted: RecordFilter, named: Names | None) -> IntArray
     rows, bank = view.ledger.records.rows, view.bank
     if named is None:
         return rows(bank, kind=wanted.kind)
-    found = [rows(bank, kind=kind, category=name) for kind, names in named.items() for name in names]
+    row_lists = [rows(bank, kind=kind, category=name) for kind, names in named.items() for name in names]
     if RecordKind.QUANTITY in named:  # of any category: they may be counted in the unit asked for
-        found.append(rows(bank, kind=RecordKind.QUANTITY))
-    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        row_lists.append(rows(bank, kind=RecordKind.QUANTITY))
+    return np.unique(np.concatenate(row_lists)) if row_lists else np.empty(0, np.int64)
 
 
 def _fits(record: Record, wanted: RecordFilter, named: Names | None) -> bool:

@@ -21,45 +21,6 @@ from hindsight_integrations.model.arrays import Hits, IntArray, no_hits
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.watermark import IndexMark, Watermark
 
-_KEY = b"watermark"  # in Lucene's commit data each text follows its length, one byte below 128 characters
-_SEGMENTS = "segments_"
-
-
-def keyword_marks(data: Path) -> list[IndexMark]:
-    """Return the watermark of every bank's keyword index in a data directory, Lucene's and FTS5's."""
-    stores = sorted((data / "fts5").glob("*.sqlite3"))
-    commits = [commit for folder in sorted((data / "lucene").glob("*")) if (commit := _newest_commit(folder))]
-    return [
-        *(IndexMark("keyword", file.stem, _of_fts5(file)) for file in stores),
-        *(IndexMark("keyword", file.parent.name, _of_lucene(file)) for file in commits),
-    ]
-
-
-def _newest_commit(folder: Path) -> Path | None:
-    """Return the newest of Lucene's `segments_N` files; N is in base 36."""
-    commits = [file for file in folder.glob(f"{_SEGMENTS}*") if file.name.removeprefix(_SEGMENTS).isalnum()]
-    return max(commits, key=lambda file: int(file.name.removeprefix(_SEGMENTS), 36), default=None)
-
-
-def _of_lucene(file: Path) -> Watermark | None:
-    try:
-        _, found, rest = file.read_bytes().partition(_KEY)
-    except OSError:
-        return None
-    return (
-        Watermark.parse(rest[1 : 1 + rest[0]].decode("ascii", errors="replace")) if found and rest else None
-    )
-
-
-def _of_fts5(file: Path) -> Watermark | None:
-    try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
-            row = database.execute("SELECT value FROM state WHERE name = 'watermark'").fetchone()
-    except sqlite3.Error:
-        return None
-    return Watermark.parse(row[0]) if row else None
-
-
 T = TypeVar("T")
 
 MEMORY = ":memory:"
@@ -273,10 +234,10 @@ class BankKeywords:
     def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> None:
         """Index texts and `told` texts under ids, replacing existing ones; for a repeated id the last counts."""
         both = zip(texts, told or [""] * len(texts), strict=True)
-        given = dict(zip(ids.tolist(), both, strict=True))
-        if given:
-            cleaned, sources = ([clean_text(pair[at]) for pair in given.values()] for at in (0, 1))
-            self._use(lambda store: store.upsert(list(given), cleaned, sources))
+        by_id = dict(zip(ids.tolist(), both, strict=True))
+        if by_id:
+            cleaned, sources = ([clean_text(pair[at]) for pair in by_id.values()] for at in (0, 1))
+            self._use(lambda store: store.upsert(list(by_id), cleaned, sources))
 
     def remove(self, ids: IntArray) -> None:
         """Remove ids; unknown ids are ignored. Their words leave the files with the next `advance`."""
@@ -337,3 +298,42 @@ def _refreshed(store: KeywordStore) -> bool:
 
 def _revision(store: KeywordStore) -> int:
     return store.watermark.revision if store.watermark else 0
+
+
+_KEY = b"watermark"  # in Lucene's commit data each text follows its length, one byte below 128 characters
+_SEGMENTS = "segments_"
+
+
+def keyword_marks(data: Path) -> list[IndexMark]:
+    """Return the watermark of every bank's keyword index in a data directory, Lucene's and FTS5's."""
+    stores = sorted((data / "fts5").glob("*.sqlite3"))
+    commits = [commit for folder in sorted((data / "lucene").glob("*")) if (commit := _newest_commit(folder))]
+    return [
+        *(IndexMark("keyword", file.stem, _of_fts5(file)) for file in stores),
+        *(IndexMark("keyword", file.parent.name, _of_lucene(file)) for file in commits),
+    ]
+
+
+def _newest_commit(folder: Path) -> Path | None:
+    """Return the newest of Lucene's `segments_N` files; N is in base 36."""
+    commits = [file for file in folder.glob(f"{_SEGMENTS}*") if file.name.removeprefix(_SEGMENTS).isalnum()]
+    return max(commits, key=lambda file: int(file.name.removeprefix(_SEGMENTS), 36), default=None)
+
+
+def _of_lucene(file: Path) -> Watermark | None:
+    try:
+        _, found, rest = file.read_bytes().partition(_KEY)
+    except OSError:
+        return None
+    return (
+        Watermark.parse(rest[1 : 1 + rest[0]].decode("ascii", errors="replace")) if found and rest else None
+    )
+
+
+def _of_fts5(file: Path) -> Watermark | None:
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            row = database.execute("SELECT value FROM state WHERE name = 'watermark'").fetchone()
+    except sqlite3.Error:
+        return None
+    return Watermark.parse(row[0]) if row else None

@@ -14,18 +14,6 @@ from hindsight_integrations.model.arrays import UNDATED, BoolArray, Hits, IntArr
 from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.time import Interval, to_micros
 
-
-def turns_naming(view: BankView, selected: Selection, names: Collection[str], *, limit: int) -> IntArray:
-    """Return row ids of at most `limit` waiting turns that contain one of the normalised names as whole words, (n,)."""
-    turns = view.columns.ids[view.columns.waiting & selected.mask]
-    if not len(turns) or not names or "keyword" in view.failures:
-        return np.empty(0, np.int64)
-    near = view.keywords.search(" ".join(sorted(names)), limit, turns).ids
-    stored = view.ledger.units.get(view.bank, near)
-    naming = [row for row in near.tolist() if row in stored and names_any(stored[row].text, names)]
-    return np.array(naming, np.int64)
-
-
 INSIDE_FLOOR = 0.5  # minimum score of a unit that overlaps the window
 MENTIONED_SCALE = 0.5  # ranks units matched only by mentioned_at behind occurrence matches
 
@@ -116,3 +104,14 @@ def temporal_channel(
         columns.ids[at], columns.starts[at], columns.ends[at], columns.mentioned[at], window=window
     )
     return ranked(hits.ids, (hits.scores * (1.0 + relevance(hits.ids)) / 2.0).astype(np.float32), limit)
+
+
+def turns_naming(view: BankView, selected: Selection, names: Collection[str], *, limit: int) -> IntArray:
+    """Return row ids of at most `limit` waiting turns that contain one of the normalised names as whole words, (n,)."""
+    turns = view.columns.ids[view.columns.waiting & selected.mask]
+    if not len(turns) or not names or "keyword" in view.failures:
+        return np.empty(0, np.int64)
+    near = view.keywords.search(" ".join(sorted(names)), limit, turns).ids
+    stored = view.ledger.units.get(view.bank, near)
+    naming = [row for row in near.tolist() if row in stored and names_any(stored[row].text, names)]
+    return np.array(naming, np.int64)

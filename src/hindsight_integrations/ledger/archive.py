@@ -325,7 +325,7 @@ class _Load:
         try:
             self._write(ARCHIVED[kind], rows)
         except (IntegrityError, ProgrammingError, InterfaceError, OverflowError, UnicodeEncodeError):
-            reason = f"one of lines {batch[0][0]} to {self._last} is there already, or cannot be stored"
+            reason = f"one of lines {batch[0][0]} to {self._last} exists already, or cannot be stored"
             raise ArchiveInvalid(batch[0][0], kind, reason) from None
 
     def finish(self) -> None:
@@ -336,12 +336,12 @@ class _Load:
         """
         line, of = self._last + 1, {"bank": self._bank}
         if self._archived is None:
-            raise ArchiveInvalid(line, banks.name, "there is no line of the bank itself")
+            raise ArchiveInvalid(line, banks.name, "the line of the bank itself is missing")
         for field, reason, query in _CHECKS:
             if self._connection.execute(query, of).first():
                 raise ArchiveInvalid(line, field, reason)
         if self._unnamed:
-            raise ArchiveInvalid(line, record_category_names.name, "the name of a category is not among them")
+            raise ArchiveInvalid(line, record_category_names.name, "a category's own name is missing")
         self._connection.execute(_COUNT_MENTIONS, {"of": self._bank})
         for seal in (seal_records, seal_items, seal_units, seal_vectors):
             seal(self._connection, self._bank)
@@ -387,7 +387,7 @@ class _Load:
         if (known := self._ids.get(table.name)) is not None:
             key = _key(table)
             if fields[key] in known:
-                raise ArchiveInvalid(line, f"{table.name}.{key}", "an earlier line has the same")
+                raise ArchiveInvalid(line, f"{table.name}.{key}", "an earlier line has the same value")
             known[fields[key]] = 0 if key == "id" else row[key]  # 0 until the row is written
         self._check(line, table.name, row)
         return row
@@ -400,7 +400,9 @@ class _Load:
         if holds is Content.UNIT_ROWS:
             return json.dumps(sorted(self._find(line, column, units.name, _MEMORIES, row) for row in value))
         if holds is REVISION and value > (self._archived or 0):
-            raise ArchiveInvalid(line, str(column), f"{value} is after the bank's own, {self._archived}")
+            raise ArchiveInvalid(
+                line, str(column), f"{value} is higher than the bank's own, {self._archived}"
+            )
         if holds is Content.VECTOR:
             return base64.b64decode(value)
         return json.dumps(value) if holds in JSON else value
@@ -424,7 +426,7 @@ class _Load:
                 reason = f"it has {size} numbers, those of the bank have {self._dimension}"
             case record_category_names.name:
                 of, name = self._categories[row["category"]]
-                holds, field, reason = row["kind"] == of, "kind", "it is not that of the category"
+                holds, field, reason = row["kind"] == of, "kind", "it differs from the category's kind"
                 if row["name"] == spelling_key(name):
                     self._unnamed.discard(row["category"])
             case records.name if row["category"]:

@@ -362,7 +362,9 @@ class SqliteDatabase(Database):
             main.execute("PRAGMA synchronous = FULL")
         if not is_created(main, self.path):
             if self.read_only:
-                raise LedgerReadOnly(self.path, "it holds no ledger, and read_only=True creates none")
+                raise LedgerReadOnly(
+                    self.path, "it contains no ledger, and read_only=True does not create one"
+                )
             (_create_in_memory if self._shared_cache else _create)(main)
         if not self.read_only and not self._shared_cache:
             main.execute("PRAGMA secure_delete = ON")

@@ -262,7 +262,7 @@ def check_undoable(change: LoggedChange | None, change_id: int, later: list[Logg
     ours = {change.moved.entity_id, change.moved.other_id} - {""}
     for other in later:
         if not other.undone and ours & {other.moved.entity_id, other.moved.other_id}:
-            raise InvalidRequest("change_id", f"change {other.id} stands on it", f"Undo {other.id} first.")
+            raise InvalidRequest("change_id", f"change {other.id} depends on it", f"Undo {other.id} first.")
     return change
 
 

@@ -86,519 +86,6 @@ from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.model.writes import Place
 
-
-@dataclass(frozen=True, slots=True)
-class Traces:
-    """Traces by which a task payload is recognised as containing erased data.
-
-    Attributes:
-        words: ids and texts of erased units, and ids of erased documents; a payload containing one is
-            deleted.
-        messages: (thread, message id) of erased messages, which are removed from payloads.
-        window: messages sent in this interval are removed.
-        thread: messages of this thread are removed.
-        names: messages containing one of these names are removed.
-        identifiers: messages containing one of these identifiers, in any spelling, are removed.
-    """
-
-    words: frozenset[str]
-    messages: frozenset[tuple[str, str]]
-    window: Interval | None = None
-    thread: str | None = None
-    names: WholeNames = field(default_factory=lambda: WholeNames(()))
-    identifiers: tuple[str, ...] = ()
-
-
-def without(payload: str, traces: Traces) -> str | None:
-    """Return the payload without erased data; None if no messages remain or it still contains erased data."""
-    try:
-        value: Json = json.loads(payload)
-    except ValueError:
-        return payload
-    thread = str(value.get("thread", "")) if isinstance(value, dict) else ""
-    if _forgotten(value, thread, traces):
-        return None
-    kept = _cleaned(value, thread, traces)
-    if isinstance(value, dict) and isinstance(kept, dict) and value.get("messages") and not kept["messages"]:
-        return None
-    if any(word and word in text for text in _texts_in(kept) for word in traces.words):
-        return None
-    return payload if kept == value else json.dumps(kept, ensure_ascii=False)
-
-
-def _cleaned(value: Json, thread: str, traces: Traces) -> Json:
-    if isinstance(value, list):
-        return [_cleaned(item, thread, traces) for item in value if not _forgotten(item, thread, traces)]
-    if isinstance(value, dict):
-        return {name: _cleaned(each, thread, traces) for name, each in value.items()}
-    return value
-
-
-def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
-    """Tell whether a value is a message to erase, or a payload with one text from such messages."""
-    if not isinstance(value, dict) or "text" not in value:
-        return False
-    said = f"{value.get('speaker')}: {value['text']}"
-    if traces.thread == thread or traces.names.stand_in(said) or identifies_any(said, traces.identifiers):
-        return True
-    sent = value.get("timestamp", value.get("said_at"))
-    inside = traces.window is not None and isinstance(sent, str) and _within(sent, traces.window)
-    sources = value.get("sources", [value.get("id")])
-    said_in = [each for each in sources if isinstance(each, str)] if isinstance(sources, list) else []
-    return inside or any((thread, message) in traces.messages for message in said_in)
-
-
-def _within(sent: str, window: Interval) -> bool:
-    try:
-        moment = datetime.fromisoformat(sent)
-    except ValueError:
-        return False
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return window.start <= aware < window.end
-
-
-def _texts_in(value: Json) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts_in(each)
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _texts_in(each)
-
-
-@dataclass(frozen=True, slots=True)
-class KeptNames:
-    """The names an entity keeps after an erasure.
-
-    Attributes:
-        name: its canonical name, replaced by one still in use if only erased units used it.
-        names: its normalised names, in order; never empty.
-        dropped: normalised names that only erased units used.
-    """
-
-    name: str
-    names: tuple[str, ...]
-    dropped: frozenset[str]
-
-
-def kept_names(
-    name: str, names: Sequence[str], forgotten: Collection[str], remaining: Sequence[str]
-) -> KeptNames:
-    """Decide which names an entity keeps.
-
-    Args:
-        name: its canonical name.
-        names: its normalised names, in order.
-        forgotten: texts of its mentions in the erased units.
-        remaining: texts of its other mentions, at least one, latest last.
-    """
-    dropped = frozenset(map(normalise_name, forgotten)) - frozenset(map(normalise_name, remaining))
-    spare = remaining[-1]
-    kept = tuple(each for each in names if each not in dropped) or (normalise_name(spare),)
-    return KeptNames(spare if normalise_name(name) in dropped else name, kept, dropped)
-
-
-EARLIEST = datetime.min.replace(tzinfo=UTC)
-
-_BY_ROW_IDS = {
-    table.name: delete(table).where(among(table.c.id, "ids"))
-    for table in (units, entities, entity_changes, tasks, validity_events)
-}
-
-
-def _delete(connection: Connection, table: Table, ids: Collection[int]) -> None:
-    if ids:
-        connection.execute(_BY_ROW_IDS[table.name], {"ids": ids})
-
-
-def erase_traces(
-    connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
-) -> dict[str, int]:
-    """Erase the traces of these units, and of the named document; return the number of rows erased per kind."""
-    return {
-        "chunks": _erase_texts(connection, _CHUNKS, bank, rows, erasure.document),
-        "documents": _erase_texts(connection, _DOCUMENTS, bank, rows, erasure.document),
-        "tasks": _erase_tasks(connection, bank, traces),
-        "reasons": _erase_reasons(connection, rows),
-    }
-
-
-# A chunk's hash stays, so that the same chunk is not extracted again.
-_CHUNKS = (
-    delete(chunks).where(chunks.c.bank == bindparam("bank"), chunks.c.document == bindparam("document")),
-    update(chunks)
-    .where(
-        chunks.c.bank == bindparam("of"),
-        chunks.c.document == units.c.document,
-        chunks.c.ordinal == units.c.chunk,
-        among(units.c.id, "rows"),
-    )
-    .values(text=""),
-)
-_STAYING = select(units.c.id).where(
-    units.c.bank == bindparam("of"), units.c.document == documents.c.id, ~among(units.c.id, "rows")
-)
-_DOCUMENTS = (
-    delete(documents).where(documents.c.bank == bindparam("bank"), documents.c.id == bindparam("document")),
-    update(documents)
-    .where(
-        documents.c.bank == bindparam("of"),
-        documents.c.id.in_(select(units.c.document).where(among(units.c.id, "rows"))),
-        ~_STAYING.exists(),
-    )
-    .values(context="", metadata="{}", tags="[]"),
-)
-"""Delete the named document or its chunks; for other documents, blank the chunks the units came from, and
-blank the context, metadata and tags of documents that lose their last unit.
-"""
-
-
-def _erase_texts(
-    connection: Connection,
-    statements: tuple[Delete, Update],
-    bank: int,
-    rows: list[int],
-    document: str | None,
-) -> int:
-    """Execute _CHUNKS or _DOCUMENTS for a document and units; return the number of rows changed."""
-    delete_named, empty = statements
-    count = 0
-    if document is not None:
-        count = connection.execute(delete_named, {"bank": bank, "document": document}).rowcount
-    if rows:
-        count += connection.execute(empty, {"of": bank, "rows": rows}).rowcount
-    return count
-
-
-_PAYLOADS = select(tasks.c.id, tasks.c.payload).where(
-    tasks.c.bank == bindparam("bank"), tasks.c.payload != "", tasks.c.payload != "{}"
-)
-# An error message of a task may quote its payload.
-_REPLACE_PAYLOAD = (
-    update(tasks).where(tasks.c.id == bindparam("task")).values(payload=bindparam("kept"), last_error="")
-)
-
-
-def _erase_tasks(connection: Connection, bank: int, traces: Traces) -> int:
-    """Remove erased data from waiting tasks; return the number of tasks changed or deleted."""
-    waiting = connection.execute(_PAYLOADS, {"bank": bank}).all()
-    after = [(task, payload, without(payload, traces)) for task, payload in waiting]
-    changed = [{"task": task, "kept": kept} for task, payload, kept in after if kept != payload]
-    run_many(connection, _REPLACE_PAYLOAD, [row for row in changed if row["kept"]])
-    _delete(connection, tasks, [row["task"] for row in changed if not row["kept"]])
-    return len(changed)
-
-
-_EVENT = select(
-    validity_events.c.id, validity_events.c.unit, validity_events.c.kind, validity_events.c.effective_at
-)
-_BY_UNITS = _EVENT.where(among(validity_events.c.by_unit, "rows"))
-_BY_NOBODY = _EVENT.where(
-    among(validity_events.c.unit, "units"),
-    validity_events.c.by_unit.is_(None),
-    validity_events.c.reason == "",
-)
-_BLANK_EVENTS = (
-    update(validity_events).where(among(validity_events.c.id, "events")).values(by_unit=None, reason="")
-)
-
-
-def _erase_reasons(connection: Connection, rows: list[int]) -> int:
-    """Blank the author and reason of events caused by these units; return the number of events affected.
-
-    Events that then differ in nothing else are merged into the newest, because a unit's state depends on the
-    order of its log.
-    """
-    events = connection.execute(_BY_UNITS, {"rows": rows}).all() if rows else []
-    if not events:
-        return 0
-    others = connection.execute(_BY_NOBODY, {"units": [event.unit for event in events]}).all()
-    logged = sorted((*events, *others))
-    newest = {*{tuple(key): event for event, *key in logged}.values()}
-    _delete(connection, validity_events, [event.id for event in logged if event.id not in newest])
-    connection.execute(_BLANK_EVENTS, {"events": [event.id for event in events if event.id in newest]})
-    return len(events)
-
-
-_UNIT_WORDS = select(units.c.unit_id, units.c["text"]).where(among(units.c.id, "rows"))
-
-
-def traces_of(
-    connection: Connection, rows: list[int], erasure: Erasure, messages: set[Place], names: WholeNames
-) -> Traces:
-    """Collect the traces by which waiting tasks with these units, messages or names are recognised."""
-    words = {word for row in connection.execute(_UNIT_WORDS, {"rows": rows}) for word in row}
-    words.add(erasure.document or "")
-    thread = erasure.thread if erasure.message is None else None
-    window = erasure.window
-    if erasure.before is not None and not erasure.tags:
-        window = Interval(EARLIEST, erasure.before)
-    return Traces(frozenset(words), frozenset(messages), window, thread, names, erasure.identifiers)
-
-
-@dataclass(frozen=True, slots=True)
-class ErasedNames:
-    """The entities and names that an erasure removed.
-
-    Attributes:
-        entities: ids of the entities erased.
-        names: normalised names erased, of entities that went and of those that stay, sorted.
-        lost: number of names removed from entities that stay.
-        changes: number of audit entries deleted.
-    """
-
-    entities: tuple[str, ...]
-    names: tuple[str, ...]
-    lost: int
-    changes: int
-
-
-_TOUCHED = (
-    select(entities.c.id, entities.c.entity_id, entities.c.name, entities.c.names)
-    .where(
-        or_(
-            entities.c.id.in_(select(mentions.c.entity).where(among(mentions.c.unit, "rows"))),
-            and_(entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity")),
-        )
-    )
-    .order_by(entities.c.id)
-)
-_MENTIONS = (
-    select(mentions.c.entity, mentions.c.unit, mentions.c["text"])
-    .where(among(mentions.c.entity, "entities"))
-    .order_by(mentions.c.entity, mentions.c.unit)
-)
-# Mention count and latest mention of an entity in the units that stay.
-_REMAINING = (
-    select(mentions.c.entity, func.count(), func.max(units.c.mentioned_at))
-    .join(units, units.c.id == mentions.c.unit)
-    .where(
-        among(mentions.c.entity, "entities"),
-        units.c.fact_type != FactType.OBSERVATION.value,
-        ~among(mentions.c.unit, "rows"),
-    )
-    .group_by(mentions.c.entity)
-)
-_KEEP_ENTITY = (
-    update(entities)
-    .where(entities.c.id == bindparam("row"))
-    .values(
-        name=bindparam("kept_name"),
-        names=bindparam("kept_names"),
-        mentions=bindparam("count"),
-        last_seen=bindparam("latest"),
-    )
-)
-_DELETE_NAME = delete(entity_names).where(
-    entity_names.c.entity == bindparam("row"), entity_names.c.name == bindparam("dropped")
-)
-_DELETE_BLOCK = delete(entity_blocks).where(
-    entity_blocks.c.entity == bindparam("row"), entity_blocks.c.block == bindparam("dropped")
-)
-_DELETE_OBSERVING = delete(tasks).where(
-    tasks.c.bank == bindparam("bank"),
-    tasks.c.kind == TaskKind.OBSERVE.value,
-    tasks.c["key"] != literal("", literal_execute=True),  # the condition of the index
-    among(tasks.c["key"], "keys"),
-)
-
-
-def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Erasure) -> ErasedNames:
-    """Erase entities and names that only these units used. Call it while the units still exist.
-
-    Args:
-        connection: the writer.
-        bank: row id of the bank.
-        rows: row ids of the units to be erased.
-        erasure: may name an entity, or some of its names, to erase in any case.
-    """
-    touched = connection.execute(_TOUCHED, {"bank": bank, "rows": rows, "entity": erasure.entity}).all()
-    if not touched:
-        return ErasedNames((), (), 0, 0)
-    values = {"entities": [entity.id for entity in touched], "rows": rows}
-    counts = {entity: (count, latest) for entity, count, latest in connection.execute(_REMAINING, values)}
-    erased = set(rows)
-    going: dict[int, list[str]] = defaultdict(list)
-    staying: dict[int, list[str]] = defaultdict(list)
-    for entity, unit, text in connection.execute(_MENTIONS, values):
-        (going if unit in erased else staying)[entity].append(text)
-    orphans: dict[int, str] = {}
-    kept: dict[int, KeptNames] = {}
-    names: set[str] = set()
-    lost = 0
-    for entity, entity_id, name, text in touched:
-        known = json.loads(text)
-        named = entity_id == erasure.entity
-        if not staying[entity] or (named and not erasure.names):
-            orphans[entity] = entity_id
-            names |= set(known)
-            continue
-        words = [*going[entity], *(erasure.names if named else ())]
-        kept[entity] = kept_names(name, known, words, staying[entity])
-        lost += sum(each not in kept[entity].names for each in known)
-    _keep_names(connection, kept, counts)
-    dropped = {name for each in kept.values() for name in each.dropped}
-    changes = _drop_audit(connection, bank, {*orphans.values(), *dropped})
-    _delete(connection, entities, list(orphans))
-    if orphans:
-        connection.execute(_DELETE_OBSERVING, {"bank": bank, "keys": list(orphans.values())})
-    return ErasedNames(tuple(orphans.values()), tuple(sorted(names | dropped)), lost, changes)
-
-
-def _keep_names(
-    connection: Connection, kept: dict[int, KeptNames], counts: dict[int, tuple[int, int | None]]
-) -> None:
-    """Write the names and mention counts of entities that stay."""
-    rows, names, keys = [], [], []
-    for entity, each in kept.items():
-        count, latest = counts.get(entity, (0, None))
-        rows.append(
-            {
-                "row": entity,
-                "kept_name": each.name,
-                "kept_names": json.dumps(each.names),
-                "count": count,
-                "latest": latest,
-            }
-        )
-        names += [{"row": entity, "dropped": name} for name in each.dropped]
-        stale = {key for name in each.dropped for key in blocking_keys(name)}
-        stale -= {key for name in each.names for key in blocking_keys(name)}
-        keys += [{"row": entity, "dropped": key} for key in stale]
-    run_many(connection, _KEEP_ENTITY, rows)
-    run_many(connection, _DELETE_NAME, names)
-    run_many(connection, _DELETE_BLOCK, keys)
-
-
-_AUDIT = select(entity_changes.c.id, entity_changes.c.detail).where(
-    entity_changes.c.bank == bindparam("bank")
-)
-
-
-def _drop_audit(connection: Connection, bank: int, forgotten: Collection[str]) -> int:
-    """Delete audit entries that mention an erased id or name (they can no longer be undone); return their number."""
-    if not forgotten:
-        return 0
-    words = [json.dumps(word) for word in forgotten]
-    audit = connection.execute(_AUDIT, {"bank": bank})
-    stale = [change for change, detail in audit if any(word in detail for word in words)]
-    _delete(connection, entity_changes, stale)
-    return len(stale)
-
-
-_SOURCES = select(unit_sources.c.thread, unit_sources.c.message).where(among(unit_sources.c.unit, "rows"))
-_MESSAGES = select(message_keys.c.thread, message_keys.c.message).where(
-    message_keys.c.bank == bindparam("bank"), message_keys.c.thread == bindparam("thread")
-)
-_KEPT = select(turns.c.thread, turns.c.message).where(
-    turns.c.bank == bindparam("bank"), turns.c.unit.is_(None)
-)
-_KEPT_WITHIN = _KEPT.where(turns.c.said_at >= bindparam("start"), turns.c.said_at < bindparam("end"))
-_KEPT_BEFORE = _KEPT.where(turns.c.said_at < bindparam("before")).add_columns(turns.c.tags)
-_KEPT_TEXTS = _KEPT.add_columns(turns.c.speaker, turns.c["text"])
-_WAITING = (
-    select(unit_sources.c.thread, unit_sources.c.message)
-    .select_from(units.join(unit_sources, unit_sources.c.unit == units.c.id))
-    .where(
-        units.c.bank == bindparam("bank"),
-        units.c.kind == literal(UnitKind.TURN.value, literal_execute=True),  # the condition of the index
-    )
-)
-_WAITING_ROWS = _WAITING.add_columns(units.c.id)
-_WAITING_TEXTS = _WAITING.add_columns(units.c["text"])
-
-
-def reached_turns(
-    connection: Connection, bank: int, rows: list[int], erasure: Erasure, names: WholeNames
-) -> set[Place]:
-    """Return the messages whose text is erased: sources of the units, and those the erasure selects.
-
-    Args:
-        connection: the writer.
-        bank: row id of the bank.
-        rows: row ids of the units to be erased.
-        erasure: what to erase.
-        names: names of the entity to erase, if any.
-    """
-    places: set[Place] = set()
-    if rows:
-        places.update(connection.execute(_SOURCES, {"rows": rows}).all())
-    if erasure.message is not None:
-        places.add((erasure.thread or "", erasure.message))
-    elif erasure.thread is not None:
-        places.update(connection.execute(_MESSAGES, {"bank": bank, "thread": erasure.thread}).all())
-    if erasure.before is not None:
-        said = connection.execute(_KEPT_BEFORE, {"bank": bank, "before": to_micros(erasure.before)})
-        places.update((thread, message) for thread, message, tags in said if _is_tagged(tags, erasure))
-    if erasure.window is not None:
-        values = {"bank": bank, **_span(erasure.window)}
-        places.update(connection.execute(_KEPT_WITHIN, values).all())
-    return places | _naming(connection, bank, names, erasure.identifiers)
-
-
-def _is_tagged(tags: str, erasure: Erasure) -> bool:
-    """Tell whether a row's tags (JSON) match the erasure's tags; True if it has none."""
-    return not erasure.tags or not {*erasure.tags}.isdisjoint(json.loads(tags))
-
-
-def _span(window: Interval) -> dict[str, int]:
-    return {"start": to_micros(window.start), "end": to_micros(window.end)}
-
-
-def waiting_of(connection: Connection, bank: int, places: set[Place]) -> list[int]:
-    """Return row ids of the turns of these messages that wait for extraction."""
-    waiting = connection.execute(_WAITING_ROWS, {"bank": bank}) if places else ()
-    return [unit for thread, message, unit in waiting if (thread, message) in places]
-
-
-_RETELL = insert(retold).from_select(
-    ["unit", "bank", "revision"],
-    select(unit_sources.c.unit, unit_sources.c.bank, bindparam("at", type_=retold.c.revision.type)).where(
-        unit_sources.c.bank == bindparam("of"),
-        unit_sources.c.thread == bindparam("in_thread"),
-        unit_sources.c.message == bindparam("said"),
-    ),
-)
-_RETELL = _RETELL.on_conflict_do_update(index_elements=["unit"], set_={"revision": _RETELL.excluded.revision})
-_DELETE_TURN = delete(turns).where(
-    turns.c.bank == bindparam("of"),
-    turns.c.thread == bindparam("in_thread"),
-    turns.c.message == bindparam("said"),
-)
-_DELETE_UNIT_TURN = _DELETE_TURN.where(turns.c.unit.is_not(None))
-
-
-def erase_turns(target: CommitTarget, places: set[Place]) -> tuple[int, int]:
-    """Erase the texts of these messages; return (number of kept texts erased, number of other rows changed).
-
-    Memories made from them that stay are reindexed without the erased words.
-    """
-    rows = [
-        {"at": target.revision, "of": target.bank, "in_thread": thread, "said": message}
-        for thread, message in places
-    ]
-    others = run_many(target.connection, _RETELL, rows)
-    others += run_many(target.connection, _DELETE_UNIT_TURN, rows)
-    return run_many(target.connection, _DELETE_TURN, rows), others
-
-
-def _naming(connection: Connection, bank: int, names: WholeNames, identifiers: Collection[str]) -> set[Place]:
-    """Return the kept or waiting messages whose text or speaker contains a name as whole words, or an identifier."""
-    if not names and not identifiers:
-        return set()
-    kept = (
-        (thread, message, f"{speaker}: {text}")
-        for thread, message, speaker, text in connection.execute(_KEPT_TEXTS, {"bank": bank})
-    )
-    return {
-        (thread, message)
-        for thread, message, text in chain(kept, connection.execute(_WAITING_TEXTS, {"bank": bank}))
-        if names.stand_in(text) or identifies_any(text, identifiers)
-    }
-
-
 BANK_CONTENT = (
     "units",
     "items",
@@ -637,19 +124,18 @@ class Eraser:
         """Erase the selected units and everything derived from them.
 
         - A unit's vector, records, links, mentions, validity log, evidence and edits go with it, as do its
-          chunk's text,
-          waiting tasks with its text, entities and names only it used, and record categories left unused.
+          chunk's text, waiting tasks with its text, entities and names only it used, and record categories
+          left unused.
         - Units it ended become valid again, unless something else ended them too; the receipt lists them.
         - Items go with their document, except where messages or a time range are selected: then each item
-          goes with its
-          own messages. Observations and opinions derived from a document go with any of its items.
+          goes with its own messages. Observations and opinions derived from a document go with any of its
+          items.
         - Observations of the entities a fact mentions are deleted and made again from the remaining facts;
-          texts of mental
-          models whose prompt contained the fact are deleted. Their questions, and the directives, stay.
+          texts of mental models whose prompt contained the fact are deleted. Their questions, and the
+          directives, stay.
         - Opinion wordings based on an erased fact, and later wordings, are deleted; the wording before
-          becomes valid
-          again, and an opinion without any left is deleted. Selecting an opinion's unit erases all its
-            wordings.
+          becomes valid again, and an opinion without any left is deleted. Selecting an opinion's unit erases
+          all its wordings.
         - Reasons written by a model that may have read an erased text are blanked.
 
         The feed's `removed` reports the row ids. Message keys (a hash, the thread and the message id) stay,
@@ -974,3 +460,515 @@ def _erase_all(connection: Connection, bank: int) -> tuple[ErasedNames, dict[str
         name: connection.execute(statement, {"bank": bank}).rowcount for name, statement in _CONTENT.items()
     }
     return ErasedNames(tuple(entity.entity_id for entity in known), tuple(sorted(names)), 0, 0), counts
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """Traces by which a task payload is recognised as containing erased data.
+
+    Attributes:
+        words: ids and texts of erased units, and ids of erased documents; a payload containing one is
+            deleted.
+        messages: (thread, message id) of erased messages, which are removed from payloads.
+        window: messages sent in this interval are removed.
+        thread: messages of this thread are removed.
+        names: messages containing one of these names are removed.
+        identifiers: messages containing one of these identifiers, in any spelling, are removed.
+    """
+
+    words: frozenset[str]
+    messages: frozenset[tuple[str, str]]
+    window: Interval | None = None
+    thread: str | None = None
+    names: WholeNames = field(default_factory=lambda: WholeNames(()))
+    identifiers: tuple[str, ...] = ()
+
+
+def without(payload: str, traces: Traces) -> str | None:
+    """Return the payload without erased data; None if no messages remain or it still contains erased data."""
+    try:
+        value: Json = json.loads(payload)
+    except ValueError:
+        return payload
+    thread = str(value.get("thread", "")) if isinstance(value, dict) else ""
+    if _forgotten(value, thread, traces):
+        return None
+    kept = _cleaned(value, thread, traces)
+    if isinstance(value, dict) and isinstance(kept, dict) and value.get("messages") and not kept["messages"]:
+        return None
+    if any(word and word in text for text in _texts_in(kept) for word in traces.words):
+        return None
+    return payload if kept == value else json.dumps(kept, ensure_ascii=False)
+
+
+def _cleaned(value: Json, thread: str, traces: Traces) -> Json:
+    if isinstance(value, list):
+        return [_cleaned(item, thread, traces) for item in value if not _forgotten(item, thread, traces)]
+    if isinstance(value, dict):
+        return {name: _cleaned(member, thread, traces) for name, member in value.items()}
+    return value
+
+
+def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
+    """Tell whether a value is a message to erase, or a payload with one text from such messages."""
+    if not isinstance(value, dict) or "text" not in value:
+        return False
+    said = f"{value.get('speaker')}: {value['text']}"
+    if traces.thread == thread or traces.names.stand_in(said) or identifies_any(said, traces.identifiers):
+        return True
+    sent = value.get("timestamp", value.get("said_at"))
+    inside = traces.window is not None and isinstance(sent, str) and _within(sent, traces.window)
+    sources = value.get("sources", [value.get("id")])
+    said_in = [source for source in sources if isinstance(source, str)] if isinstance(sources, list) else []
+    return inside or any((thread, message) in traces.messages for message in said_in)
+
+
+def _within(sent: str, window: Interval) -> bool:
+    try:
+        moment = datetime.fromisoformat(sent)
+    except ValueError:
+        return False
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return window.start <= aware < window.end
+
+
+def _texts_in(value: Json) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts_in(part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _texts_in(part)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptNames:
+    """The names an entity keeps after an erasure.
+
+    Attributes:
+        name: its canonical name, replaced by one still in use if only erased units used it.
+        names: its normalised names, in order; never empty.
+        dropped: normalised names that only erased units used.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    dropped: frozenset[str]
+
+
+def kept_names(
+    name: str, names: Sequence[str], forgotten: Collection[str], remaining: Sequence[str]
+) -> KeptNames:
+    """Decide which names an entity keeps.
+
+    Args:
+        name: its canonical name.
+        names: its normalised names, in order.
+        forgotten: texts of its mentions in the erased units.
+        remaining: texts of its other mentions, at least one, latest last.
+    """
+    dropped = frozenset(map(normalise_name, forgotten)) - frozenset(map(normalise_name, remaining))
+    spare = remaining[-1]
+    kept = tuple(known for known in names if known not in dropped) or (normalise_name(spare),)
+    return KeptNames(spare if normalise_name(name) in dropped else name, kept, dropped)
+
+
+EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+_BY_ROW_IDS = {
+    table.name: delete(table).where(among(table.c.id, "ids"))
+    for table in (units, entities, entity_changes, tasks, validity_events)
+}
+
+
+def _delete(connection: Connection, table: Table, ids: Collection[int]) -> None:
+    if ids:
+        connection.execute(_BY_ROW_IDS[table.name], {"ids": ids})
+
+
+def erase_traces(
+    connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
+) -> dict[str, int]:
+    """Erase the traces of these units, and of the named document; return the number of rows erased per kind."""
+    return {
+        "chunks": _erase_texts(connection, _CHUNKS, bank, rows, erasure.document),
+        "documents": _erase_texts(connection, _DOCUMENTS, bank, rows, erasure.document),
+        "tasks": _erase_tasks(connection, bank, traces),
+        "reasons": _erase_reasons(connection, rows),
+    }
+
+
+# A chunk's hash stays, so that the same chunk is not extracted again.
+_CHUNKS = (
+    delete(chunks).where(chunks.c.bank == bindparam("bank"), chunks.c.document == bindparam("document")),
+    update(chunks)
+    .where(
+        chunks.c.bank == bindparam("of"),
+        chunks.c.document == units.c.document,
+        chunks.c.ordinal == units.c.chunk,
+        among(units.c.id, "rows"),
+    )
+    .values(text=""),
+)
+_STAYING = select(units.c.id).where(
+    units.c.bank == bindparam("of"), units.c.document == documents.c.id, ~among(units.c.id, "rows")
+)
+_DOCUMENTS = (
+    delete(documents).where(documents.c.bank == bindparam("bank"), documents.c.id == bindparam("document")),
+    update(documents)
+    .where(
+        documents.c.bank == bindparam("of"),
+        documents.c.id.in_(select(units.c.document).where(among(units.c.id, "rows"))),
+        ~_STAYING.exists(),
+    )
+    .values(context="", metadata="{}", tags="[]"),
+)
+"""Delete the named document or its chunks; for other documents, blank the chunks the units came from, and
+blank the context, metadata and tags of documents that lose their last unit.
+"""
+
+
+def _erase_texts(
+    connection: Connection,
+    statements: tuple[Delete, Update],
+    bank: int,
+    rows: list[int],
+    document: str | None,
+) -> int:
+    """Execute _CHUNKS or _DOCUMENTS for a document and units; return the number of rows changed."""
+    delete_named, empty = statements
+    count = 0
+    if document is not None:
+        count = connection.execute(delete_named, {"bank": bank, "document": document}).rowcount
+    if rows:
+        count += connection.execute(empty, {"of": bank, "rows": rows}).rowcount
+    return count
+
+
+_PAYLOADS = select(tasks.c.id, tasks.c.payload).where(
+    tasks.c.bank == bindparam("bank"), tasks.c.payload != "", tasks.c.payload != "{}"
+)
+# An error message of a task may quote its payload.
+_REPLACE_PAYLOAD = (
+    update(tasks).where(tasks.c.id == bindparam("task")).values(payload=bindparam("kept"), last_error="")
+)
+
+
+def _erase_tasks(connection: Connection, bank: int, traces: Traces) -> int:
+    """Remove erased data from waiting tasks; return the number of tasks changed or deleted."""
+    waiting = connection.execute(_PAYLOADS, {"bank": bank}).all()
+    after = [(task, payload, without(payload, traces)) for task, payload in waiting]
+    changed = [{"task": task, "kept": kept} for task, payload, kept in after if kept != payload]
+    run_many(connection, _REPLACE_PAYLOAD, [row for row in changed if row["kept"]])
+    _delete(connection, tasks, [row["task"] for row in changed if not row["kept"]])
+    return len(changed)
+
+
+_EVENT = select(
+    validity_events.c.id, validity_events.c.unit, validity_events.c.kind, validity_events.c.effective_at
+)
+_BY_UNITS = _EVENT.where(among(validity_events.c.by_unit, "rows"))
+_BY_NOBODY = _EVENT.where(
+    among(validity_events.c.unit, "units"),
+    validity_events.c.by_unit.is_(None),
+    validity_events.c.reason == "",
+)
+_BLANK_EVENTS = (
+    update(validity_events).where(among(validity_events.c.id, "events")).values(by_unit=None, reason="")
+)
+
+
+def _erase_reasons(connection: Connection, rows: list[int]) -> int:
+    """Blank the author and reason of events caused by these units; return the number of events affected.
+
+    Events that then differ in nothing else are merged into the newest, because a unit's state depends on the
+    order of its log.
+    """
+    events = connection.execute(_BY_UNITS, {"rows": rows}).all() if rows else []
+    if not events:
+        return 0
+    others = connection.execute(_BY_NOBODY, {"units": [event.unit for event in events]}).all()
+    logged = sorted((*events, *others))
+    newest = {*{tuple(key): event for event, *key in logged}.values()}
+    _delete(connection, validity_events, [event.id for event in logged if event.id not in newest])
+    connection.execute(_BLANK_EVENTS, {"events": [event.id for event in events if event.id in newest]})
+    return len(events)
+
+
+_UNIT_WORDS = select(units.c.unit_id, units.c["text"]).where(among(units.c.id, "rows"))
+
+
+def traces_of(
+    connection: Connection, rows: list[int], erasure: Erasure, messages: set[Place], names: WholeNames
+) -> Traces:
+    """Collect the traces by which waiting tasks with these units, messages or names are recognised."""
+    words = {word for row in connection.execute(_UNIT_WORDS, {"rows": rows}) for word in row}
+    words.add(erasure.document or "")
+    thread = erasure.thread if erasure.message is None else None
+    window = erasure.window
+    if erasure.before is not None and not erasure.tags:
+        window = Interval(EARLIEST, erasure.before)
+    return Traces(frozenset(words), frozenset(messages), window, thread, names, erasure.identifiers)
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedNames:
+    """The entities and names that an erasure removed.
+
+    Attributes:
+        entities: ids of the entities erased.
+        names: normalised names erased, of entities that went and of those that stay, sorted.
+        lost: number of names removed from entities that stay.
+        changes: number of audit entries deleted.
+    """
+
+    entities: tuple[str, ...]
+    names: tuple[str, ...]
+    lost: int
+    changes: int
+
+
+_TOUCHED = (
+    select(entities.c.id, entities.c.entity_id, entities.c.name, entities.c.names)
+    .where(
+        or_(
+            entities.c.id.in_(select(mentions.c.entity).where(among(mentions.c.unit, "rows"))),
+            and_(entities.c.bank == bindparam("bank"), entities.c.entity_id == bindparam("entity")),
+        )
+    )
+    .order_by(entities.c.id)
+)
+_MENTIONS = (
+    select(mentions.c.entity, mentions.c.unit, mentions.c["text"])
+    .where(among(mentions.c.entity, "entities"))
+    .order_by(mentions.c.entity, mentions.c.unit)
+)
+# Mention count and latest mention of an entity in the units that stay.
+_REMAINING = (
+    select(mentions.c.entity, func.count(), func.max(units.c.mentioned_at))
+    .join(units, units.c.id == mentions.c.unit)
+    .where(
+        among(mentions.c.entity, "entities"),
+        units.c.fact_type != FactType.OBSERVATION.value,
+        ~among(mentions.c.unit, "rows"),
+    )
+    .group_by(mentions.c.entity)
+)
+_KEEP_ENTITY = (
+    update(entities)
+    .where(entities.c.id == bindparam("row"))
+    .values(
+        name=bindparam("kept_name"),
+        names=bindparam("kept_names"),
+        mentions=bindparam("count"),
+        last_seen=bindparam("latest"),
+    )
+)
+_DELETE_NAME = delete(entity_names).where(
+    entity_names.c.entity == bindparam("row"), entity_names.c.name == bindparam("dropped")
+)
+_DELETE_BLOCK = delete(entity_blocks).where(
+    entity_blocks.c.entity == bindparam("row"), entity_blocks.c.block == bindparam("dropped")
+)
+_DELETE_OBSERVING = delete(tasks).where(
+    tasks.c.bank == bindparam("bank"),
+    tasks.c.kind == TaskKind.OBSERVE.value,
+    tasks.c["key"] != literal("", literal_execute=True),  # the condition of the index
+    among(tasks.c["key"], "keys"),
+)
+
+
+def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Erasure) -> ErasedNames:
+    """Erase entities and names that only these units used. Call it while the units still exist.
+
+    Args:
+        connection: the writer.
+        bank: row id of the bank.
+        rows: row ids of the units to be erased.
+        erasure: may name an entity, or some of its names, to erase in any case.
+    """
+    touched = connection.execute(_TOUCHED, {"bank": bank, "rows": rows, "entity": erasure.entity}).all()
+    if not touched:
+        return ErasedNames((), (), 0, 0)
+    values = {"entities": [entity.id for entity in touched], "rows": rows}
+    counts = {entity: (count, latest) for entity, count, latest in connection.execute(_REMAINING, values)}
+    erased = set(rows)
+    going: dict[int, list[str]] = defaultdict(list)
+    staying: dict[int, list[str]] = defaultdict(list)
+    for entity, unit, text in connection.execute(_MENTIONS, values):
+        (going if unit in erased else staying)[entity].append(text)
+    orphans: dict[int, str] = {}
+    kept: dict[int, KeptNames] = {}
+    names: set[str] = set()
+    lost = 0
+    for entity, entity_id, name, text in touched:
+        known = json.loads(text)
+        named = entity_id == erasure.entity
+        if not staying[entity] or (named and not erasure.names):
+            orphans[entity] = entity_id
+            names |= set(known)
+            continue
+        words = [*going[entity], *(erasure.names if named else ())]
+        kept[entity] = kept_names(name, known, words, staying[entity])
+        lost += sum(known_name not in kept[entity].names for known_name in known)
+    _keep_names(connection, kept, counts)
+    dropped = {name for names_kept in kept.values() for name in names_kept.dropped}
+    changes = _drop_audit(connection, bank, {*orphans.values(), *dropped})
+    _delete(connection, entities, list(orphans))
+    if orphans:
+        connection.execute(_DELETE_OBSERVING, {"bank": bank, "keys": list(orphans.values())})
+    return ErasedNames(tuple(orphans.values()), tuple(sorted(names | dropped)), lost, changes)
+
+
+def _keep_names(
+    connection: Connection, kept: dict[int, KeptNames], counts: dict[int, tuple[int, int | None]]
+) -> None:
+    """Write the names and mention counts of entities that stay."""
+    rows, names, keys = [], [], []
+    for entity, remaining in kept.items():
+        count, latest = counts.get(entity, (0, None))
+        rows.append(
+            {
+                "row": entity,
+                "kept_name": remaining.name,
+                "kept_names": json.dumps(remaining.names),
+                "count": count,
+                "latest": latest,
+            }
+        )
+        names += [{"row": entity, "dropped": name} for name in remaining.dropped]
+        stale = {key for name in remaining.dropped for key in blocks(name)}
+        stale -= {key for name in remaining.names for key in blocks(name)}
+        keys += [{"row": entity, "dropped": key} for key in stale]
+    run_many(connection, _KEEP_ENTITY, rows)
+    run_many(connection, _DELETE_NAME, names)
+    run_many(connection, _DELETE_BLOCK, keys)
+
+
+_AUDIT = select(entity_changes.c.id, entity_changes.c.detail).where(
+    entity_changes.c.bank == bindparam("bank")
+)
+
+
+def _drop_audit(connection: Connection, bank: int, forgotten: Collection[str]) -> int:
+    """Delete audit entries that mention an erased id or name (they can no longer be undone); return their number."""
+    if not forgotten:
+        return 0
+    words = [json.dumps(word) for word in forgotten]
+    audit = connection.execute(_AUDIT, {"bank": bank})
+    stale = [change for change, detail in audit if any(word in detail for word in words)]
+    _delete(connection, entity_changes, stale)
+    return len(stale)
+
+
+_SOURCES = select(unit_sources.c.thread, unit_sources.c.message).where(among(unit_sources.c.unit, "rows"))
+_MESSAGES = select(message_keys.c.thread, message_keys.c.message).where(
+    message_keys.c.bank == bindparam("bank"), message_keys.c.thread == bindparam("thread")
+)
+_KEPT = select(turns.c.thread, turns.c.message).where(
+    turns.c.bank == bindparam("bank"), turns.c.unit.is_(None)
+)
+_KEPT_WITHIN = _KEPT.where(turns.c.said_at >= bindparam("start"), turns.c.said_at < bindparam("end"))
+_KEPT_BEFORE = _KEPT.where(turns.c.said_at < bindparam("before")).add_columns(turns.c.tags)
+_KEPT_TEXTS = _KEPT.add_columns(turns.c.speaker, turns.c["text"])
+_WAITING = (
+    select(unit_sources.c.thread, unit_sources.c.message)
+    .select_from(units.join(unit_sources, unit_sources.c.unit == units.c.id))
+    .where(
+        units.c.bank == bindparam("bank"),
+        units.c.kind == literal(UnitKind.TURN.value, literal_execute=True),  # the condition of the index
+    )
+)
+_WAITING_ROWS = _WAITING.add_columns(units.c.id)
+_WAITING_TEXTS = _WAITING.add_columns(units.c["text"])
+
+
+def reached_turns(
+    connection: Connection, bank: int, rows: list[int], erasure: Erasure, names: WholeNames
+) -> set[Place]:
+    """Return the messages whose text is erased: sources of the units, and those the erasure selects.
+
+    Args:
+        connection: the writer.
+        bank: row id of the bank.
+        rows: row ids of the units to be erased.
+        erasure: what to erase.
+        names: names of the entity to erase, if any.
+    """
+    places: set[Place] = set()
+    if rows:
+        places.update(connection.execute(_SOURCES, {"rows": rows}).all())
+    if erasure.message is not None:
+        places.add((erasure.thread or "", erasure.message))
+    elif erasure.thread is not None:
+        places.update(connection.execute(_MESSAGES, {"bank": bank, "thread": erasure.thread}).all())
+    if erasure.before is not None:
+        said = connection.execute(_KEPT_BEFORE, {"bank": bank, "before": to_micros(erasure.before)})
+        places.update((thread, message) for thread, message, tags in said if _is_tagged(tags, erasure))
+    if erasure.window is not None:
+        values = {"bank": bank, **_span(erasure.window)}
+        places.update(connection.execute(_KEPT_WITHIN, values).all())
+    return places | _naming(connection, bank, names, erasure.identifiers)
+
+
+def _is_tagged(tags: str, erasure: Erasure) -> bool:
+    """Tell whether a row's tags (JSON) match the erasure's tags; True if it has none."""
+    return not erasure.tags or not {*erasure.tags}.isdisjoint(json.loads(tags))
+
+
+def _span(window: Interval) -> dict[str, int]:
+    return {"start": to_micros(window.start), "end": to_micros(window.end)}
+
+
+def waiting_of(connection: Connection, bank: int, places: set[Place]) -> list[int]:
+    """Return row ids of the turns of these messages that wait for extraction."""
+    waiting = connection.execute(_WAITING_ROWS, {"bank": bank}) if places else ()
+    return [unit for thread, message, unit in waiting if (thread, message) in places]
+
+
+_RETELL = insert(retold).from_select(
+    ["unit", "bank", "revision"],
+    select(unit_sources.c.unit, unit_sources.c.bank, bindparam("at", type_=retold.c.revision.type)).where(
+        unit_sources.c.bank == bindparam("of"),
+        unit_sources.c.thread == bindparam("in_thread"),
+        unit_sources.c.message == bindparam("said"),
+    ),
+)
+_RETELL = _RETELL.on_conflict_do_update(index_elements=["unit"], set_={"revision": _RETELL.excluded.revision})
+_DELETE_TURN = delete(turns).where(
+    turns.c.bank == bindparam("of"),
+    turns.c.thread == bindparam("in_thread"),
+    turns.c.message == bindparam("said"),
+)
+_DELETE_UNIT_TURN = _DELETE_TURN.where(turns.c.unit.is_not(None))
+
+
+def erase_turns(target: Target, places: set[Place]) -> tuple[int, int]:
+    """Erase the texts of these messages; return (number of kept texts erased, number of other rows changed).
+
+    Memories made from them that stay are reindexed without the erased words.
+    """
+    rows = [
+        {"at": target.revision, "of": target.bank, "in_thread": thread, "said": message}
+        for thread, message in places
+    ]
+    others = run_many(target.connection, _RETELL, rows)
+    others += run_many(target.connection, _DELETE_UNIT_TURN, rows)
+    return run_many(target.connection, _DELETE_TURN, rows), others
+
+
+def _naming(connection: Connection, bank: int, names: WholeNames, identifiers: Collection[str]) -> set[Place]:
+    """Return the kept or waiting messages whose text or speaker contains a name as whole words, or an identifier."""
+    if not names and not identifiers:
+        return set()
+    kept = (
+        (thread, message, f"{speaker}: {text}")
+        for thread, message, speaker, text in connection.execute(_KEPT_TEXTS, {"bank": bank})
+    )
+    return {
+        (thread, message)
+        for thread, message, text in chain(kept, connection.execute(_WAITING_TEXTS, {"bank": bank}))
+        if names.stand_in(text) or identifies_any(text, identifiers)
+    }

@@ -307,8 +307,7 @@ class Feed:
 
         Raises:
             LedgerLost: the watermark's commit should be in this ledger and is missing, or belongs to another
-                ledger, and the
-                loss was not accepted: the index may be the only evidence of it.
+                ledger, and the loss was not accepted: the index may be the only evidence of it.
         """
         if mark.revision not in self._tokens:
             self._tokens[mark.revision] = token_of(self._connection, self._bank, mark.revision)
@@ -398,7 +397,10 @@ class Feed:
         return _with_vectors(rows)[1] if rows else np.empty((0, 0), np.float32)
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:
-        """Return row ids and texts of units that were created or edited, or whose source turns changed, after `since`."""
+        """Return row ids and texts of units that were created, edited or lost a source turn after `since`.
+
+        A reworded source turn counts too.
+        """
         rows = fetched(self._connection, _TEXTS, {"bank": self._bank, "since": since})
         rows.sort(key=lambda row: int(row[0]))
         ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
@@ -437,7 +439,11 @@ class Feed:
         return ItemUnits(texts, of_items, [namespace_from(row[2]) for row in rows])
 
     def removed(self, since: int) -> IntArray:
-        """Return row ids of units removed after `since`, ascending: erased, extracted turns, and replaced texts of items."""
+        """Return row ids of units removed after `since`, ascending.
+
+        They were erased, or were turns that are now extracted, or texts of items that were replaced or
+        deleted.
+        """
         if since not in self._removed:
             self._removed[since] = self._ids(_REMOVED, since)
         return self._removed[since]

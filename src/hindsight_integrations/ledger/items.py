@@ -385,7 +385,11 @@ class ItemWriter(ItemReader):
             return _residue(connection, find_bank(connection, bank).id)
 
     def begin_scrub(self, bank: str) -> bool:
-        """Make the indexes rewrite their files, and guarantee a scrub even after a kill; False if there is no residue."""
+        """Make the indexes rewrite their files, and guarantee a scrub even after a kill.
+
+        Returns:
+            False if there is no residue.
+        """
         with self._database.writing() as connection:
             row = find_bank(connection, bank)
             if not _residue(connection, row.id):

@@ -133,32 +133,27 @@ class Transaction(Snapshot):
         """Apply a write set completely or not at all; callable once.
 
         - Existing units, entities, mentions and links (by id) stay unchanged; documents, chunk positions and
-          the latest
-          version of each message are replaced. Repeating a write set therefore changes nothing.
+          the latest version of each message are replaced. Repeating a write set therefore changes nothing.
         - A closed event sets the unit's `closed_at`, a restored event clears it. Either one removes the
-          observations made
-          from the fact. `observed` replaces an entity's earlier observations.
+          observations made from the fact. `observed` replaces an entity's earlier observations.
         - A unit of the opinion network without a formation or rewording becomes a given opinion. An opinion's
-          newest wording
-          is closed with its last ground, and restored with one of them.
+          newest wording is closed with its last ground, and restored with one of them.
         - New or restored facts and new opinions enqueue the task `REINFORCE` if some opinion has not been
-          assessed against
-          all valid facts.
+          assessed against all valid facts.
 
         An empty write set, or one with only a profile, does not raise the revision.
 
         Raises:
             RevisionConflict: the bank's revision is not `writes.expected_revision`, its newest profile change
-                is not
-                `writes.profile.expected`, or an observed fact has changed since
-                  `writes.observed.at_revision`.
+                is not `writes.profile.expected`, or an observed fact has changed since
+                `writes.observed.at_revision`.
             TaskClosed: a lease in `writes.completed_tasks` is no longer valid.
             InvalidRequest: the write set refers to something that does not exist, or belongs to another bank.
         """
         if self._done:
             raise RuntimeError("a transaction commits once; open another one")
         if writes.bank != self._bank:
-            reason = f"it is of bank {writes.bank!r}, the transaction of {self._bank!r}"
+            reason = f"it belongs to bank {writes.bank!r}, the transaction to {self._bank!r}"
             raise InvalidRequest("writes", reason, "Open a transaction of that bank.")
         with self._database.committing() as connection:
             receipt = commit(connection, self._feed.bank, writes, self._database.clock.now())

@@ -65,8 +65,8 @@ class HighWaterFile:
             content = self._path.read_bytes()
         except OSError:
             return []
-        found = [_unpacked(content[place : place + _SIZE]) for place in range(0, RECORDS * _SIZE, _SIZE)]
-        return sorted((mark for mark in found if mark), key=lambda mark: mark.transactions)
+        marks = [_unpacked(content[place : place + _SIZE]) for place in range(0, RECORDS * _SIZE, _SIZE)]
+        return sorted((mark for mark in marks if mark), key=lambda mark: mark.transactions)
 
     def write(self, mark: HighWater) -> None:
         """Add a mark. A failure is only logged, because the transaction is already on disk."""
@@ -243,7 +243,7 @@ def missing_ledger(marks: Sequence[HighWater], indexes: Sequence[IndexMark]) -> 
         return None
     watermarks = [*(mark.commit for mark in marks), *(index.mark for index in indexes if index.mark)]
     transactions = marks[-1].transactions if marks else None
-    reasons = [f"its mark tells of {transactions} transactions"] if marks else []
+    reasons = [f"its mark records {transactions} transactions"] if marks else []
     count = len({index.bank_key for index in indexes})
     reasons += [f"there are indexes of {count} bank(s)"] if count else []
     return Loss(
@@ -271,7 +271,7 @@ def found_loss(
         name, count = _bank_behind(connection, names, index)
         behind[name] = max(count, behind.get(name, 0))
     if behind:
-        reasons.append(f"commits are missing of {_listed(behind)}")
+        reasons.append(f"commits are missing from {_listed(behind)}")
     return Loss("; ".join(reasons), frozenset(ledgers), missing, behind) if reasons else None
 
 
@@ -303,7 +303,7 @@ def _behind_mark(
     same = mark.transactions == own.transactions
     if mark.token != own.token if same else is_lost(connection, mark.commit):
         return (
-            ["its history is not the one of its mark, as of a copy that was put back"],
+            ["its history differs from its mark, as after restoring a copy"],
             {own.commit.ledger},
             None,
         )

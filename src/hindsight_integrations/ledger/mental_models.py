@@ -275,13 +275,13 @@ def write_refresh(connection: Connection, bank: int, writes: WriteSet) -> None:
         return
     model = connection.execute(_STANDING, {"of": bank, "model": refresh.model_id}).one_or_none()
     if model is None:
-        raise _unfit("there is no mental model of that id", "Pass one that mental_models gives.")
+        raise _unfit("there is no mental model with that id", "Pass one that mental_models gives.")
     if (answer := refresh.answer) is None:
         checked = max(model.checked_to, refresh.at_revision)
         connection.execute(_CHECK, {"row": model.id, "checked": checked})
         return
     if answer.text and not answer.based_on:
-        raise _unfit("the text stands on nothing", "Name the memories it was written from.")
+        raise _unfit("the text cites no memory", "Name the memories it was written from.")
     rows = _check_unchanged(
         connection, bank, writes.bank, refresh.at_revision, {*refresh.read, *answer.based_on}
     )
@@ -331,7 +331,7 @@ def forget_answers(connection: Connection, units: Collection[int]) -> int:
 
 def _check_room(what: str, count: int, most: int) -> None:
     if count >= most:
-        raise InvalidRequest(what, f"the bank has {count}, as many as it may have", "Remove some first.")
+        raise InvalidRequest(what, f"the bank has {count}, which is the maximum", "Remove some first.")
 
 
 def _unfit(reason: str, remedy: str) -> InvalidRequest:

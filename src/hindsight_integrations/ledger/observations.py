@@ -304,7 +304,7 @@ def _grounds(
     made = unit_rows(connection, target.bank, list(observed.facts))
     check_known("observed", observed.facts, made, bank)
     if groundless := [unit for unit, facts in observed.facts.items() if not facts]:
-        raise _unfit(f"observation {groundless[0]!r} stands on nothing", "Name the facts it was made from.")
+        raise _unfit(f"observation {groundless[0]!r} cites no fact", "Name the facts it was made from.")
     rows = unit_rows(connection, target.bank, sorted(wanted))
     values = {"rows": sorted(rows.values()), "entity": entity, "revision": observed.at_revision}
     unchanged = set(connection.scalars(_UNCHANGED, values)) if rows else set()

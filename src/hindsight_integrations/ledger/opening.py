@@ -94,7 +94,7 @@ def open_for_reading(
     """
     _checked_loss(directory, accept_loss=accept_loss, index_marks=index_marks)
     if not (directory / LEDGER_FILE).is_file():
-        raise LedgerReadOnly(directory, "it holds no ledger, and read_only=True creates none")
+        raise LedgerReadOnly(directory, "it contains no ledger, and read_only=True does not create one")
     return SqliteDatabase(
         directory, _reading_uri(directory), clock=clock, read_only=True, accept_loss=accept_loss
     )

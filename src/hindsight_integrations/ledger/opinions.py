@@ -251,7 +251,7 @@ def _logs(connection: Connection, bank: str, row: int, rows: Sequence[Row]) -> l
                     tags=newest[opinion].tags,
                     entities=names[opinion],
                     versions=tuple(versions[opinion]),
-                    evidence=tuple(_evidence_from(each, restated, validity) for each in assessed[opinion]),
+                    evidence=tuple(_evidence_from(entry, restated, validity) for entry in assessed[opinion]),
                     assessed_to=assessed_to,
                 )
             )
@@ -383,7 +383,7 @@ def write_opinions(target: CommitTarget, writes: WriteSet, recorded_at: int) -> 
         _form(target, writes.bank, formed, write.operation, recorded_at)
     for reworded in write.reworded:
         _reword(target, writes.bank, reworded)
-    if any(each.unit.fact_type is FactType.OPINION for each in writes.units):
+    if any(unit_write.unit.fact_type is FactType.OPINION for unit_write in writes.units):
         _add_given_opinions(target, recorded_at)
     _write_evidence(target, writes.bank, write.evidence, recorded_at)
     assessed = _opinions(target, writes.bank, write.assessed)
@@ -481,7 +481,7 @@ def _reword(target: CommitTarget, bank: str, reworded: RewordingWrite) -> None:
     grounds.update(select_ids(target.connection, _FACTS_UNDER, [newest]))
     if target.connection.scalar(_CLOSED_BY, {"unit": newest, "wording": unit}) is None:
         raise _unfit(
-            f"nothing says that {reworded.unit_id!r} closes the wording before it",
+            f"no event closes the wording before {reworded.unit_id!r}",
             "Close that one by an event of the same write set, with the new wording as `by_unit`.",
         )
     _write_wording(target, _wording(target, unit, opinion, number + 1, reworded.reason), grounds)
@@ -532,7 +532,7 @@ def _write_evidence(target: CommitTarget, bank: str, rows: Sequence[EvidenceWrit
     known = _opinions(target, bank, [row.opinion_id for row in rows])
     wanted = [row.unit_id for row in rows]
     facts = unit_rows(
-        target.connection, target.bank, [*wanted, *(each for row in rows for each in row.restates)]
+        target.connection, target.bank, [*wanted, *(restated for row in rows for restated in row.restates)]
     )
     check_known("opinions", wanted, facts, bank)
     sound = select_ids(target.connection, FACTS_AMONG, {facts[unit] for unit in wanted})
@@ -562,7 +562,10 @@ def _write_evidence(target: CommitTarget, bank: str, rows: Sequence[EvidenceWrit
                 "fact": facts[row.unit_id],
                 "sources": json.dumps(row.sources),
                 "restates": json.dumps(
-                    sorted({facts[each] for each in row.restates if each in facts} - {facts[row.unit_id]})
+                    sorted(
+                        {facts[restated] for restated in row.restates if restated in facts}
+                        - {facts[row.unit_id]}
+                    )
                 ),
                 "assessment": row.assessment.value,
                 "strength": row.strength.value,

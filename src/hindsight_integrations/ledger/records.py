@@ -131,7 +131,7 @@ def listed_categories(
 
 
 def _kinds(kind: RecordKind | None) -> list[str]:
-    return [each.value for each in RecordKind if kind in {each, None}]
+    return [candidate.value for candidate in RecordKind if kind in {candidate, None}]
 
 
 _CATEGORIES_OF = (
@@ -455,7 +455,7 @@ def _records(connection: Connection, category: int) -> list[Row]:
 def _check_split(category: RecordCategory, keys: Sequence[str]) -> None:
     unknown = [key for key in keys if key not in category.spellings]
     if not keys or unknown:
-        reason = f"{category.name!r} is not given as {unknown[0]!r}" if unknown else "none is given"
+        reason = f"{category.name!r} is not spelled {unknown[0]!r}" if unknown else "none is given"
         raise InvalidRequest("spellings", reason, f"It has {', '.join(category.spellings)}.")
     if spelling_key(category.name) in keys:
         raise InvalidRequest(

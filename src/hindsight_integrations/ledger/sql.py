@@ -85,8 +85,8 @@ def _elements(name: str, of: sa.types.TypeEngine[Any]) -> TableValuedAlias:
 
 def among(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
     """Return the condition that a column's value is in the bound list; it uses the column's index."""
-    given = numbers(name) if isinstance(column.type, sa.Integer) else strings(name)
-    return column.in_(sa.select(given.c.value))
+    bound = numbers(name) if isinstance(column.type, sa.Integer) else strings(name)
+    return column.in_(sa.select(bound.c.value))
 
 
 _PLACE = ("bank", "thread", "message")

@@ -35,7 +35,10 @@ _MICROSECOND = timedelta(microseconds=1)
 _PENDING, _LEASED = TaskState.PENDING.value, TaskState.LEASED.value
 
 KEYED = tasks.c.key != literal_column("''")
-"""Condition: the task has a key. The empty string is a literal, as in the partial index on keys; a parameter would not match it."""
+"""Condition: the task has a key.
+
+The empty string is a literal, as in the partial index on keys; a parameter would not match it.
+"""
 
 _TASKS = select(tasks, banks.c.name).join_from(tasks, banks)
 _BANK_TASKS = _TASKS.where(tasks.c.bank == bindparam("bank")).order_by(tasks.c.id)
@@ -173,8 +176,7 @@ class Schedule:
     Attributes:
         clock: the ledger's clock.
         observing: delay until an entity's observations are made again after its facts change; None enqueues
-            no such
-            task.
+            no such task.
         refreshing: delay until mental models with automatic refresh are refreshed.
         reinforcing: delay until new facts are assessed as evidence of opinions.
     """

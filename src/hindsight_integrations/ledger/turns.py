@@ -210,7 +210,7 @@ class TurnReader(Reader):
         return frozenset(known).intersection(keys)
 
     def places(self, bank: str, messages: Sequence[str]) -> list[Place]:
-        """Return the (thread, message id) of memories' sources with one of these message ids, in any thread, in order."""
+        """Return (thread, message id) of memories' source messages with one of these ids, in any thread, in order."""
         with self._at(bank) as (connection, row):
             rows = connection.execute(_PLACES, {"bank": row, "messages": messages}) if messages else ()
             return [(thread, message) for thread, message in rows]

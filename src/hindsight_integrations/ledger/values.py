@@ -84,8 +84,7 @@ class UnitColumns:
     Attributes:
         ids: row ids, int64.
         types: position of the fact type in `list(FactType)`, int64; for turns that wait for extraction, items
-            and items of
-            documents plus WAITING, STORED or IN_DOCUMENT.
+            and items of documents plus WAITING, STORED or IN_DOCUMENT.
         starts: occurred start in microseconds since the epoch, UNDATED if none, int64.
         ends: occurred end (exclusive), UNDATED if none, int64.
         mentioned: mentioned_at in microseconds, int64.
@@ -98,8 +97,7 @@ class UnitColumns:
         turns: each unit's (thread, speaker) if it is one message word for word, else ("", "").
         metadata: each unit's metadata as JSON; empty if it has none.
         gaps: past spans in which these units were closed, (m, 3) int64: row id, closed and restored in
-            microseconds,
-            closed before restored, ordered by row id, then closed.
+            microseconds, closed before restored, ordered by row id, then closed.
     """
 
     ids: IntArray

@@ -130,8 +130,7 @@ class Aggregate(Displayed):
         unit: the unit of the values ("USD"), empty if they have none.
         units: the memories used, in order of time.
         left_out: memories with a record that was not used: text, which cannot be computed with, or kind OTHER
-            if no kind
-            was requested.
+            if no kind was requested.
         spellings: the distinct spellings of the categories used, sorted.
         converted: units of values that were converted to `unit`, sorted.
     """

@@ -21,8 +21,9 @@ class Thresholds:
 
 
 REFERENCE = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.92)
-"""The uncalibrated thresholds: earlier paper 2.5.2 (semantic link) and 3.1.1 (channel floor). The duplicate threshold is
-this project's: above it two texts may say the same.
+"""The uncalibrated thresholds: earlier paper 2.5.2 (semantic link) and 3.1.1 (channel floor).
+
+The duplicate threshold is this project's: above it two texts may say the same.
 """
 
 

@@ -108,8 +108,7 @@ class EntitySummary:
     Attributes:
         entity: the entity.
         observations: in the order they were made; empty before the first time. Observations retained by a
-            caller are not
-            included.
+            caller are not included.
         facts: ids of the facts each observation is based on, by observation id.
         left_out: ids of the valid facts that were considered but support no observation.
         stale: whether its facts have changed since; `tasks.settle()` or a worker will update it.

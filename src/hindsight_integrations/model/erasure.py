@@ -13,6 +13,89 @@ from hindsight_integrations.model.display import Displayed, Table
 from hindsight_integrations.model.names import ALSO_WORDS
 from hindsight_integrations.model.time import Interval
 
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What to erase from a bank. Exactly one selector is set, except where noted.
+
+    Attributes:
+        unit: id of one unit.
+        document: id of a document: its row, chunks and units.
+        entity: id of an entity: it and every unit that mentions it.
+        names: with `entity`, normalised: only these names and the units that mention it by them. Empty means
+            all.
+        window: units that happened or were mentioned in this interval.
+        everything: all content; the bank stays, empty, with its profile, profile history and embedder.
+        thread: a conversation: its turns and every memory made from them.
+        message: with `thread`, id of one message: its turn and every memory made from it.
+        told: normalised names: every unit and turn whose text contains one as a whole name; with or without
+            `entity`.
+        units: ids of several units; with or without `identifiers`.
+        identifiers: telephone, card, account and order numbers, plates and e-mail addresses, normalised by
+            `identifiers_in`: every unit and turn that contains one, in any spelling.
+        before: everything mentioned before this time, whenever it happened.
+        tags: with `before`: only units and turns with one of these tags. Empty means all.
+    """
+
+    unit: str | None = None
+    document: str | None = None
+    entity: str | None = None
+    names: tuple[str, ...] = ()
+    window: Interval | None = None
+    everything: bool = False
+    thread: str | None = None
+    message: str | None = None
+    told: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    before: datetime | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ForgetReceipt(Displayed):
+    """What was erased: ids and counts, without any content. For a dry run, what would be erased, with names.
+
+    Attributes:
+        unit_ids: ids of the units erased, including items of documents.
+        entity_ids: ids of entities that are no longer mentioned anywhere.
+        counts: rows erased per kind ("units", "turns", "documents", "chunks", "entities", "names", "tasks",
+            ...).
+        revision: the bank's revision afterwards; every index has reached it.
+        dry_run: whether nothing was erased; the same call without `dry_run` would erase this.
+        names: for a dry run: normalised names of entities that would be erased, and names other entities
+            would lose, sorted.
+        files_clean: whether the files were rewritten. False while another process reads the ledger; the next
+            forget or the next open tries again.
+        restored: ids of memories and items that are valid again because whatever ended them was erased.
+    """
+
+    unit_ids: tuple[str, ...]
+    entity_ids: tuple[str, ...]
+    counts: Mapping[str, int]
+    revision: int
+    files_clean: bool = True
+    dry_run: bool = False
+    names: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
+
+    def _display_facts(self) -> tuple[str, ...]:
+        counts = [f"{number:,} {kind.replace('_', ' ')}" for kind, number in self.counts.items() if number]
+        return (
+            "dry run" if self.dry_run else "erased",
+            *(counts or ["nothing"]),
+            f"{len(self.restored):,} restored" if self.restored else "",
+            "" if self.files_clean else "files not rewritten yet",
+        )
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        rows = [(kind.replace("_", " "), number) for kind, number in self.counts.items() if number]
+        ids = [(unit_id,) for unit_id in self.unit_ids]
+        names = [(name,) for name in self.names]
+        title = "would be erased" if self.dry_run else "erased"
+        return Table((title, "rows"), rows), Table(("unit ids",), ids), Table(("names",), names)
+
+
 _NUMBER_SUFFIX = (
     r"(?P<number>(?:\s|\s?#\s?|\s(?:no|nr|v)\.?\s?)(?:\d+(?:\.\d+)*|(?-i:[IVXL]{2,5}|[VX]))(?!\w)(?!\s?[%$\u20ac\u00a3])(?![:.,]\d))"
     r"(?P<after>\s+[^\W\d_]+)?"
@@ -77,8 +160,8 @@ class WholeNames:
 
     def only_inside_longer(self, text: str) -> bool:
         """Tell whether a text contains the names only inside longer names."""
-        found = list(self._matches(text))
-        return bool(found) and not any(map(self._whole, found))
+        matches = list(self._matches(text))
+        return bool(matches) and not any(map(self._whole, matches))
 
     def _whole(self, match: re.Match[str]) -> bool:
         if match["name"].casefold() in ALSO_WORDS and not match["name"][0].isupper():
@@ -122,7 +205,10 @@ def _is_part(match: re.Match[str]) -> bool:
 
 
 def _continues(match: re.Match[str]) -> bool:
-    """Tell whether a capitalised word continues the name. In German, where nouns are capitalised, only a subject's counts."""
+    """Tell whether a capitalised word continues the name.
+
+    In German, where all nouns are capitalised, only a name at the beginning of a sentence is continued.
+    """
     following = _FOLLOWING.match(match.string, match.end("name"))
     if following is None or match["name"].islower() or following[1].casefold() in _NO_NAMES:
         return False
@@ -211,86 +297,3 @@ def _number(match: re.Match[str]) -> str:
     if joined.isdecimal() and national and least < len(joined) <= most:
         return joined[-least:]
     return joined.casefold()
-
-
-@dataclass(frozen=True, slots=True)
-class Erasure:
-    """What to erase from a bank. Exactly one selector is set, except where noted.
-
-    Attributes:
-        unit: id of one unit.
-        document: id of a document: its row, chunks and units.
-        entity: id of an entity: it and every unit that mentions it.
-        names: with `entity`, normalised: only these names and the units that mention it by them. Empty means
-            all.
-        window: units that happened or were mentioned in this interval.
-        everything: all content; the bank stays, empty, with its profile, profile history and embedder.
-        thread: a conversation: its turns and every memory made from them.
-        message: with `thread`, id of one message: its turn and every memory made from it.
-        told: normalised names: every unit and turn whose text contains one as a whole name; with or without
-            `entity`.
-        units: ids of several units; with or without `identifiers`.
-        identifiers: telephone, card, account and order numbers, plates and e-mail addresses, normalised by
-            `identifiers_in`: every unit and turn that contains one, in any spelling.
-        before: everything mentioned before this time, whenever it happened.
-        tags: with `before`: only units and turns with one of these tags. Empty means all.
-    """
-
-    unit: str | None = None
-    document: str | None = None
-    entity: str | None = None
-    names: tuple[str, ...] = ()
-    window: Interval | None = None
-    everything: bool = False
-    thread: str | None = None
-    message: str | None = None
-    told: tuple[str, ...] = ()
-    units: tuple[str, ...] = ()
-    identifiers: tuple[str, ...] = ()
-    before: datetime | None = None
-    tags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ForgetReceipt(Displayed):
-    """What was erased: ids and counts, without any content. For a dry run, what would be erased, with names.
-
-    Attributes:
-        unit_ids: ids of the units erased, including items of documents.
-        entity_ids: ids of entities that are no longer mentioned anywhere.
-        counts: rows erased per kind ("units", "turns", "documents", "chunks", "entities", "names", "tasks",
-            ...).
-        revision: the bank's revision afterwards; every index has reached it.
-        dry_run: whether nothing was erased; the same call without `dry_run` would erase this.
-        names: for a dry run: normalised names of entities that would be erased, and names other entities
-            would lose, sorted.
-        files_clean: whether the files were rewritten. False while another process reads the ledger; the next
-            forget or
-            the next open tries again.
-        restored: ids of memories and items that are valid again because whatever ended them was erased.
-    """
-
-    unit_ids: tuple[str, ...]
-    entity_ids: tuple[str, ...]
-    counts: Mapping[str, int]
-    revision: int
-    files_clean: bool = True
-    dry_run: bool = False
-    names: tuple[str, ...] = ()
-    restored: tuple[str, ...] = ()
-
-    def _display_facts(self) -> tuple[str, ...]:
-        counts = [f"{number:,} {kind.replace('_', ' ')}" for kind, number in self.counts.items() if number]
-        return (
-            "dry run" if self.dry_run else "erased",
-            *(counts or ["nothing"]),
-            f"{len(self.restored):,} restored" if self.restored else "",
-            "" if self.files_clean else "files not rewritten yet",
-        )
-
-    def _display_tables(self) -> tuple[Table, ...]:
-        rows = [(kind.replace("_", " "), number) for kind, number in self.counts.items() if number]
-        ids = [(unit_id,) for unit_id in self.unit_ids]
-        names = [(name,) for name in self.names]
-        title = "would be erased" if self.dry_run else "erased"
-        return Table((title, "rows"), rows), Table(("unit ids",), ids), Table(("names",), names)

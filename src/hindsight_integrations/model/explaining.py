@@ -93,13 +93,13 @@ def memories(units: Sequence[RecalledUnit], traces: Iterable[UnitTrace]) -> str:
 
 
 def _row(place: int, item: RecalledUnit, trace: UnitTrace | None) -> tuple[str, ...]:
-    found = trace.channels if trace else item.channels
+    channels = trace.channels if trace else item.channels
     read = trace.reranked if trace else None
     return (
         str(place),
         f"{item.score:.4f}",
         *(
-            f"{found[channel].rank}, {found[channel].score:.3f}" if channel in found else NOTHING
+            f"{channels[channel].rank}, {channels[channel].score:.3f}" if channel in channels else NOTHING
             for channel in Channel
         ),
         f"{trace.told.rank}, {trace.told.score:.3f}" if trace and trace.told else NOTHING,

@@ -33,35 +33,6 @@ from hindsight_integrations.model.links import CausalRelation
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import FactType
 
-_TAG = r"(?:think|thinking|thought|reasoning|reflection|scratchpad)"
-_CLOSED = re.compile(rf"(?<!`)<({_TAG})>.*?</\1>(?!`)", re.DOTALL | re.IGNORECASE)
-_UNOPENED = re.compile(rf"^(?:(?!<{_TAG}>).)*?(?<!`)</{_TAG}>(?!`)", re.DOTALL | re.IGNORECASE)
-_UNCLOSED = re.compile(rf"^\s*<{_TAG}>.*$", re.DOTALL | re.IGNORECASE)
-_FINAL = re.compile(
-    r"<\|channel\|>\s*final\s*(?:<\|constrain\|>[^<]*)?<\|message\|>(.*?)(?=<\|(?:end|return|start|channel)\|>|$)",
-    re.DOTALL,
-)
-_CHANNEL = "<|channel|>"
-
-
-def without_reasoning(text: str) -> str:
-    """Remove a model's reasoning from its answer; return "" if the answer is reasoning only.
-
-    It removes closed blocks anywhere, a block that is never closed at the start of the text, everything
-    before a closing tag that was never opened, and all channels of OpenAI's harmony format except the final
-    one. Tags in backticks are kept.
-
-    Args:
-        text: the model's answer.
-    """
-    if _CHANNEL in text:
-        return "\n".join(answer.strip() for answer in _FINAL.findall(text)).strip()
-    if "<" not in text:
-        return text
-    answer = _CLOSED.sub("", text)
-    answer = _UNCLOSED.sub("", _UNOPENED.sub("", answer, count=1))
-    return answer.strip() if answer != text else text
-
 
 def bare(schema: dict[str, Any]) -> None:
     """Remove titles and docstrings from a schema, which a model need not read with every request."""
@@ -348,3 +319,33 @@ class ExtractedFact(FactPart):
         """The text of the memory: what, when and why. `what` includes who and where already (paper A.1)."""
         parts = [self.what, f"When: {self.when}" if self.when else "", self.why]
         return " | ".join(part for part in parts if part)
+
+
+_TAG = r"(?:think|thinking|thought|reasoning|reflection|scratchpad)"
+_CLOSED = re.compile(rf"(?<!`)<({_TAG})>.*?</\1>(?!`)", re.DOTALL | re.IGNORECASE)
+_UNOPENED = re.compile(rf"^(?:(?!<{_TAG}>).)*?(?<!`)</{_TAG}>(?!`)", re.DOTALL | re.IGNORECASE)
+_UNCLOSED = re.compile(rf"^\s*<{_TAG}>.*$", re.DOTALL | re.IGNORECASE)
+_FINAL = re.compile(
+    r"<\|channel\|>\s*final\s*(?:<\|constrain\|>[^<]*)?<\|message\|>(.*?)(?=<\|(?:end|return|start|channel)\|>|$)",
+    re.DOTALL,
+)
+_CHANNEL = "<|channel|>"
+
+
+def without_reasoning(text: str) -> str:
+    """Remove a model's reasoning from its answer; return "" if the answer is reasoning only.
+
+    It removes closed blocks anywhere, a block that is never closed at the start of the text, everything
+    before a closing tag that was never opened, and all channels of OpenAI's harmony format except the final
+    one. Tags in backticks are kept.
+
+    Args:
+        text: the model's answer.
+    """
+    if _CHANNEL in text:
+        return "\n".join(answer.strip() for answer in _FINAL.findall(text)).strip()
+    if "<" not in text:
+        return text
+    answer = _CLOSED.sub("", text)
+    answer = _UNCLOSED.sub("", _UNOPENED.sub("", answer, count=1))
+    return answer.strip() if answer != text else text

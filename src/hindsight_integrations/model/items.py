@@ -76,8 +76,7 @@ class FoundItem:
     Attributes:
         item: the item.
         score: cosine of its nearest text, in [-1, 1], raised to that of the best item ranked below it; None
-            if it was listed
-            without a query, or has no texts.
+            if it was listed without a query, or has no texts.
     """
 
     item: Item

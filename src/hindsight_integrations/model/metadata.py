@@ -81,10 +81,8 @@ class MetadataFilter:
         key: the key.
         value: the value to compare with; a list for in, nin, any and all; None for is_empty.
         operator: ==, !=, >, <, >=, <=; in and nin test membership in a list; contains, any and all test a
-            memory's list
-            value; text_match and text_match_insensitive test for a substring; is_empty for a missing or empty
-              value.
-            Memories without the key pass only !=, nin and is_empty.
+            memory's list value; text_match and text_match_insensitive test for a substring; is_empty for a
+            missing or empty value. Memories without the key pass only !=, nin and is_empty.
     """
 
     key: str

@@ -41,18 +41,16 @@ class RecallOptions(TypedDict, total=False):
         max_tokens: token budget for the texts of all memories returned, 1 to 10,000,000.
         budget: search effort: low, mid or high; the number of candidates examined, not returned.
         types: networks to search: world, experience, opinion, observation. None means all, but observations
-            only if
-            `ObservationConfig.searchable` is set.
+            only if `ObservationConfig.searchable` is set.
         tags: visibility tags; empty means any memory.
         tags_match: how tags select: any, all, any_strict, all_strict or exact; any and all also keep untagged
             memories.
         tag_groups: further conditions, all of which must match in addition to `tags`: {"tags": [...],
-            "match": "any_strict"},
-            {"and": [...]}, {"or": [...]}, {"not": {...}}, or TagLeaf, TagAnd, TagOr, TagNot.
+            "match": "any_strict"}, {"and": [...]}, {"or": [...]}, {"not": {...}}, or TagLeaf, TagAnd, TagOr,
+            TagNot.
         metadata: filter on the caller's metadata: {"channel": "mail"} (all keys must be equal),
-            `MetadataFilter`,
-            `MetadataGroup`, their JSON forms, or a list of these, all of which must match; None means any
-              memory.
+            `MetadataFilter`, `MetadataGroup`, their JSON forms, or a list of these, all of which must match;
+            None means any memory.
         window: (start, end) of the time the question is about; None means detect it in the question.
         as_of: a moment of conversation time; return what was valid then. None means what is valid now.
         query_timestamp: the reference time for "yesterday" and recency; None means now.
@@ -60,32 +58,26 @@ class RecallOptions(TypedDict, total=False):
         k: maximum number of memories, 1 to 10,000; None means only the token budget limits them.
         min_scores: minimum scores at each stage; see `MinScores`.
         include_entities: also return observations of the entities mentioned: those made from their facts, and
-            those you
-            retained.
+            those you retained.
         max_entity_tokens: token budget for those observations, 1 to 10,000,000.
         include_chunks: also return the passages the memories came from.
         max_chunk_tokens: token budget for those passages, 1 to 10,000,000.
         include_source_facts: also return the facts that returned observations are based on.
         max_source_fact_tokens: token budget for those facts, 1 to 10,000,000.
         include_records: also return exact figures and all rows of the records the question is about, as in
-            "what did I spend
-            on food this week?".
+            "what did I spend on food this week?".
         max_record_tokens: token budget for these digests together, 1 to 10,000,000.
         text: "full", or "compact": what each memory says with its date, so that more fit the budget.
         relevance: "all" fills the budget, "likely" stops where the evidence of relevance ends.
         order: "rank", best first, or "time", oldest first; does not affect which memories are returned.
         include_core: also return core memory, for prompts that are filled unasked: the user's lasting facts
-            first, at most a
-            fifth of `max_tokens` and 400 tokens, and the whole bank if it fits into half of `max_tokens`; for
-              small
-            talk only core memory. Not with `k`.
+            first, at most a fifth of `max_tokens` and 400 tokens, and the whole bank if it fits into half of
+            `max_tokens`; for small talk only core memory. Not with `k`.
         speaker: who asks, as in `Message.speaker`; in a bank with several speakers, core memory is theirs.
         trace: also record what happened to every candidate; `RecallResult.explain` shows it.
         embedding: the question's vector by the bank's own embedder (of any length), or texts to embed instead
-            of the
-            question, whose mean vector is used. Words, names and times are still read from the question. None
-              means embed the
-            question.
+            of the question, whose mean vector is used. Words, names and times are still read from the
+            question. None means embed the question.
     """
 
     max_tokens: int
@@ -158,27 +150,23 @@ class ReflectOptions(TypedDict, total=False):
         budget: effort of recall: low, mid or high; also the number of steps of agentic.
         max_tokens: token budget for the memories the answer may use, 1 to 10,000,000.
         max_answer_tokens: token limit of the answer; a longer one is requested again, then cut at the end of
-            a sentence. A
-            streamed one is cut there with a note.
+            a sentence. A streamed one is cut there with a note.
         response_schema: a pydantic model; the answer is also returned in this form as
-            `Reflection.structured`: by the same
-            call with single, otherwise by one more. None is returned if memory has no answer.
+            `Reflection.structured`: by the same call with single, otherwise by one more. None is returned if
+            memory has no answer.
         tools: functions and LangChain tools the model may call besides memory's own, agentic only.
         context: your description of the situation, up to 8,000 characters, shown to the model as data.
         form_opinions: whether opinions may be formed. Never with `as_of`, on a bank `with_profile`, on a
-            read-only engine
-            or without a model; a note says so.
+            read-only engine or without a model; a note says so.
         operation: a key of this reflection (thread and run, for example), up to 512 characters; a retry with
-            the same key
-            forms nothing twice.
+            the same key forms nothing twice.
         tags: visibility tags; empty means any memory.
         tags_match: how tags select: any, all, any_strict, all_strict or exact; any and all also keep untagged
             memories.
         tag_groups: further conditions on tags, as in `RecallOptions`.
         window: (start, end) of the time the question is about; None means detect it in the question.
         as_of: a moment; answer as of then: from the memories valid then, with the bank's profile at that time
-            (see
-            `profile.history`), and relative times ("yesterday") counted from it. None means now.
+            (see `profile.history`), and relative times ("yesterday") counted from it. None means now.
         query_timestamp: the reference time for "yesterday" and recency; None means `as_of`, else now.
     """
 
@@ -245,7 +233,11 @@ def shows_options(
             for name, kind in options.__annotations__.items()
         ]
         method.__signature__ = signature.replace(parameters=listed)  # type: ignore[attr-defined] # inspect reads it
-        unpacked = {name for name, each in signature.parameters.items() if each.kind is each.VAR_KEYWORD}
+        unpacked = {
+            name
+            for name, parameter in signature.parameters.items()
+            if parameter.kind is parameter.VAR_KEYWORD
+        }
         kept = {name: kind for name, kind in method.__annotations__.items() if name not in unpacked}
         method.__annotations__ = {
             **kept,

@@ -27,8 +27,8 @@ class Disposition:
     empathy: int = NEUTRAL
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            object.__setattr__(self, each.name, _level(getattr(self, each.name), each.name))
+        for trait in fields(self):
+            object.__setattr__(self, trait.name, _level(getattr(self, trait.name), trait.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class BigFive:
     neuroticism: float = MIDDLE
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            object.__setattr__(self, each.name, _share(getattr(self, each.name), each.name))
+        for trait in fields(self):
+            object.__setattr__(self, trait.name, _share(getattr(self, trait.name), trait.name))
 
 
 Character: TypeAlias = Disposition | BigFive

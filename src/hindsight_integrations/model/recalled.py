@@ -89,7 +89,7 @@ class RecalledUnit(Displayed):
 
     @property
     def when(self) -> str:
-        """When it happened or is planned, relative to the question, or when it was mentioned if it has no time of its own."""
+        """When it happened or is planned, relative to the question, or else when it was mentioned."""
         return readable_time(self.unit.occurred, self.unit.mentioned_at, self.asked_at)
 
     @property
@@ -158,8 +158,7 @@ class RecalledChunk:
         unit_ids: the recalled units made from it, best first.
         truncated: whether the budget ended within it; only the last passage can be truncated.
         turn: the turn; None for a passage. It is history if all memories made from it were closed at the time
-            asked
-            about.
+            asked about.
     """
 
     document_id: str | None

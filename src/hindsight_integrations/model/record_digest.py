@@ -149,8 +149,7 @@ class RecordDigest(Displayed, Tabular):
         categories: names of the categories; empty for any.
         window: the time asked about; None for any.
         figures: figures of the time asked about, then of shorter and longer ranges, one per unit; empty for
-            kinds without
-            numbers.
+            kinds without numbers.
         periods: the sum of each day, week or month with records, if the question asks for these.
         goals: progress towards goals of the bank.
         heading: figures, goals, what was not counted, and whether the rows are complete, in words.
@@ -160,8 +159,7 @@ class RecordDigest(Displayed, Tabular):
             row.
         unit_ids: the memories used in a figure, a goal or a row.
         asked: figures of the time asked about, else of all time, for the first unit if there are several;
-            None if there
-            are none, or too many records to add up.
+            None if there are none, or too many records to add up.
     """
 
     kind: RecordKind

@@ -8,36 +8,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-_NO_PLURAL = ("ss", "us", "is")
-_HISSING = ("s", "x", "z", "ch", "sh")
-_AFTER_HISSING = ("sse", "xe", "ze", "che", "she")
-
-
-def is_plural(word: str) -> bool:
-    """Tell whether a word ends like an English plural; words of three letters or fewer never do."""
-    return len(word) > 3 and word.endswith("s") and not word.endswith(_NO_PLURAL) and word != "news"
-
-
-def plural(word: str) -> str:
-    """Return the regular English plural; plurals and words without a regular plural stay unchanged."""
-    if is_plural(word) or len(word) < 3 or word.endswith(("i", "u")) or word == "news":
-        return word
-    if word.endswith("y") and word[-2] not in "aeiou":
-        return f"{word[:-1]}ies"
-    return f"{word}es" if word.endswith(_HISSING) else f"{word}s"
-
-
-def singular_key(word: str) -> str:
-    """Return a key shared by an English word and its regular plural, for comparing, not for display.
-
-    "movie" and "movies", "grocery" and "groceries", "lunch" and "lunches" share a key; "run" and "running",
-    "policy" and "police" do not, as they would with a stemmer.
-    """
-    stem = word[:-1] if is_plural(word) else word
-    if len(stem) > 2 and stem.endswith("ie"):
-        return f"{stem[:-2]}y"
-    return stem[:-1] if len(stem) > 2 and stem.endswith(("oe", *_AFTER_HISSING)) else stem
-
 
 class RecordKind(StrEnum):
     """The kind of a record. `canonical_kind` maps the words that models write."""
@@ -108,6 +78,37 @@ class RecordCategory:
 def spelling_key(category: str) -> str:
     """Normalise a category's spelling: case and white space are ignored."""
     return " ".join(category.split()).casefold()
+
+
+_NO_PLURAL = ("ss", "us", "is")
+_HISSING = ("s", "x", "z", "ch", "sh")
+_AFTER_HISSING = ("sse", "xe", "ze", "che", "she")
+
+
+def is_plural(word: str) -> bool:
+    """Tell whether a word ends like an English plural; words of three letters or fewer never do."""
+    return len(word) > 3 and word.endswith("s") and not word.endswith(_NO_PLURAL) and word != "news"
+
+
+def plural(word: str) -> str:
+    """Return the regular English plural; plurals and words without a regular plural stay unchanged."""
+    if is_plural(word) or len(word) < 3 or word.endswith(("i", "u")) or word == "news":
+        return word
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return f"{word}es" if word.endswith(_HISSING) else f"{word}s"
+
+
+def singular_key(word: str) -> str:
+    """Return a key shared by an English word and its regular plural, for comparing, not for display.
+
+    "movie" and "movies", "grocery" and "groceries", "lunch" and "lunches" share a key; "run" and "running",
+    "policy" and "police" do not, as they would with a stemmer.
+    """
+    stem = word[:-1] if is_plural(word) else word
+    if len(stem) > 2 and stem.endswith("ie"):
+        return f"{stem[:-2]}y"
+    return stem[:-1] if len(stem) > 2 and stem.endswith(("oe", *_AFTER_HISSING)) else stem
 
 
 KIND_WORDS: Mapping[RecordKind, frozenset[str]] = {

@@ -31,8 +31,7 @@ class Message:
         id: the caller's stable id; None means it is identified by position, time and text.
         role: the speaker's role; None means the agent if the speaker is "assistant", else a user.
         about_agent: whether it defines who the agent is and is merged into the bank's background; only for
-            messages from
-            "system", which then become no memories.
+            messages from "system", which then become no memories.
     """
 
     text: str
@@ -58,8 +57,7 @@ class Document:
         timestamp: when it was written; None means the time of the retain call.
         metadata: the caller's own values, stored with every unit made from it; see the bank's `retain`.
         about_agent: whether it defines who the agent is: it becomes memories like others, and is merged into
-            the bank's
-            background.
+            the bank's background.
     """
 
     text: str

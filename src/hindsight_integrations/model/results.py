@@ -38,19 +38,15 @@ class RecallResult(Displayed, Tabular, UnitSequence[RecalledUnit]):
         window: the time window given or detected in the question, if any.
         trace: stages and notes; timings always, per-unit detail on request.
         entities: observations of the entities the units mention, if requested, in order of mention; an
-            observation of several
-            entities appears under the first.
+            observation of several entities appears under the first.
         chunks: the passages the units came from, if requested, in the order of their best unit.
         source_facts: the facts that observations among the units are based on, if requested.
         query: the checked query with defaults filled in.
         confidence: how likely the units contain the answer, in [0, 1]; 0 if nothing is returned. It is not a
-            calibrated
-            probability for your data. Below 0.5 an agent should say that it does not know: on LoCoMo's
-              extracted facts
-            that was right in three of four cases and withheld 6 % of the answers.
+            calibrated probability for your data. Below 0.5 an agent should say that it does not know: on
+            LoCoMo's extracted facts that was right in three of four cases and withheld 6 % of the answers.
         damaged: ids of memories that were found but left out, because they are damaged in the ledger;
-            `doctor(deep=True)`
-            names all of them.
+            `doctor(deep=True)` names all of them.
         records: exact figures and rows of the records the question is about, if requested; at most three.
     """
 
@@ -73,10 +69,10 @@ class RecallResult(Displayed, Tabular, UnitSequence[RecalledUnit]):
         """
         traces = self.trace.units
         question = explaining.question(self.query, self.window)
-        found = explaining.summary(self.query, len(self.units), self.tokens, self.confidence)
+        summary = explaining.summary(self.query, len(self.units), self.tokens, self.confidence)
         recorded = self.query is not None and self.query.trace
         sections = [
-            f"{question}\n{found}",
+            f"{question}\n{summary}",
             explaining.timings(self.trace.stages),
             explaining.notices(self.trace.notes),
             explaining.memories(self.units, traces),
@@ -191,11 +187,9 @@ class RetainResult(Displayed):
         forget_requested: requests to forget, with the memories that were closed for them.
         superseded: memories closed because their source messages were edited, or dropped by a fork.
         restored: memories and items that are valid again, because a fork was abandoned, or because whatever
-            ended them was
-            edited or dropped.
+            ended them was edited or dropped.
         behind: indexes that could not be written, "vector" or "keyword"; `doctor` says why. The input is safe
-            in the ledger
-            and still found where possible; the next write or open tries again.
+            in the ledger and still found where possible; the next write or open tries again.
     """
 
     unit_ids: tuple[str, ...]

@@ -62,8 +62,7 @@ class TaskWrite:
         kind: selects the handler.
         payload: JSON with all the handler needs.
         delay: time from the commit until it is due, by the ledger's clock. For a keyed task it collects
-            repeated requests,
-            and `settle` need not wait for it.
+            repeated requests, and `settle` need not wait for it.
         reason: why it exists, for people.
         key: what it is about, if one task is enough for all requests; empty if each is separate.
     """

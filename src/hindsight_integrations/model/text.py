@@ -12,6 +12,47 @@ from datetime import datetime
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.time import as_utc
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def clean_text(text: str) -> str:
+    """Return `text` in NFC without control characters (newline and tab stay); lone surrogates become U+FFFD.
+
+    These characters cannot be stored as UTF-8 or break tokenizers, and are not worth rejecting the text for.
+    """
+    if text.isascii() and not _CONTROL.search(text):
+        return text.strip()
+    repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return unicodedata.normalize("NFC", _CONTROL.sub("", _SURROGATE.sub("\ufffd", repaired))).strip()
+
+
+def is_storable(text: str) -> bool:
+    """Tell whether a text has no control characters (except newline and tab) and no lone surrogates."""
+    return not (_CONTROL.search(text) or _SURROGATE.search(text))
+
+
+def normalised_text(text: str) -> str:
+    """Normalise a text for identity: NFKC, case-folded, single-spaced."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def folded_text(text: str) -> str:
+    """Normalise a text for exact word search: like `normalised_text`, and without diacritics."""
+    if text.isascii():  # a fast path: most are, and every turn of a bank may be searched
+        return " ".join(text.lower().split())
+    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return " ".join(bare.casefold().split())
+
+
+def content_hash(*parts: str) -> str:
+    """Hash several texts, including where each one ends."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big") + part.encode())
+    return digest.hexdigest()
+
 
 @dataclass(frozen=True, slots=True)
 class StoredSnippet:
@@ -60,45 +101,3 @@ def stored_snippet(payload: str, task: int) -> StoredSnippet:
     if not isinstance(text, str):
         raise InvalidRequest(f"task {task}", "its payload holds no text", "Retain the input again.")
     return StoredSnippet(text, as_utc(said_at))
-
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-
-
-def clean_text(text: str) -> str:
-    """Return `text` in NFC without control characters (newline and tab stay); lone surrogates become U+FFFD.
-
-    These characters cannot be stored as UTF-8 or break tokenizers, and are not worth rejecting the text for.
-    """
-    if text.isascii() and not _CONTROL.search(text):
-        return text.strip()
-    repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return unicodedata.normalize("NFC", _CONTROL.sub("", _SURROGATE.sub("\ufffd", repaired))).strip()
-
-
-def is_storable(text: str) -> bool:
-    """Tell whether a text has no control characters (except newline and tab) and no lone surrogates."""
-    return not (_CONTROL.search(text) or _SURROGATE.search(text))
-
-
-def normalised_text(text: str) -> str:
-    """Normalise a text for identity: NFKC, case-folded, single-spaced."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
-def folded_text(text: str) -> str:
-    """Normalise a text for exact word search: like `normalised_text`, and without diacritics."""
-    if text.isascii():  # a fast path: most are, and every turn of a bank may be searched
-        return " ".join(text.lower().split())
-    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
-    bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
-    return " ".join(bare.casefold().split())
-
-
-def content_hash(*parts: str) -> str:
-    """Hash several texts, including where each one ends."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(len(part).to_bytes(8, "big") + part.encode())
-    return digest.hexdigest()

@@ -126,9 +126,8 @@ def readable_time(
         occurred: when it happened or will happen.
         mentioned_at: when it was said.
         seen_from: the time of the question. Something that begins later, or was announced and is not over, is
-            "planned";
-            something announced and over "was planned", since nobody confirmed it. None treats everything as
-              happened.
+            "planned"; something announced and over "was planned", since nobody confirmed it. None treats
+            everything as happened.
     """
     if occurred is None:
         return f"mentioned on {_day(mentioned_at)}"

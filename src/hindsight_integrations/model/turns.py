@@ -8,19 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-CHATS_FILE = "chats.sqlite"  # in the data directory
-CHATS_TABLE = "chat_messages"  # of LlamaIndex's SQLAlchemyChatStore, with a column `key`
-
-
-def chat_key(bank: str, session: str) -> str:
-    """Return the key of a chat, unambiguous for any characters in the two names."""
-    return json.dumps([bank, session])
-
-
-def chats_prefix(bank: str) -> str:
-    """Return the common prefix of the keys of a bank's chats."""
-    return f"[{json.dumps(bank)}, "
-
 
 class OnFork(StrEnum):
     """What happens to memories made from messages that a fork dropped (a regenerated answer, an edited question)."""
@@ -135,3 +122,17 @@ class SourceTurn:
     def spoken(self) -> str:
         """The turn as in a transcript: speaker and text."""
         return f"{self.speaker}: {self.text}"
+
+
+CHATS_FILE = "chats.sqlite"  # in the data directory
+CHATS_TABLE = "chat_messages"  # of LlamaIndex's SQLAlchemyChatStore, with a column `key`
+
+
+def chat_key(bank: str, session: str) -> str:
+    """Return the key of a chat, unambiguous for any characters in the two names."""
+    return json.dumps([bank, session])
+
+
+def chats_prefix(bank: str) -> str:
+    """Return the common prefix of the keys of a bank's chats."""
+    return f"[{json.dumps(bank)}, "

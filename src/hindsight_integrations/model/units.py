@@ -70,8 +70,7 @@ class MemoryUnit(Displayed):
 
     Attributes:
         id: uuid5 over bank, source message ids (else document and chunk), ordinal and normalised text, so
-            that repeating
-            a retain gives the same rows.
+            that repeating a retain gives the same rows.
         bank: the bank's name.
         text: the self-contained narrative text.
         fact_type: its network.
@@ -93,11 +92,10 @@ class MemoryUnit(Displayed):
         kind: a memory, an item of a document, a turn that waits for extraction, or a text of a stored item.
         part_of: for an item of a document: id of the document's head; None once the head was erased.
         number: for an item of a document: its number there, from 1 in the order given; for a document: the
-            highest number
-            assigned so far, which is never reused; otherwise 0.
+            highest number assigned so far, which is never reused; otherwise 0.
         lasting: whether it says who somebody is: identity, relationships, lasting preferences, constraints,
-            goals, and how
-            they want to be answered. Set by a model or the caller; False for messages word for word.
+            goals, and how they want to be answered. Set by a model or the caller; False for messages word for
+            word.
     """
 
     id: str

@@ -44,8 +44,7 @@ class ForgetRequest:
         what: what to forget, in the model's words.
         sources: ids of the messages with the request.
         unit_ids: ids of the memories closed for it; empty if no memory that was shown matches, or everything
-            is to be
-            forgotten.
+            is to be forgotten.
     """
 
     what: str
@@ -201,9 +200,8 @@ class ObservedWrite:
     Attributes:
         entity_id: the entity.
         facts: for each observation (by unit id) the ids of the facts it is based on, at least one. New units
-            are in the
-            write set's `units`, each with a mention of the entity. Earlier observations that are not here are
-              removed.
+            are in the write set's `units`, each with a mention of the entity. Earlier observations that are
+            not here are removed.
         left_out: ids of the facts that were considered but support none of them.
         at_revision: the bank's revision of these facts.
     """
@@ -221,8 +219,7 @@ class ProfileWrite:
     Attributes:
         profile: the whole profile.
         effective_at: when it takes effect (aware UTC). The ledger limits it to its own time, and to no
-            earlier than the
-            previous change.
+            earlier than the previous change.
         reason: the reason for the change, for people; not the text of a memory.
         expected: number of the newest change it is based on, 0 if none; any other raises RevisionConflict.
     """

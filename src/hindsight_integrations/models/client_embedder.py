@@ -88,25 +88,25 @@ class ClientEmbedder:
         """Return the vectors at unit norm, if there is one per text and all are usable."""
         try:
             with converting(self._name):
-                found = ask()
+                vectors = ask()
         except ValidationError as error:  # LlamaIndex validates the vectors it reports to its observers
             raise MalformedOutput(self._name, "", f"not numbers: {answer_problem(error)}") from error
-        if len(found) != count:
-            raise self._malformed(found, f"{len(found)} vectors for {count} texts")
-        if not all(isinstance(row, Sequence | np.ndarray) for row in found):
-            raise self._malformed(found, "not numbers: a row is not a vector")
-        widths = sorted({len(row) for row in found} | ({self._dimension} if self._dimension else set()))
+        if len(vectors) != count:
+            raise self._malformed(vectors, f"{len(vectors)} vectors for {count} texts")
+        if not all(isinstance(row, Sequence | np.ndarray) for row in vectors):
+            raise self._malformed(vectors, "not numbers: a row is not a vector")
+        widths = sorted({len(row) for row in vectors} | ({self._dimension} if self._dimension else set()))
         if len(widths) != 1 or widths[0] == 0:
-            raise self._malformed(found, f"vectors of different or no length: {widths}")
+            raise self._malformed(vectors, f"vectors of different or no length: {widths}")
         try:
-            rows = np.asarray(found, dtype=np.float64)
+            rows = np.asarray(vectors, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise self._malformed(found, f"not numbers: {error}") from error
+            raise self._malformed(vectors, f"not numbers: {error}") from error
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.isfinite(norms).all():
-            raise self._malformed(found, "vectors with NaN or infinite numbers")
+            raise self._malformed(vectors, "vectors with NaN or infinite numbers")
         if not norms.all():
-            raise self._malformed(found, "a vector of zeros, which has no direction")
+            raise self._malformed(vectors, "a vector of zeros, which has no direction")
         self._dimension = widths[0]
         unit: Matrix = (rows / norms).astype(np.float32)
         return unit

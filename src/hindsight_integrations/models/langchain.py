@@ -1,4 +1,7 @@
-"""LangChain chat models as LanguageModels (by `with_structured_output`, a tool call, or JSON in the prompt), and embeddings."""
+"""LangChain chat models as LanguageModels, and LangChain embeddings.
+
+A model is asked by `with_structured_output`, by a tool call, or by JSON in the prompt.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ import anyio.to_thread
 from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
+from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.models.client_embedder import ClientEmbedder
 from hindsight_integrations.models.protocols import (
     Completion,
     Prompt,
@@ -34,36 +39,10 @@ from hindsight_integrations.models.structured_output import (
 from hindsight_integrations.models.vendor_errors import converting, described
 
 if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel, LanguageModelInput
     from langchain_core.messages import BaseMessage
     from langchain_core.runnables import Runnable, RunnableConfig
-from typing import TYPE_CHECKING
-
-from hindsight_integrations.model.embedder import Thresholds
-from hindsight_integrations.models.client_embedder import ClientEmbedder
-
-if TYPE_CHECKING:
-    from langchain_core.embeddings import Embeddings
-
-
-class LangChainEmbedder(ClientEmbedder):
-    """Wraps a LangChain `Embeddings` object.
-
-    Args:
-        embeddings: the object.
-        name: the name banks record; by default class and model ("OpenAIEmbeddings/text-embedding-3-small").
-        thresholds: its cosine thresholds if known; by default calibrated on first use.
-    """
-
-    def __init__(
-        self, embeddings: Embeddings, *, name: str | None = None, thresholds: Thresholds | None = None
-    ) -> None:
-        super().__init__(
-            name or described(embeddings),
-            embeddings.embed_documents,
-            embeddings.embed_query,
-            thresholds=thresholds,
-        )
 
 
 T = TypeVar("T", bound=BaseModel)
@@ -244,6 +223,26 @@ class LangChainModel:
             tokens_in=tokens_in,
             tokens_out=tokens_out,
             cut_off=cut_off,
+        )
+
+
+class LangChainEmbedder(ClientEmbedder):
+    """Wraps a LangChain `Embeddings` object.
+
+    Args:
+        embeddings: the object.
+        name: the name banks record; by default class and model ("OpenAIEmbeddings/text-embedding-3-small").
+        thresholds: its cosine thresholds if known; by default calibrated on first use.
+    """
+
+    def __init__(
+        self, embeddings: Embeddings, *, name: str | None = None, thresholds: Thresholds | None = None
+    ) -> None:
+        super().__init__(
+            name or described(embeddings),
+            embeddings.embed_documents,
+            embeddings.embed_query,
+            thresholds=thresholds,
         )
 
 

@@ -1,18 +1,25 @@
-"""LlamaIndex LLMs as LanguageModels (by tool call if supported, else by JSON in the prompt), and embeddings."""
+"""LlamaIndex LLMs as LanguageModels, and LlamaIndex embeddings.
+
+An LLM is asked by a tool call if it supports them, else by JSON in the prompt.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
-from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 import anyio.to_thread
 from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
+from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.models.client_embedder import ClientEmbedder
 from hindsight_integrations.models.protocols import (
     Completion,
     Prompt,
@@ -22,6 +29,7 @@ from hindsight_integrations.models.protocols import (
     written_answer,
 )
 from hindsight_integrations.models.structured_output import (
+    CUT_OFF,
     Extra,
     InWords,
     StructuredWays,
@@ -32,148 +40,10 @@ from hindsight_integrations.models.structured_output import (
 from hindsight_integrations.models.vendor_errors import converting, described
 
 if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM, ChatMessage, ChatResponse
     from llama_index.core.tools import FunctionTool
-import gc
-from collections.abc import Mapping
-from types import GeneratorType
-from typing import TYPE_CHECKING, Generic, Protocol, cast
 
-from hindsight_integrations.model.embedder import Thresholds
-from hindsight_integrations.models.client_embedder import ClientEmbedder
-from hindsight_integrations.models.structured_output import CUT_OFF
-
-if TYPE_CHECKING:
-    from llama_index.core.base.embeddings.base import BaseEmbedding
-
-
-class LlamaIndexEmbedder(ClientEmbedder):
-    """Wraps a LlamaIndex `BaseEmbedding`, using its sync methods, which are bound to no event loop.
-
-    Questions use `get_query_embedding`, since several models prepend an instruction; passages use batches of
-    the model's own `embed_batch_size`. Its cache and rate limiter work as usual.
-
-    Args:
-        embeddings: the object.
-        name: the name banks record; by default class and model ("OpenAIEmbedding/text-embedding-3-small").
-        thresholds: its cosine thresholds if known; by default calibrated on first use.
-    """
-
-    def __init__(
-        self, embeddings: BaseEmbedding, *, name: str | None = None, thresholds: Thresholds | None = None
-    ) -> None:
-        super().__init__(
-            name or described(embeddings),
-            embeddings.get_text_embedding_batch,
-            embeddings.get_query_embedding,
-            thresholds=thresholds,
-        )
-
-
-P = TypeVar("P")
-
-
-class _Stream(Protocol):
-    """The stream of a vendor's client."""
-
-    def close(self) -> None: ...
-
-
-class StreamToClose(Generic[P]):
-    """Iterates over a vendor's stream and can close it.
-
-    LlamaIndex iterates over vendors' streams in generators that close nothing, and a stream of openai's or
-    anthropic's client is part of a reference cycle: if abandoned, its request continues until garbage
-    collection (measured 2026-11-23, llama-index-llms-openai 0.8.3 on openai 3.54). Outside CPython it still
-    does.
-
-    Args:
-        pieces: the stream.
-    """
-
-    def __init__(self, pieces: Iterator[P]) -> None:
-        self._pieces = pieces
-
-    def __iter__(self) -> Iterator[P]:
-        return self
-
-    def __next__(self) -> P:
-        return next(self._pieces)
-
-    def close(self) -> None:
-        """End the request. Not while a piece is being read."""
-        for stream in [*_read_by(self._pieces)]:
-            stream.close()
-        if isinstance(self._pieces, GeneratorType):
-            self._pieces.close()
-
-
-def _read_by(generator: object) -> Iterator[_Stream]:
-    """Yield the clients' streams that a suspended generator, or a generator it reads, is reading."""
-    if not isinstance(generator, GeneratorType):
-        return
-    for referent in gc.get_referents(generator):
-        if isinstance(referent, GeneratorType):
-            yield from _read_by(referent)
-        elif isinstance(referent, Iterator) and callable(getattr(referent, "close", None)):
-            yield cast("_Stream", referent)
-
-
-# The usage fields of OpenAI, Anthropic, Bedrock, Gemini and Ollama; Ollama has them beside the message.
-_HOLDERS = ("usage", "usage_metadata")
-_TOKENS_IN = ("prompt_tokens", "input_tokens", "inputTokens", "prompt_token_count", "prompt_eval_count")
-_TOKENS_OUT = (
-    "completion_tokens",
-    "output_tokens",
-    "outputTokens",
-    "candidates_token_count",
-    "eval_count",
-)
-_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "reason")
-_CHOICES = ("choices", "candidates")
-_ENDS = (
-    "incomplete_details",
-    "delta",
-    "messageStop",
-)  # OpenAI's responses; events of Anthropic's and Bedrock's streams
-
-
-def field_of(holder: object, name: str) -> object:
-    """Return a field of a mapping or an object; None if missing."""
-    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
-
-
-def tokens_of(*answers: object) -> tuple[int, int]:
-    """Return prompt and completion tokens, 0 if none of the answers reports them."""
-    holders = [*(field_of(answer, name) for answer in answers for name in _HOLDERS), *answers]
-    return _first_number(holders, _TOKENS_IN), _first_number(holders, _TOKENS_OUT)
-
-
-def is_cut_off(answer: object) -> bool:
-    """Tell whether an answer, or a piece of one, reports that it reached a token limit."""
-    return any(_name(field_of(holder, name)) in CUT_OFF for holder in _ends(answer) for name in _REASONS)
-
-
-def _ends(answer: object) -> Iterator[object]:
-    yield answer
-    yield from (field_of(answer, name) for name in _ENDS)
-    for name in _CHOICES:
-        choices = field_of(answer, name)
-        if isinstance(choices, Sequence) and choices:
-            yield choices[0]
-
-
-def _name(reason: object) -> str:
-    """Return a reason's name; for an enum member, the member's name."""
-    return str(getattr(reason, "name", reason))
-
-
-def _first_number(holders: Sequence[object], names: Sequence[str]) -> int:
-    values = (field_of(holder, name) for holder in holders for name in names)
-    return next((value for value in values if isinstance(value, int)), 0)
-
-
-T = TypeVar("T", bound=BaseModel)
 
 _ARGUMENTS = ("arguments", "tool_kwargs", "input", "args")
 """Where clients that make no ToolCallBlock store the arguments of a call."""
@@ -319,6 +189,135 @@ class LlamaIndexModel:
         return MalformedOutput(
             self._name, text, problem, tokens_in=tokens_in, tokens_out=tokens_out, cut_off=cut_off
         )
+
+
+class LlamaIndexEmbedder(ClientEmbedder):
+    """Wraps a LlamaIndex `BaseEmbedding`, using its sync methods, which are bound to no event loop.
+
+    Questions use `get_query_embedding`, since several models prepend an instruction; passages use batches of
+    the model's own `embed_batch_size`. Its cache and rate limiter work as usual.
+
+    Args:
+        embeddings: the object.
+        name: the name banks record; by default class and model ("OpenAIEmbedding/text-embedding-3-small").
+        thresholds: its cosine thresholds if known; by default calibrated on first use.
+    """
+
+    def __init__(
+        self, embeddings: BaseEmbedding, *, name: str | None = None, thresholds: Thresholds | None = None
+    ) -> None:
+        super().__init__(
+            name or described(embeddings),
+            embeddings.get_text_embedding_batch,
+            embeddings.get_query_embedding,
+            thresholds=thresholds,
+        )
+
+
+P = TypeVar("P")
+
+
+class _Stream(Protocol):
+    """The stream of a vendor's client."""
+
+    def close(self) -> None: ...
+
+
+class StreamToClose(Generic[P]):
+    """Iterates over a vendor's stream and can close it.
+
+    LlamaIndex iterates over vendors' streams in generators that close nothing, and a stream of openai's or
+    anthropic's client is part of a reference cycle: if abandoned, its request continues until garbage
+    collection (measured 2026-11-23, llama-index-llms-openai 0.8.3 on openai 3.54). Outside CPython it still
+    does.
+
+    Args:
+        pieces: the stream.
+    """
+
+    def __init__(self, pieces: Iterator[P]) -> None:
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[P]:
+        return self
+
+    def __next__(self) -> P:
+        return next(self._pieces)
+
+    def close(self) -> None:
+        """End the request. Not while a piece is being read."""
+        for stream in [*_read_by(self._pieces)]:
+            stream.close()
+        if isinstance(self._pieces, GeneratorType):
+            self._pieces.close()
+
+
+def _read_by(generator: object) -> Iterator[_Stream]:
+    """Yield the clients' streams that a suspended generator, or a generator it reads, is reading."""
+    if not isinstance(generator, GeneratorType):
+        return
+    for referent in gc.get_referents(generator):
+        if isinstance(referent, GeneratorType):
+            yield from _read_by(referent)
+        elif isinstance(referent, Iterator) and callable(getattr(referent, "close", None)):
+            yield cast("_Stream", referent)
+
+
+# The usage fields of OpenAI, Anthropic, Bedrock, Gemini and Ollama; Ollama has them beside the message.
+_HOLDERS = ("usage", "usage_metadata")
+_TOKENS_IN = ("prompt_tokens", "input_tokens", "inputTokens", "prompt_token_count", "prompt_eval_count")
+_TOKENS_OUT = (
+    "completion_tokens",
+    "output_tokens",
+    "outputTokens",
+    "candidates_token_count",
+    "eval_count",
+)
+_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "reason")
+_CHOICES = ("choices", "candidates")
+_ENDS = (
+    "incomplete_details",
+    "delta",
+    "messageStop",
+)  # OpenAI's responses; events of Anthropic's and Bedrock's streams
+
+
+def field_of(holder: object, name: str) -> object:
+    """Return a field of a mapping or an object; None if missing."""
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+
+
+def tokens_of(*answers: object) -> tuple[int, int]:
+    """Return prompt and completion tokens, 0 if none of the answers reports them."""
+    holders = [*(field_of(answer, name) for answer in answers for name in _HOLDERS), *answers]
+    return _first_number(holders, _TOKENS_IN), _first_number(holders, _TOKENS_OUT)
+
+
+def is_cut_off(answer: object) -> bool:
+    """Tell whether an answer, or a piece of one, reports that it reached a token limit."""
+    return any(_name(field_of(holder, name)) in CUT_OFF for holder in _ends(answer) for name in _REASONS)
+
+
+def _ends(answer: object) -> Iterator[object]:
+    yield answer
+    yield from (field_of(answer, name) for name in _ENDS)
+    for name in _CHOICES:
+        choices = field_of(answer, name)
+        if isinstance(choices, Sequence) and choices:
+            yield choices[0]
+
+
+def _name(reason: object) -> str:
+    """Return a reason's name; for an enum member, the member's name."""
+    return str(getattr(reason, "name", reason))
+
+
+def _first_number(holders: Sequence[object], names: Sequence[str]) -> int:
+    values = (field_of(holder, name) for holder in holders for name in names)
+    return next((value for value in values if isinstance(value, int)), 0)
+
+
+T = TypeVar("T", bound=BaseModel)
 
 
 def _sync_or_async(

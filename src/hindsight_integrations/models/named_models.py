@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hindsight_integrations.errors import InvalidRequest, MissingDependency, ModelRefused, shown
+from hindsight_integrations.errors import InvalidRequest, MissingDependency, ModelRefused, StorageError, shown
+from hindsight_integrations.model.turns import CHATS_FILE, CHATS_TABLE, chats_prefix
 from hindsight_integrations.models.langchain import LangChainModel
 from hindsight_integrations.models.protocols import LanguageModel
 from hindsight_integrations.models.structured_output import Extra, InWords
@@ -13,44 +17,6 @@ from hindsight_integrations.models.vendor_errors import MODELS, TimedModel, Vend
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from llama_index.core.llms import LLM
-import sqlite3
-from contextlib import closing
-from pathlib import Path
-
-from hindsight_integrations.errors import StorageError
-from hindsight_integrations.model.turns import CHATS_FILE, CHATS_TABLE, chats_prefix
-
-WAIT_S = 5.0  # for a message that is being written
-
-
-def erase_chats(folder: Path, bank: str) -> None:
-    """Delete the messages of all chats of a bank, and overwrite their space in the file.
-
-    Args:
-        folder: the data directory.
-        bank: the bank's id.
-
-    Raises:
-        StorageError: the file cannot be written.
-    """
-    if not (folder / CHATS_FILE).exists():
-        return
-    try:
-        with closing(sqlite3.connect(folder / CHATS_FILE, timeout=WAIT_S)) as connection, connection:
-            connection.execute("PRAGMA secure_delete = ON")
-            table = connection.execute(
-                "SELECT 1 FROM sqlite_master WHERE name = ?", (CHATS_TABLE,)
-            ).fetchone()
-            if table:
-                prefix = chats_prefix(bank)
-                connection.execute(
-                    f"DELETE FROM {CHATS_TABLE} WHERE substr(key, 1, ?) = ?",
-                    (len(prefix), prefix),
-                )
-    except sqlite3.Error as error:
-        raise StorageError(
-            f"the bank is gone, but its chats in {folder / CHATS_FILE} could not be erased: {error}. Delete them there, or the file."
-        ) from error
 
 
 PROVIDER = "openai"
@@ -165,3 +131,36 @@ def openai_model(
         # accept no temperature.
         sends.add(Extra.TEMPERATURE)
     return LangChainModel(chat_model, name=name, in_words=in_words, sends=sends)
+
+
+WAIT_S = 5.0  # for a message that is being written
+
+
+def erase_chats(folder: Path, bank: str) -> None:
+    """Delete the messages of all chats of a bank, and overwrite their space in the file.
+
+    Args:
+        folder: the data directory.
+        bank: the bank's id.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    if not (folder / CHATS_FILE).exists():
+        return
+    try:
+        with closing(sqlite3.connect(folder / CHATS_FILE, timeout=WAIT_S)) as connection, connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            table = connection.execute(
+                "SELECT 1 FROM sqlite_master WHERE name = ?", (CHATS_TABLE,)
+            ).fetchone()
+            if table:
+                prefix = chats_prefix(bank)
+                connection.execute(
+                    f"DELETE FROM {CHATS_TABLE} WHERE substr(key, 1, ?) = ?",
+                    (len(prefix), prefix),
+                )
+    except sqlite3.Error as error:
+        raise StorageError(
+            f"the bank is gone, but its chats in {folder / CHATS_FILE} could not be erased: {error}. Delete them there, or the file."
+        ) from error

@@ -16,161 +16,6 @@ from hindsight_integrations.model.arrays import FloatArray, Matrix, Vector
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.time import Interval
 
-_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_REASONING_ENDS = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
-_REASONING_BEGINS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL | re.IGNORECASE)
-
-
-def written_answer(schema: type[T], text: str) -> T | None:
-    """Extract the only complete object of a schema from a text; None if there is none or several.
-
-    Reasoning is ignored, since it may contain drafts.
-    """
-    try:
-        return schema.model_validate_json(_object_in(_without_reasoning(text)))
-    except ValidationError:
-        return None
-
-
-def _without_reasoning(text: str) -> str:
-    """Return the text after the reasoning; empty if that does not end. Some templates omit the opening tag."""
-    text = _REASONING.sub("", text)
-    *_, text = _REASONING_ENDS.split(text)
-    return "" if _REASONING_BEGINS.search(text) else text
-
-
-def _object_in(text: str) -> str:
-    """Return the JSON object in the only fence of a text, or else the only one in the text; empty if several."""
-    fences = _FENCE.findall(text)
-    if fences:
-        return str(fences[0]) if len(fences) == 1 else ""
-    start = text.find("{")
-    if start < 0:
-        return ""
-    try:
-        _, end = json.JSONDecoder().raw_decode(text, start)
-    except (json.JSONDecodeError, RecursionError):
-        return ""
-    return "" if "{" in text[end:] else text[start:end]
-
-
-class TimeParser(Protocol):
-    """A callable that finds the time window of a question if the built-in grammar finds none. Thread-safe.
-
-    It runs for every question without a recognised time, and a wrong window hides relevant memories: return
-    None rather than a guess. If it raises a HindsightError, ValueError, LookupError, RuntimeError or OSError,
-    recall continues without a window and notes it in the trace.
-    """
-
-    def __call__(self, text: str, reference: datetime, zone: tzinfo, /) -> Interval | None:
-        """Return the time window the question is about, or None.
-
-        Args:
-            text: the question.
-            reference: the query's timestamp, aware.
-            zone: the time zone of its days.
-        """
-        ...
-
-
-class TokenCounter(Protocol):
-    """Counts tokens offline. Called at retain; recall uses stored counts.
-
-    Recall itself counts only included passages and similar small texts.
-    """
-
-    @property
-    def name(self) -> str:
-        """The encoding, for doctor."""
-        ...
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the tokens of each text; 0 for an empty one. Special-token literals count as plain text."""
-        ...
-
-
-class Reranker(Protocol):
-    """A cross-encoder. Loads its weights on first use; safe from many threads."""
-
-    @property
-    def name(self) -> str:
-        """The model's name, for traces and doctor."""
-        ...
-
-    def score(self, query: str, texts: Sequence[str]) -> FloatArray:
-        """Return raw logits (n,), one per text, in the order given; higher is more relevant."""
-        ...
-
-
-class Embedder(Protocol):
-    """Converts texts to unit-norm float32 vectors. Loads its weights on first use; safe from many threads."""
-
-    @property
-    def identity(self) -> EmbedderIdentity:
-        """Name, dimension, weights hash and calibrated thresholds. May load or probe the model."""
-        ...
-
-    def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Embed passages, (n, dimension), float32, unit norm; (0, dimension) for no texts."""
-        ...
-
-    def embed_query(self, text: str) -> Vector:
-        """Embed a question, (dimension,), float32, unit norm."""
-        ...
-
-
-_BEGINS = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
-_TAGS = ("<think>", "<thinking>", "<reasoning>")
-
-
-class SpokenText:
-    """Removes reasoning from a text that arrives in pieces, returning the rest as soon as it is certain."""
-
-    def __init__(self) -> None:
-        self._held = ""  # possibly the beginning of a tag, or inside reasoning
-        self._ends = ""  # the tag that ends the current reasoning; empty outside of it
-
-    def feed(self, piece: str) -> str:
-        """Add a piece; return the text that is certainly not reasoning, which may be empty."""
-        self._held += piece
-        said = []
-        while self._held:
-            if self._ends:
-                _, tag, rest = _partition(self._held, self._ends)
-                if not tag:
-                    break
-                self._held, self._ends = rest, ""
-            elif begin := _BEGINS.search(self._held):
-                said.append(self._held[: begin.start()])
-                self._held, self._ends = self._held[begin.end() :], f"</{begin[1]}>"
-            else:
-                certain = len(self._held) - _begun(self._held)
-                said.append(self._held[:certain])
-                self._held = self._held[certain:]
-                break
-        return "".join(said)
-
-    def end(self) -> str:
-        """Return the text held back, without unfinished reasoning."""
-        held, self._held = ("" if self._ends else self._held), ""
-        return held
-
-
-def _partition(text: str, tag: str) -> tuple[str, str, str]:
-    """Like `text.partition(tag)`, ignoring case."""
-    match = re.search(re.escape(tag), text, re.IGNORECASE)
-    return (text[: match.start()], match[0], text[match.end() :]) if match else (text, "", "")
-
-
-def _begun(text: str) -> int:
-    """Return how many characters at the end of a text may be the beginning of a tag."""
-    start = text.rfind("<")
-    if start < 0 or not any(tag.startswith(text[start:].lower()) for tag in _TAGS):
-        return 0
-    return len(text) - start
-
-
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -286,6 +131,110 @@ class StreamingLanguageModel(LanguageModel, Protocol):
         ...
 
 
+class Embedder(Protocol):
+    """Converts texts to unit-norm float32 vectors. Loads its weights on first use; safe from many threads."""
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """Name, dimension, weights hash and calibrated thresholds. May load or probe the model."""
+        ...
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """Embed passages, (n, dimension), float32, unit norm; (0, dimension) for no texts."""
+        ...
+
+    def embed_query(self, text: str) -> Vector:
+        """Embed a question, (dimension,), float32, unit norm."""
+        ...
+
+
+class Reranker(Protocol):
+    """A cross-encoder. Loads its weights on first use; safe from many threads."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, for traces and doctor."""
+        ...
+
+    def score(self, query: str, texts: Sequence[str]) -> FloatArray:
+        """Return raw logits (n,), one per text, in the order given; higher is more relevant."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """Counts tokens offline. Called at retain; recall uses stored counts.
+
+    Recall itself counts only included passages and similar small texts.
+    """
+
+    @property
+    def name(self) -> str:
+        """The encoding, for doctor."""
+        ...
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of each text; 0 for an empty one. Special-token literals count as plain text."""
+        ...
+
+
+class TimeParser(Protocol):
+    """A callable that finds the time window of a question if the built-in grammar finds none. Thread-safe.
+
+    It runs for every question without a recognised time, and a wrong window hides relevant memories: return
+    None rather than a guess. If it raises a HindsightError, ValueError, LookupError, RuntimeError or OSError,
+    recall continues without a window and notes it in the trace.
+    """
+
+    def __call__(self, text: str, reference: datetime, zone: tzinfo, /) -> Interval | None:
+        """Return the time window the question is about, or None.
+
+        Args:
+            text: the question.
+            reference: the query's timestamp, aware.
+            zone: the time zone of its days.
+        """
+        ...
+
+
+_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_REASONING_ENDS = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+_REASONING_BEGINS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL | re.IGNORECASE)
+
+
+def written_answer(schema: type[T], text: str) -> T | None:
+    """Extract the only complete object of a schema from a text; None if there is none or several.
+
+    Reasoning is ignored, since it may contain drafts.
+    """
+    try:
+        return schema.model_validate_json(_object_in(_without_reasoning(text)))
+    except ValidationError:
+        return None
+
+
+def _without_reasoning(text: str) -> str:
+    """Return the text after the reasoning; empty if that does not end. Some templates omit the opening tag."""
+    text = _REASONING.sub("", text)
+    *_, text = _REASONING_ENDS.split(text)
+    return "" if _REASONING_BEGINS.search(text) else text
+
+
+def _object_in(text: str) -> str:
+    """Return the JSON object in the only fence of a text, or else the only one in the text; empty if several."""
+    fences = _FENCE.findall(text)
+    if fences:
+        return str(fences[0]) if len(fences) == 1 else ""
+    start = text.find("{")
+    if start < 0:
+        return ""
+    try:
+        _, end = json.JSONDecoder().raw_decode(text, start)
+    except (json.JSONDecodeError, RecursionError):
+        return ""
+    return "" if "{" in text[end:] else text[start:end]
+
+
 def answer_place(location: Sequence[int | str]) -> str:
     """Format a location in an answer, as in "facts.0.what"; "answer" for the whole."""
     return ".".join(map(str, location)) or "answer"
@@ -295,3 +244,54 @@ def answer_problem(error: ValidationError) -> str:
     """Describe what is wrong with an answer, in one line (where: what; ...), for a repair prompt."""
     errors = error.errors(include_url=False)
     return "; ".join(f"{answer_place(item['loc'])}: {item['msg']}" for item in errors[:5])
+
+
+_BEGINS = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
+_TAGS = ("<think>", "<thinking>", "<reasoning>")
+
+
+class SpokenText:
+    """Removes reasoning from a text that arrives in pieces, returning the rest as soon as it is certain."""
+
+    def __init__(self) -> None:
+        self._held = ""  # possibly the beginning of a tag, or inside reasoning
+        self._ends = ""  # the tag that ends the current reasoning; empty outside of it
+
+    def feed(self, piece: str) -> str:
+        """Add a piece; return the text that is certainly not reasoning, which may be empty."""
+        self._held += piece
+        said = []
+        while self._held:
+            if self._ends:
+                _, tag, rest = _partition(self._held, self._ends)
+                if not tag:
+                    break
+                self._held, self._ends = rest, ""
+            elif begin := _BEGINS.search(self._held):
+                said.append(self._held[: begin.start()])
+                self._held, self._ends = self._held[begin.end() :], f"</{begin[1]}>"
+            else:
+                certain = len(self._held) - _begun(self._held)
+                said.append(self._held[:certain])
+                self._held = self._held[certain:]
+                break
+        return "".join(said)
+
+    def end(self) -> str:
+        """Return the text held back, without unfinished reasoning."""
+        held, self._held = ("" if self._ends else self._held), ""
+        return held
+
+
+def _partition(text: str, tag: str) -> tuple[str, str, str]:
+    """Like `text.partition(tag)`, ignoring case."""
+    match = re.search(re.escape(tag), text, re.IGNORECASE)
+    return (text[: match.start()], match[0], text[match.end() :]) if match else (text, "", "")
+
+
+def _begun(text: str) -> int:
+    """Return how many characters at the end of a text may be the beginning of a tag."""
+    start = text.rfind("<")
+    if start < 0 or not any(tag.startswith(text[start:].lower()) for tag in _TAGS):
+        return 0
+    return len(text) - start

@@ -10,9 +10,11 @@ this module does not, because the number of threads applies to the whole process
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -29,20 +31,16 @@ from hindsight_integrations.models.weights import (
     PinnedFile,
     calibrate,
     encodable,
+    file_sha256,
+    hub_folder,
+    package_root,
     unit_rows,
+    verified,
 )
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder, SentenceTransformer
-import hashlib
-from dataclasses import dataclass
 
-from hindsight_integrations.models.weights import (
-    file_sha256,
-    hub_folder,
-    package_root,
-    verified,
-)
 
 CONFIG = "config.json"
 MODULES = "modules.json"

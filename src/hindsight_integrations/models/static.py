@@ -8,13 +8,16 @@ truncated (the model has no positions: its config.json says seq_length 1,000,000
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from hindsight_integrations.errors import InvalidRequest, MissingDependency
 from hindsight_integrations.model.arrays import Matrix, Vector
@@ -34,11 +37,7 @@ from hindsight_integrations.models.weights import (
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-import json
-import math
-from typing import Any, cast
 
-import numpy.typing as npt
 
 Tensor = npt.NDArray[Any]
 

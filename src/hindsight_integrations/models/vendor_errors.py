@@ -118,110 +118,6 @@ def _described_in_error(client: object) -> str:
     return f"an object of {type(client).__module__}.{type(client).__qualname__}"
 
 
-T = TypeVar("T", bound=BaseModel)
-
-FIRST_PAUSE_S = 0.5  # before the second try, then doubled; unless the service gives a time
-
-
-class TimedModel:
-    """Limits the time of a model's calls, including retries and pauses.
-
-    If a service sends Retry-After, the retry happens then, provided that is within the limit; otherwise the
-    call fails at once with that time in the error.
-
-    Args:
-        model: the model.
-        timeout_s: seconds per call.
-        tries: number of attempts while it is unavailable; 1 if its own client retries.
-    """
-
-    def __init__(self, model: StreamingLanguageModel, *, timeout_s: float, tries: int = 1) -> None:
-        self._model = model
-        self._timeout_s = timeout_s
-        self._tries = tries
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._model.name
-
-    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """Call the model.
-
-        Raises:
-            ModelUnavailable: it did not answer within the limit, or is still unavailable after all attempts.
-            ModelError: as raised by the model.
-        """
-        end = asyncio.get_running_loop().time() + self._timeout_s
-        try:
-            async with asyncio.timeout_at(end) as limit:
-                return await self._tried(prompt, end)
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            raise self._too_slow() from error
-
-    async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
-        """Stream the model's answer; no retry after the first piece.
-
-        Time the caller spends between pieces does not count.
-
-        Raises:
-            ModelUnavailable: it did not finish within the limit, or is still unavailable after all attempts.
-            ModelError: as raised by the model.
-        """
-        clock, left = asyncio.get_running_loop().time, self._timeout_s
-        for tries in range(1, self._tries + 1):
-            begun = False
-            try:
-                async with aclosing(self._model.stream(prompt)) as pieces:
-                    while True:
-                        asked = clock()
-                        piece = await self._next(pieces, left)
-                        left -= clock() - asked
-                        if piece is None:
-                            return
-                        begun = True
-                        yield piece
-            except ModelUnavailable as error:
-                pause = _pause(tries, error)
-                if begun or tries == self._tries or pause >= left:
-                    raise
-                await asyncio.sleep(pause)
-                left -= pause
-
-    async def _next(self, pieces: AsyncGenerator[str, None], left: float) -> str | None:
-        """Return the next piece; None after the last."""
-        try:
-            async with asyncio.timeout(max(left, 0.0)) as limit:
-                return await anext(pieces, None)
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            raise self._too_slow() from error
-
-    def _too_slow(self) -> ModelUnavailable:
-        reason = f"it gave no answer within {self._timeout_s:g} s (HindsightConfig.model_timeout_s)"
-        return ModelUnavailable(self.name, reason)
-
-    async def _tried(self, prompt: Prompt[T], end: float) -> Completion[T]:
-        loop = asyncio.get_running_loop()
-        for tries in range(1, self._tries):
-            try:
-                return await self._model.complete(prompt)
-            except ModelUnavailable as error:
-                pause = _pause(tries, error)
-                if loop.time() + pause >= end:
-                    raise
-                await asyncio.sleep(pause)
-        return await self._model.complete(prompt)
-
-
-def _pause(tries: int, error: ModelUnavailable) -> float:
-    """Return the seconds before the next attempt."""
-    return FIRST_PAUSE_S * 2 ** (tries - 1) if error.retry_after is None else error.retry_after
-
-
 class Failure(Enum):
     """The meaning of a vendor's exception for the caller."""
 
@@ -392,3 +288,107 @@ def described(client: object) -> str:
         if isinstance(value, str) and value and value != _NO_NAME:
             return f"{type(client).__name__}/{value}"
     return type(client).__name__
+
+
+T = TypeVar("T", bound=BaseModel)
+
+FIRST_PAUSE_S = 0.5  # before the second try, then doubled; unless the service gives a time
+
+
+class TimedModel:
+    """Limits the time of a model's calls, including retries and pauses.
+
+    If a service sends Retry-After, the retry happens then, provided that is within the limit; otherwise the
+    call fails at once with that time in the error.
+
+    Args:
+        model: the model.
+        timeout_s: seconds per call.
+        tries: number of attempts while it is unavailable; 1 if its own client retries.
+    """
+
+    def __init__(self, model: StreamingLanguageModel, *, timeout_s: float, tries: int = 1) -> None:
+        self._model = model
+        self._timeout_s = timeout_s
+        self._tries = tries
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model.name
+
+    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
+        """Call the model.
+
+        Raises:
+            ModelUnavailable: it did not answer within the limit, or is still unavailable after all attempts.
+            ModelError: as raised by the model.
+        """
+        end = asyncio.get_running_loop().time() + self._timeout_s
+        try:
+            async with asyncio.timeout_at(end) as limit:
+                return await self._tried(prompt, end)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise self._too_slow() from error
+
+    async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
+        """Stream the model's answer; no retry after the first piece.
+
+        Time the caller spends between pieces does not count.
+
+        Raises:
+            ModelUnavailable: it did not finish within the limit, or is still unavailable after all attempts.
+            ModelError: as raised by the model.
+        """
+        clock, left = asyncio.get_running_loop().time, self._timeout_s
+        for tries in range(1, self._tries + 1):
+            begun = False
+            try:
+                async with aclosing(self._model.stream(prompt)) as pieces:
+                    while True:
+                        asked = clock()
+                        piece = await self._next(pieces, left)
+                        left -= clock() - asked
+                        if piece is None:
+                            return
+                        begun = True
+                        yield piece
+            except ModelUnavailable as error:
+                pause = _pause(tries, error)
+                if begun or tries == self._tries or pause >= left:
+                    raise
+                await asyncio.sleep(pause)
+                left -= pause
+
+    async def _next(self, pieces: AsyncGenerator[str, None], left: float) -> str | None:
+        """Return the next piece; None after the last."""
+        try:
+            async with asyncio.timeout(max(left, 0.0)) as limit:
+                return await anext(pieces, None)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise self._too_slow() from error
+
+    def _too_slow(self) -> ModelUnavailable:
+        reason = f"it gave no answer within {self._timeout_s:g} s (HindsightConfig.model_timeout_s)"
+        return ModelUnavailable(self.name, reason)
+
+    async def _tried(self, prompt: Prompt[T], end: float) -> Completion[T]:
+        loop = asyncio.get_running_loop()
+        for tries in range(1, self._tries):
+            try:
+                return await self._model.complete(prompt)
+            except ModelUnavailable as error:
+                pause = _pause(tries, error)
+                if loop.time() + pause >= end:
+                    raise
+                await asyncio.sleep(pause)
+        return await self._model.complete(prompt)
+
+
+def _pause(tries: int, error: ModelUnavailable) -> float:
+    """Return the seconds before the next attempt."""
+    return FIRST_PAUSE_S * 2 ** (tries - 1) if error.retry_after is None else error.retry_after

@@ -33,199 +33,6 @@ from hindsight_integrations.errors import InvalidRequest, MalformedOutput, Missi
 from hindsight_integrations.model.arrays import FloatArray, Matrix, Vector
 from hindsight_integrations.model.embedder import REFERENCE, Thresholds
 
-
-def encodable(text: str) -> str:
-    """Replace lone surrogates (halves of broken emoji): tokenizers accept only valid UTF-8."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def unit_rows(rows: FloatArray, model: str) -> Matrix:
-    """Scale rows (n, d) to unit norm, float32.
-
-    A row of zeros (a static model that knows no word of a text, an empty message) becomes the last axis.
-    Models reduced by PCA vary least along it, so such a text is close only to others of its kind.
-
-    Raises:
-        MalformedOutput: a row contains NaN or infinite numbers.
-    """
-    wide = np.array(rows, np.float64, ndmin=2)
-    norms = np.linalg.norm(wide, axis=1)
-    if not np.isfinite(norms).all():
-        raise MalformedOutput(model, repr(rows)[:200], "vectors with NaN or infinite numbers")
-    lost = norms == 0.0
-    wide[lost, -1], norms[lost] = 1.0, 1.0
-    unit: Matrix = (wide / norms[:, None]).astype(np.float32)
-    return unit
-
-
-logger = logging.getLogger(__name__)
-
-DEFAULT_EMBEDDER = "hindsight_integrations.models.onnx:OnnxEmbedder"
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Median cosines of related and of unrelated texts under one embedder, both in [-1, 1]."""
-
-    related: float
-    unrelated: float
-
-
-# Medians of all-MiniLM-L6-v2 (fp32, weights sha256 53aa51172d14...) on calibration_pairs.json, computed in numpy
-# 2026-11-21: paraphrases .837, unrelated passages .048 (other pairs gave .82 and .06); questions
-# with their passage .600, with another's .081.
-MINILM_PASSAGES = Scale(related=0.837, unrelated=0.048)
-MINILM_QUESTIONS = Scale(related=0.600, unrelated=0.081)
-
-# The same text embedded in another batch by an int8 model agrees to .990 at worst: a duplicate threshold must
-# stay below, or a sentence written twice would not count as a duplicate.
-DUPLICATE_CEILING = 0.985
-
-# Maximum share of relevant (question, passage) pairs that the channel floor may cut off.
-FLOOR_QUANTILE = 0.05
-
-# Related pairs must score higher than unrelated ones at these quantiles, or the medians are random (a random
-# embedder).
-LOW_RELATED, HIGH_UNRELATED = 0.25, 0.75
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationPairs:
-    """The calibration table: (text, paraphrase) and (question, passage) pairs, each pair on its own topic."""
-
-    paraphrases: tuple[tuple[str, str], ...]
-    questions: tuple[tuple[str, str], ...]
-
-
-@cache
-def calibration_pairs() -> CalibrationPairs:
-    """Load the table from `calibration_pairs.json`."""
-    source = files("hindsight_integrations.models") / "calibration_pairs.json"
-    table = json.loads(source.read_text(encoding="utf-8"))
-    return CalibrationPairs(
-        paraphrases=tuple((first, second) for first, second in table["paraphrases"]),
-        questions=tuple((question, passage) for question, passage in table["questions"]),
-    )
-
-
-def equivalent_cosine(
-    reference: float, *, paraphrase: float, unrelated: float, scale: Scale = MINILM_PASSAGES
-) -> float:
-    """Map a cosine from the reference scale to an embedder's own.
-
-    t' = u' + (t - u) / (p - u) * (p' - u'), with p, u the reference medians and p', u' the embedder's.
-
-    Args:
-        reference: t, the cosine on the reference scale.
-        paraphrase: p', the embedder's median for related texts.
-        unrelated: u', its median for unrelated texts.
-        scale: p and u; MiniLM's passage-to-passage medians by default.
-    """
-    share = (reference - scale.unrelated) / (scale.related - scale.unrelated)
-    return unrelated + share * (paraphrase - unrelated)
-
-
-def calibrate(
-    embed_documents: Callable[[Sequence[str]], Matrix], embed_query: Callable[[str], Vector]
-) -> Thresholds:
-    """Compute an embedder's thresholds from its cosines on the calibration pairs.
-
-    Links and duplicates compare passages, the channel floor questions with passages. An embedder that does
-    not separate related from unrelated texts (a random one in a test) keeps the reference thresholds.
-
-    Args:
-        embed_documents: texts to unit-norm rows (n, dimension); called once, with 68 texts.
-        embed_query: a question to a unit-norm vector; called 20 times.
-    """
-    pairs = calibration_pairs()
-    texts = [text for pair in pairs.paraphrases for text in pair]
-    rows = embed_documents([*texts, *(passage for _, passage in pairs.questions)])
-    passages = _cosines(rows[0 : len(texts) : 2], rows[1 : len(texts) : 2])
-    queries = np.stack([embed_query(question) for question, _ in pairs.questions])
-    questions = _cosines(queries, rows[len(texts) :])
-    duplicate = min(_equivalent(REFERENCE.duplicate, passages, MINILM_PASSAGES), DUPLICATE_CEILING)
-    link = _equivalent(REFERENCE.semantic_link, passages, MINILM_PASSAGES)
-    floor = _equivalent(REFERENCE.channel_floor, questions, MINILM_QUESTIONS)
-    relevant = float(np.quantile(np.diag(questions), FLOOR_QUANTILE))
-    return Thresholds(min(link, duplicate), min(floor, relevant), duplicate)
-
-
-def _cosines(first: Matrix, second: Matrix) -> FloatArray:
-    """Return all cosines (n, n) between two lists of unit vectors; related pairs on the diagonal."""
-    return np.asarray(first @ second.T, dtype=np.float32)
-
-
-def _parts(cosines: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the related (diagonal) and the unrelated cosines of a square matrix."""
-    return np.diag(cosines), cosines[~np.eye(len(cosines), dtype=bool)]
-
-
-def measured_scale(cosines: FloatArray) -> Scale:
-    """Return the medians of a square matrix of cosines: of its diagonal (related) and of the rest (unrelated)."""
-    related, unrelated = _parts(cosines)
-    return Scale(related=float(np.median(related)), unrelated=float(np.median(unrelated)))
-
-
-def tells_apart(cosines: FloatArray) -> bool:
-    """Tell whether three quarters of the related pairs score above three quarters of the unrelated ones."""
-    related, unrelated = _parts(cosines)
-    return bool(np.quantile(related, LOW_RELATED) > np.quantile(unrelated, HIGH_UNRELATED))
-
-
-def _equivalent(reference: float, cosines: FloatArray, scale: Scale) -> float:
-    if not tells_apart(cosines):
-        logger.warning(
-            "this embedder does not separate related from unrelated texts; keeping threshold %s", reference
-        )
-        return reference
-    own = measured_scale(cosines)
-    return equivalent_cosine(reference, paraphrase=own.related, unrelated=own.unrelated, scale=scale)
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Print the thresholds of the embedder "module:factory" (default: the default embedder)."""
-    embedder = pkgutil.resolve_name(arguments[0] if arguments else DEFAULT_EMBEDDER)()
-    sys.stdout.write(f"{calibrate(embedder.embed_documents, embedder.embed_query)}\n")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
-
-
-T = TypeVar("T")
-
-
-class Once(Generic[T]):
-    """Calls `make` on first use and returns its result from then on; a failed call is retried by the next use."""
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make, self._lock = make, threading.Lock()
-        self._value: T | None = None
-
-    def __call__(self) -> T:
-        """Return the result of `make`."""
-        if self._value is None:
-            with self._lock:
-                if self._value is None:
-                    self._value = self._make()
-        return self._value
-
-
-@contextmanager
-def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables inside the block and restore them after it, since child processes inherit them."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
 CONNECT_S = 5.0  # seconds for the hub to accept a connection
 MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
@@ -482,3 +289,195 @@ def _reachable(address: str) -> bool:
     except OSError:
         return False
     return True
+
+
+T = TypeVar("T")
+
+
+class Once(Generic[T]):
+    """Calls `make` on first use and returns its result from then on; a failed call is retried by the next use."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make, self._lock = make, threading.Lock()
+        self._value: T | None = None
+
+    def __call__(self) -> T:
+        """Return the result of `make`."""
+        if self._value is None:
+            with self._lock:
+                if self._value is None:
+                    self._value = self._make()
+        return self._value
+
+
+@contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables inside the block and restore them after it, since child processes inherit them."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def encodable(text: str) -> str:
+    """Replace lone surrogates (halves of broken emoji): tokenizers accept only valid UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def unit_rows(rows: FloatArray, model: str) -> Matrix:
+    """Scale rows (n, d) to unit norm, float32.
+
+    A row of zeros (a static model that knows no word of a text, an empty message) becomes the last axis.
+    Models reduced by PCA vary least along it, so such a text is close only to others of its kind.
+
+    Raises:
+        MalformedOutput: a row contains NaN or infinite numbers.
+    """
+    wide = np.array(rows, np.float64, ndmin=2)
+    norms = np.linalg.norm(wide, axis=1)
+    if not np.isfinite(norms).all():
+        raise MalformedOutput(model, repr(rows)[:200], "vectors with NaN or infinite numbers")
+    lost = norms == 0.0
+    wide[lost, -1], norms[lost] = 1.0, 1.0
+    unit: Matrix = (wide / norms[:, None]).astype(np.float32)
+    return unit
+
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_EMBEDDER = "hindsight_integrations.models.onnx:OnnxEmbedder"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Median cosines of related and of unrelated texts under one embedder, both in [-1, 1]."""
+
+    related: float
+    unrelated: float
+
+
+# Medians of all-MiniLM-L6-v2 (fp32, weights sha256 53aa51172d14...) on calibration_pairs.json, computed in numpy
+# 2026-11-21: paraphrases .837, unrelated passages .048 (other pairs gave .82 and .06); questions
+# with their passage .600, with another's .081.
+MINILM_PASSAGES = Scale(related=0.837, unrelated=0.048)
+MINILM_QUESTIONS = Scale(related=0.600, unrelated=0.081)
+
+# The same text embedded in another batch by an int8 model agrees to .990 at worst: a duplicate threshold must
+# stay below, or a sentence written twice would not count as a duplicate.
+DUPLICATE_CEILING = 0.985
+
+# Maximum share of relevant (question, passage) pairs that the channel floor may cut off.
+FLOOR_QUANTILE = 0.05
+
+# Related pairs must score higher than unrelated ones at these quantiles, or the medians are random (a random
+# embedder).
+LOW_RELATED, HIGH_UNRELATED = 0.25, 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationPairs:
+    """The calibration table: (text, paraphrase) and (question, passage) pairs, each pair on its own topic."""
+
+    paraphrases: tuple[tuple[str, str], ...]
+    questions: tuple[tuple[str, str], ...]
+
+
+@cache
+def calibration_pairs() -> CalibrationPairs:
+    """Load the table from `calibration_pairs.json`."""
+    source = files("hindsight_integrations.models") / "calibration_pairs.json"
+    table = json.loads(source.read_text(encoding="utf-8"))
+    return CalibrationPairs(
+        paraphrases=tuple((first, second) for first, second in table["paraphrases"]),
+        questions=tuple((question, passage) for question, passage in table["questions"]),
+    )
+
+
+def equivalent_cosine(
+    reference: float, *, paraphrase: float, unrelated: float, scale: Scale = MINILM_PASSAGES
+) -> float:
+    """Map a cosine from the reference scale to an embedder's own.
+
+    t' = u' + (t - u) / (p - u) * (p' - u'), with p, u the reference medians and p', u' the embedder's.
+
+    Args:
+        reference: t, the cosine on the reference scale.
+        paraphrase: p', the embedder's median for related texts.
+        unrelated: u', its median for unrelated texts.
+        scale: p and u; MiniLM's passage-to-passage medians by default.
+    """
+    share = (reference - scale.unrelated) / (scale.related - scale.unrelated)
+    return unrelated + share * (paraphrase - unrelated)
+
+
+def calibrate(
+    embed_documents: Callable[[Sequence[str]], Matrix], embed_query: Callable[[str], Vector]
+) -> Thresholds:
+    """Compute an embedder's thresholds from its cosines on the calibration pairs.
+
+    Links and duplicates compare passages, the channel floor questions with passages. An embedder that does
+    not separate related from unrelated texts (a random one in a test) keeps the reference thresholds.
+
+    Args:
+        embed_documents: texts to unit-norm rows (n, dimension); called once, with 68 texts.
+        embed_query: a question to a unit-norm vector; called 20 times.
+    """
+    pairs = calibration_pairs()
+    texts = [text for pair in pairs.paraphrases for text in pair]
+    rows = embed_documents([*texts, *(passage for _, passage in pairs.questions)])
+    passages = _cosines(rows[0 : len(texts) : 2], rows[1 : len(texts) : 2])
+    queries = np.stack([embed_query(question) for question, _ in pairs.questions])
+    questions = _cosines(queries, rows[len(texts) :])
+    duplicate = min(_equivalent(REFERENCE.duplicate, passages, MINILM_PASSAGES), DUPLICATE_CEILING)
+    link = _equivalent(REFERENCE.semantic_link, passages, MINILM_PASSAGES)
+    floor = _equivalent(REFERENCE.channel_floor, questions, MINILM_QUESTIONS)
+    relevant = float(np.quantile(np.diag(questions), FLOOR_QUANTILE))
+    return Thresholds(min(link, duplicate), min(floor, relevant), duplicate)
+
+
+def _cosines(first: Matrix, second: Matrix) -> FloatArray:
+    """Return all cosines (n, n) between two lists of unit vectors; related pairs on the diagonal."""
+    return np.asarray(first @ second.T, dtype=np.float32)
+
+
+def _parts(cosines: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the related (diagonal) and the unrelated cosines of a square matrix."""
+    return np.diag(cosines), cosines[~np.eye(len(cosines), dtype=bool)]
+
+
+def measured_scale(cosines: FloatArray) -> Scale:
+    """Return the medians of a square matrix of cosines: of its diagonal (related) and of the rest (unrelated)."""
+    related, unrelated = _parts(cosines)
+    return Scale(related=float(np.median(related)), unrelated=float(np.median(unrelated)))
+
+
+def tells_apart(cosines: FloatArray) -> bool:
+    """Tell whether three quarters of the related pairs score above three quarters of the unrelated ones."""
+    related, unrelated = _parts(cosines)
+    return bool(np.quantile(related, LOW_RELATED) > np.quantile(unrelated, HIGH_UNRELATED))
+
+
+def _equivalent(reference: float, cosines: FloatArray, scale: Scale) -> float:
+    if not tells_apart(cosines):
+        logger.warning(
+            "this embedder does not separate related from unrelated texts; keeping threshold %s", reference
+        )
+        return reference
+    own = measured_scale(cosines)
+    return equivalent_cosine(reference, paraphrase=own.related, unrelated=own.unrelated, scale=scale)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the thresholds of the embedder "module:factory" (default: the default embedder)."""
+    embedder = pkgutil.resolve_name(arguments[0] if arguments else DEFAULT_EMBEDDER)()
+    sys.stdout.write(f"{calibrate(embedder.embed_documents, embedder.embed_query)}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,1 +1,1 @@
-"""Arguments of the verbs, checked once and turned into requests."""
+"""Validation of arguments: checked once and converted to requests."""

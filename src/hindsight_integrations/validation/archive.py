@@ -1,6 +1,6 @@
-"""The lines of an archive, each by itself: a strict pydantic model for each table, made from the table's columns.
+"""Validation of single archive lines: a strict pydantic model per table, generated from its columns.
 
-What lines say of each other is checked where they are stored; see `ledger/archive.py`.
+Lines are checked against each other where they are stored; see `ledger/archive.py`.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.validation.items import LONGEST_VALUE, checked_key, checked_namespace, value_text
 from hindsight_integrations.validation.limits import MAX_NAME, MAX_TAG, MAX_TAGS, MAX_TEXT
 
-MAX_STORED = 4 * MAX_TEXT  # characters of one text; a task holds a passage and what stood before it, as JSON
-MAX_ID = 512  # characters of the id of a unit or an entity
-MAX_DIMENSION = 65_536  # numbers of a vector; the longest in use have 12,288
-LONGEST_SHOWN = 40  # characters of a field's name that an error repeats: the archive may say anything there
+MAX_STORED = 4 * MAX_TEXT  # characters of one text; a task contains a passage and the text before it, as JSON
+MAX_ID = 512  # characters of a unit's or entity's id
+MAX_DIMENSION = 65_536  # numbers per vector; the longest in use have 12,288
+LONGEST_SHOWN = 40  # characters of a field name repeated in an error: in an archive it may be any text
 _FLOAT_BYTES = 4
 
 Item = TypeVar("Item")
@@ -49,37 +49,37 @@ Fields = Mapping[str, Any]
 
 
 class _Strict(BaseModel):
-    """Values of the very types that are declared, and no others beside them."""
+    """Accepts exactly the declared fields and types."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
 def _distinct(values: list[Item]) -> list[Item]:
     if len(set(values)) < len(values):
-        raise ValueError("it holds a value twice")
+        raise ValueError("it contains a value twice")
     return values
 
 
 def _storable(text: str) -> str:
     if not is_storable(text):
-        raise ValueError("it has control characters, and could not be asked for")
+        raise ValueError("it has control characters")
     return text
 
 
 def _one_line(text: str) -> str:
     if len(text.splitlines()) > 1:
-        raise ValueError("it has several lines, and could not be asked for")
+        raise ValueError("it has several lines")
     return _storable(text)
 
 
-def _as_for_verbs(check: Callable[[str], object]) -> AfterValidator:
-    """Refuse a text that the API would refuse."""
+def _as_in_api(check: Callable[[str], object]) -> AfterValidator:
+    """Reject a text that the API would reject."""
 
     def checked(text: str) -> str:
         try:
             check(text)
         except (ValueError, RecursionError):  # an InvalidRequest may repeat the text
-            raise ValueError("no item could have it") from None
+            raise ValueError("no item can have it") from None
         return text
 
     return AfterValidator(checked)
@@ -97,7 +97,7 @@ def _vector(text: str) -> str:
     return text
 
 
-_Text = Annotated[str, Field(max_length=MAX_STORED)]  # a limit also makes pydantic look for lone surrogates
+_Text = Annotated[str, Field(max_length=MAX_STORED)]  # a limit also makes pydantic check for lone surrogates
 _Words = Annotated[_Text, Field(min_length=1)]
 _Id = Annotated[str, Field(min_length=1, max_length=MAX_ID), AfterValidator(_storable)]
 _Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -168,14 +168,14 @@ _TYPES: Mapping[Content, Any] = {
     Content.NAMESPACE: Annotated[
         str,
         Field(max_length=MAX_STORED, pattern=r"^([^.]+\.)+$"),
-        _as_for_verbs(lambda text: checked_namespace(namespace_from(text))),
+        _as_in_api(lambda text: checked_namespace(namespace_from(text))),
     ],
-    Content.ITEM_KEY: Annotated[_Text, _as_for_verbs(checked_key)],
+    Content.ITEM_KEY: Annotated[_Text, _as_in_api(checked_key)],
     Content.VECTOR: Annotated[_Text, AfterValidator(_vector)],
     Content.SHARE: _Share,
     Content.STEP: Annotated[float, Field(gt=0.0, lt=1.0)],
     Content.OBJECT: Annotated[
-        str, Field(max_length=LONGEST_VALUE), _as_for_verbs(lambda text: value_text(json.loads(text)))
+        str, Field(max_length=LONGEST_VALUE), _as_in_api(lambda text: value_text(json.loads(text)))
     ],
     Content.STRINGS: _Texts,
     Content.NAMES: Annotated[_Texts, AfterValidator(_distinct)],
@@ -206,7 +206,7 @@ def _type(column: Column[Any]) -> Any:  # noqa: ANN401 - a type
 
 @cache
 def _models() -> Mapping[str, type[_Strict]]:
-    """The model of each table that archives have rows of, by name."""
+    """Return the model of each archived table, by name."""
     models = {}
     for table in metadata.sorted_tables:
         if fields := {column.name: (_type(column), ...) for column in archived_columns(table)}:
@@ -245,23 +245,23 @@ _RULES: Mapping[str, Mapping[tuple[str, ...], Callable[[Fields], bool]]] = {
             lambda row: not row["text"] or (row["refreshed_at"] is not None and not row["forgotten"])
     },
 }  # fmt: skip
-"""Columns of one row that have to fit together, and whether they do."""
+"""Conditions on several columns of one row."""
 
 
 def check_line(number: int, kind: str, fields: Fields) -> None:
-    """Check one line by itself.
+    """Validate one line by itself.
 
     Args:
-        number: of the line, from 1.
+        number: number of the line, from 1.
         kind: name of a table.
-        fields: values of its columns, as JSON gives them.
+        fields: values of its columns, as parsed from JSON.
 
     Raises:
-        ArchiveInvalid: there can be no such row.
+        ArchiveInvalid: the row is invalid.
     """
     models = _models()
     if kind not in models:
-        raise ArchiveInvalid(number, "kind", f"it is unknown; there are {', '.join(models)}")
+        raise ArchiveInvalid(number, "kind", f"it is unknown; known ones are {', '.join(models)}")
     try:
         models[kind].model_validate(fields)
     except ValidationError as error:
@@ -273,7 +273,7 @@ def check_line(number: int, kind: str, fields: Fields) -> None:
 
 
 def _refusal(number: int, kind: str, error: ValidationError) -> ArchiveInvalid:
-    """What pydantic found first. The value itself is not repeated: it may be memory text."""
+    """Convert pydantic's first error, without the value, which may be memory text."""
     problem = error.errors(include_url=False, include_input=False)[0]
     parts = [
         str(part)
@@ -285,6 +285,6 @@ def _refusal(number: int, kind: str, error: ValidationError) -> ArchiveInvalid:
 
 
 def archived_embedder(fields: Fields) -> EmbedderIdentity | None:
-    """The embedder of a checked line of a bank."""
+    """Return the embedder of a validated bank line."""
     embedder = fields["embedder"]
     return embedder and EmbedderIdentity(**{**embedder, "thresholds": Thresholds(**embedder["thresholds"])})

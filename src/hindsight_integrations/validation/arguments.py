@@ -1,4 +1,4 @@
-"""Options that several verbs share: networks, moments, windows, paths and files."""
+"""Arguments shared by several methods: networks, moments, windows, vectors, profiles, paths and files."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from hindsight_integrations.validation.limits import (
     checked_text,
 )
 
-MAX_OPERATION = 512  # characters of the key of a reflection
+MAX_OPERATION = 512  # characters of a reflection's key
 
 
 def checked_schema(given: object) -> type[BaseModel] | None:
-    """The pydantic model of a typed answer; None stays None.
+    """Validate the pydantic model of a typed answer; None stays None.
 
     Raises:
-        InvalidRequest: it is no pydantic model class.
+        InvalidRequest: it is not a pydantic model class.
     """
     if given is None:
         return None
@@ -51,35 +51,33 @@ def checked_schema(given: object) -> type[BaseModel] | None:
 
 
 def checked_tools(given: object) -> tuple[Callable[..., object], ...]:
-    """The caller's tools; None means none.
+    """Validate the caller's tools; None means none.
 
     Raises:
-        InvalidRequest: it is not a list, or one of them cannot be called.
+        InvalidRequest: it is not a list, or a tool is not callable.
     """
-    found = [] if given is None else checked_list(given, "tools")
-    for each in found:
-        if not callable(each) and not callable(getattr(each, "ainvoke", None)):  # LangChain's tools
-            reason = f"{shown(each)} cannot be called"
+    tools = [] if given is None else checked_list(given, "tools")
+    for tool in tools:
+        if not callable(tool) and not callable(getattr(tool, "ainvoke", None)):  # LangChain's tools
+            reason = f"{shown(tool)} is not callable"
             raise InvalidRequest("tools", reason, "Pass functions or LangChain tools.")
-    return tuple(found)
+    return tuple(tools)
 
 
-UNIT = 1e-5  # how far from 1 the length of a unit vector in float32 may be
-MAX_EMBEDDED = 64  # texts embedded in place of one question
+UNIT = 1e-5  # tolerance for the length of a unit vector in float32
+MAX_EMBEDDED = 64  # texts embedded instead of one question
 
-_REMEDY = (
-    "Pass a vector of numbers made by the bank's embedder for a question, or texts to embed in its place."
-)
+_REMEDY = "Pass a vector of numbers made by the bank's embedder for a question, or texts to embed instead."
 
 
 def checked_embedding(given: Embedding) -> tuple[float, ...] | tuple[str, ...]:
-    """A unit vector, or texts to embed; empty where the question itself is to be embedded.
+    """Return a unit vector, or texts to embed; empty to embed the question itself.
 
     Args:
-        given: as the caller wrote it. Whether its dimension is the embedder's is seen where the embedder is known.
+        given: the caller's value. Its dimension is checked later, against the embedder.
 
     Raises:
-        InvalidRequest: it is neither a vector with a direction nor a list of texts.
+        InvalidRequest: it is neither a non-zero vector nor a list of texts.
     """
     if given is None:
         return ()
@@ -107,15 +105,17 @@ def _unit_vector(given: Sequence[Any] | npt.NDArray[Any]) -> tuple[float, ...]:
     largest = np.abs(vector).max()
     if not largest:
         raise InvalidRequest("embedding", "it is all zeros, which has no direction", _REMEDY)
-    scaled = vector / largest  # first, so that no square overflows or vanishes
+    scaled = vector / largest  # scaled first, so that squares neither overflow nor underflow
     length = float(np.linalg.norm(scaled)) * largest
-    if abs(length - 1) < UNIT:  # as the embedder gave it: the last bits decide between memories equally near
+    if (
+        abs(length - 1) < UNIT
+    ):  # unchanged from the embedder: the last bits decide between equally near memories
         return tuple(vector.tolist())
     return tuple((scaled / np.linalg.norm(scaled)).tolist())
 
 
 class _Thresholds(BaseModel):
-    """What each stage can give; bools and numeric strings are no numbers here."""
+    """The valid range of each stage's score; booleans and numeric strings are rejected."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -126,13 +126,13 @@ class _Thresholds(BaseModel):
 
 
 def checked_min_scores(given: GivenScores) -> MinScores:
-    """Thresholds as a typed value.
+    """Validate minimum scores.
 
     Args:
-        given: MinScores or a mapping of stages to thresholds; None lets everything through.
+        given: MinScores or a mapping from stages to thresholds; None means no minimum.
 
     Raises:
-        InvalidRequest: a stage is not known, or a threshold is no number that stage can give.
+        InvalidRequest: a stage is unknown, or a threshold is outside its range.
     """
     if given is None:
         return MinScores()
@@ -150,17 +150,19 @@ def checked_min_scores(given: GivenScores) -> MinScores:
     if stage not in stages:
         raise InvalidRequest("min_scores", f"{shown(stage)} is not a stage", f"Use: {', '.join(stages)}.")
     expected = stages[str(stage)].description
-    raise InvalidRequest(f"min_scores.{stage}", f"{shown(value)} is not {expected}", "Choose one there.")
+    raise InvalidRequest(
+        f"min_scores.{stage}", f"{shown(value)} is not {expected}", "Choose a number in that range."
+    )
 
 
 ExportTarget: TypeAlias = str | Path | IO[str]
 
 
 def checked_types(types: object) -> tuple[FactType, ...]:
-    """The networks to search; a single name stands for itself.
+    """Validate the networks to search; a single name is accepted.
 
     Raises:
-        InvalidRequest: there is none, or one is not known.
+        InvalidRequest: there is none, or one is unknown.
     """
     kinds = [types] if isinstance(types, str) else checked_list(types, "types")
     if not kinds:
@@ -169,22 +171,22 @@ def checked_types(types: object) -> tuple[FactType, ...]:
 
 
 def checked_instant(moment: object, field: str, dates: LocalDates) -> datetime | None:
-    """A moment as the caller wrote it, in UTC; None stays None.
+    """Convert a moment to UTC; None stays None.
 
     Args:
         moment: a datetime, a timestamp or a Unix time in seconds.
         field: its name, for the error.
-        dates: how it is read.
+        dates: how to read it.
 
     Raises:
         InvalidRequest: it cannot be read.
     """
-    given = checked_moment(moment, field, date_order=dates.order)
-    return as_utc(given, dates.zone) if given else None
+    parsed = checked_moment(moment, field, date_order=dates.order)
+    return as_utc(parsed, dates.zone) if parsed else None
 
 
 def checked_window(bounds: object, dates: LocalDates) -> Interval | None:
-    """The caller's (start, end) as an interval.
+    """Convert (start, end) to an interval; None stays None.
 
     Raises:
         InvalidRequest: a bound is missing or unreadable, or it ends before it starts.
@@ -204,23 +206,23 @@ def checked_window(bounds: object, dates: LocalDates) -> Interval | None:
 
 
 def checked_unit_id(given: object) -> str:
-    """The id of a memory, as the caller wrote it.
+    """Validate the id of a memory.
 
     Raises:
-        InvalidRequest: it is no text, or none that can be stored.
+        InvalidRequest: it is not text, or cannot be stored.
     """
-    remedy = "Pass the id of a memory, a str that recall or retain gave."
+    remedy = "Pass the id of a memory, a str returned by recall or retain."
     if not isinstance(given, str):
         raise InvalidRequest("unit_id", f"it is {type(given).__name__}, not an id", remedy)
     return checked_id(given, "unit_id") or ""
 
 
 def checked_profile(given: object) -> BankProfile:
-    """A profile that may be stored: what every profile is, and texts within limits.
+    """Validate a profile's texts and their limits.
 
     Raises:
-        InvalidRequest: it is no profile; its name is blank or of several lines; its name or background is too long or
-            cannot be stored.
+        InvalidRequest: it is not a profile; its name is blank or has several lines; its name or background is
+            too long or cannot be stored.
     """
     if not isinstance(given, BankProfile):
         raise InvalidRequest("profile", f"it is {type(given).__name__}", "Pass a BankProfile.")
@@ -230,7 +232,7 @@ def checked_profile(given: object) -> BankProfile:
     ):
         if len(text) > limit:
             reason = f"it has {len(text):,} characters, over the limit of {limit:,}"
-            raise InvalidRequest(field, reason, "Shorten it; what the agent is to know can be retained.")
+            raise InvalidRequest(field, reason, "Shorten it; retain what the agent should know.")
         if text and not text.strip():
             raise InvalidRequest(field, "it is blank", 'Write something, or pass "" for none.')
         if not is_storable(text):
@@ -241,14 +243,14 @@ def checked_profile(given: object) -> BankProfile:
 
 
 def checked_path(given: object, field: str) -> Path:
-    """A path, with `~` filled in; whether anything is there is not looked at.
+    """Return a path with `~` expanded; it need not exist.
 
     Raises:
-        InvalidRequest: it is none, or one that no file can have.
+        InvalidRequest: it is not a path, or not a valid file name.
     """
     remedy = "Pass a str or a Path that names a file or folder."
     if not isinstance(given, str | os.PathLike):
-        raise InvalidRequest(field, f"it is {type(given).__name__}, no path", remedy)
+        raise InvalidRequest(field, f"it is {type(given).__name__}, not a path", remedy)
     try:
         path = Path(given).expanduser()
         name = os.fsencode(path)
@@ -260,12 +262,12 @@ def checked_path(given: object, field: str) -> Path:
 
 
 def checked_file(given: object, field: str, method: str) -> Path | IO[str]:
-    """A path, or an open text file.
+    """Validate a path or an open text file.
 
     Args:
-        given: by the caller.
+        given: the caller's value.
         field: the argument, for errors.
-        method: what a file must have: "read" or "write".
+        method: method a file must have: "read" or "write".
 
     Raises:
         InvalidRequest: it is neither.
@@ -274,10 +276,10 @@ def checked_file(given: object, field: str, method: str) -> Path | IO[str]:
         return checked_path(given, field)
     remedy = "Pass a path or an open text file."
     if not callable(getattr(given, method, None)):
-        raise InvalidRequest(field, f"it is {type(given).__name__}, no path and no file", remedy)
+        raise InvalidRequest(field, f"it is {type(given).__name__}, not a path or a file", remedy)
     if isinstance(given, RawIOBase | BufferedIOBase):
-        raise InvalidRequest(field, "it is a file of bytes", remedy)
+        raise InvalidRequest(field, "it is a binary file", remedy)
     if getattr(given, "closed", False):
         raise InvalidRequest(field, "the file is closed", remedy)
-    file: IO[str] = given  # type: ignore[assignment] # as far as can be seen
+    file: IO[str] = given  # type: ignore[assignment] # as far as can be checked
     return file

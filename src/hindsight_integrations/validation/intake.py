@@ -1,4 +1,4 @@
-"""Intake: whatever the caller has becomes checked messages with ids and times, or one checked document."""
+"""Intake: converts a caller's content to checked messages with ids and times, or to one checked document."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ SYSTEM = frozenset({"system", "developer"})
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """What is said about the agent, to be merged into its background.
+    """A statement about the agent, to be merged into its background.
 
     Attributes:
-        text: as it was said.
+        text: as said.
         said_at: when (aware UTC).
-        key: of the message or document that says it.
+        key: of its message or document.
         document_id: of the document; None for a message.
     """
 
@@ -54,30 +54,30 @@ class Snippet:
 
 
 def checked_snippet(text: str, field: str) -> str:
-    """The text, if it is short enough for a background.
+    """Return the text if it is short enough for a background.
 
     Raises:
-        InvalidRequest: it is not.
+        InvalidRequest: it is too long.
     """
     if len(text) <= MAX_BACKGROUND:
         return text
     raise InvalidRequest(
         field,
-        f"about_agent=True, and it has {len(text)} characters of {MAX_BACKGROUND} that are allowed",
-        "Mark only what says who the agent is, as a document of its own; instructions need no mark.",
+        f"with about_agent=True, {len(text)} characters are over the limit of {MAX_BACKGROUND}",
+        "Mark only the description of the agent, as a separate document; instructions need no mark.",
     )
 
 
 def speaks_of_agent(item: Any, position: int, *, marked: bool) -> bool:  # noqa: ANN401 - any caller's message type
-    """Whether a message is a system message that is marked, itself or with the whole conversation.
+    """Tell whether a message is a system message marked as describing the agent, by itself or by the conversation.
 
     Args:
         item: a Message, a dict with role and content, or a LangChain message.
         position: in the conversation, for the error.
-        marked: whether the conversation is.
+        marked: whether the conversation is marked.
 
     Raises:
-        InvalidRequest: the mark is on a message from somebody who does not speak for the program.
+        InvalidRequest: a message that is not from the system is marked.
     """
     if isinstance(item, Message):
         own = checked_flag(item.about_agent, "about_agent")
@@ -91,7 +91,7 @@ def speaks_of_agent(item: Any, position: int, *, marked: bool) -> bool:  # noqa:
     if own and not system:
         raise InvalidRequest(
             "about_agent",
-            f"message {position} is from {shown(speaker)}, who does not say who the agent is",
+            f"message {position} is from {shown(speaker)}, who does not define the agent",
             "Mark system messages and documents only.",
         )
     return system and (own or marked)
@@ -99,13 +99,13 @@ def speaks_of_agent(item: Any, position: int, *, marked: bool) -> bool:  # noqa:
 
 logger = logging.getLogger("hindsight_integrations")
 
-MAX_NUMBER = 2**63  # above every number that is used for an id
+MAX_NUMBER = 2**63  # above every number used as an id
 
 Content = str | Document | Sequence[Any]
 
 
 class NothingToRetain(InvalidRequest):
-    """Messages without a word to keep: empty ones, or a model's reasoning alone."""
+    """No message has anything to retain: all are empty, or a model's reasoning only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +113,11 @@ class ConversationIntake:
     """Checked messages of one retain.
 
     Attributes:
-        messages: in order, each with id and aware timestamp; no two have one id.
-        keys: what makes each of them the same next time, in the same order.
+        messages: in order, each with id and aware timestamp; ids are unique.
+        keys: the messages' identities, in the same order.
         moments: when each was written.
-        dropped: what was left out and why.
-        snippets: what system messages that are marked say of the agent; the moments are of these, too.
+        dropped: what was left out, and why.
+        snippets: statements of marked system messages about the agent; `moments` includes them.
     """
 
     messages: tuple[Message, ...]
@@ -137,13 +137,13 @@ class DocumentIntake:
     """The checked document of one retain.
 
     Attributes:
-        id: the caller's, or the text's own.
-        text: the new version, or what is to be added.
+        id: the caller's, or one derived from the text.
+        text: the new version, or the text to append.
         mentioned_at: when it was written (aware UTC).
-        keys: what makes it the same next time; one key.
+        keys: the document's identity; one key.
         metadata: the caller's values.
-        append: the text is added to what is stored of the document.
-        about_agent: it says who the agent is.
+        append: whether the text is appended to the stored document.
+        about_agent: whether it describes the agent.
     """
 
     id: str
@@ -156,7 +156,7 @@ class DocumentIntake:
 
     @property
     def snippets(self) -> tuple[Snippet, ...]:
-        """What it says of the agent, where it is marked."""
+        """Its statement about the agent, if it is marked."""
         (key,) = self.keys
         return (Snippet(self.text, self.mentioned_at, key, self.id),) if self.about_agent else ()
 
@@ -167,12 +167,12 @@ class DocumentIntake:
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
-        """Nothing: a document is taken in as a whole or refused."""
+        """Nothing: a document is accepted as a whole or rejected."""
         return ()
 
 
 Intake = ConversationIntake | DocumentIntake
-"""What one retain was given, checked. The places of `moments` are what no other retain may work on at the same time."""
+"""The checked content of one retain. No other retain may process the places of `moments` at the same time."""
 
 
 def take_in(
@@ -186,35 +186,36 @@ def take_in(
     about_agent: bool = False,
     redact: Redact | None = None,
 ) -> Intake:
-    """Check and normalise what is to be retained.
+    """Check and normalise the content of a retain.
 
     Args:
-        content: a text, a document (ours, or LlamaIndex's as a whole or in nodes), or messages (Message, dict, or one of
-            LangChain or LlamaIndex).
+        content: a text, a document (ours, or LlamaIndex's as a whole or as nodes), or messages (Message,
+            dict, or LangChain's or LlamaIndex's).
         now: time of texts and messages without one (aware UTC).
-        dates: how times are read.
+        dates: how to read times.
         thread: the conversation; message ids are unique within it.
-        document_id: id of a plain text, if the caller has one.
-        append: the text is to be added to the document of that id.
-        about_agent: the text, or the system messages, say who the agent is.
-        redact: replaces what must not be stored.
+        document_id: id of a plain text, if any.
+        append: append the text to the document with that id.
+        about_agent: whether the text, or the system messages, describe the agent.
+        redact: replaces text that must not be stored.
 
     Raises:
-        InvalidRequest: nothing to retain, over a limit, unreadable times, or one id for two different messages.
+        InvalidRequest: nothing to retain, over a limit, unreadable times, or one id for two different
+            messages.
     """
     marked = checked_flag(about_agent, "about_agent")
     if isinstance(content, str):
         content = Document(content, id=document_id)
     documents = documents_in(content)
     if len(documents) > 1:
-        raise InvalidRequest("content", f"it is {len(documents)} documents", "Give each an item of its own.")
+        raise InvalidRequest("content", f"it is {len(documents)} documents", "Pass each as a separate item.")
     if documents:
         (document,) = documents
         document = replace(document, text=redacted(document.text, redact))
         marked = checked_flag(document.about_agent, "about_agent") or marked
         return _take_document(document, now=now, dates=dates, append=append, about_agent=marked)
     if append:
-        raise InvalidRequest("append", "only documents grow by it", "Retain messages without it.")
+        raise InvalidRequest("append", "only documents can be appended to", "Retain messages without it.")
     if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping | type):
         items = plain(content)
         return _take_messages(items, now=now, dates=dates, thread=thread, about_agent=marked, redact=redact)
@@ -226,12 +227,12 @@ def take_in(
 
 
 def documents_in(content: Any) -> list[Document]:  # noqa: ANN401 - whatever a caller has
-    """The documents that content is, if it is one or several: text, a Document, or documents and nodes of LangChain and LlamaIndex.
+    """Return the documents in content: text, a Document, or documents and nodes of LangChain and LlamaIndex.
 
-    Empty for the messages of a conversation.
+    Empty for messages of a conversation.
 
     Raises:
-        InvalidRequest: nodes among other things, nodes without text, or some of a source are missing.
+        InvalidRequest: nodes are mixed with other things, have no text, or are incomplete for a source.
     """
     if isinstance(content, Document):
         return [content]
@@ -248,7 +249,7 @@ def documents_in(content: Any) -> list[Document]:  # noqa: ANN401 - whatever a c
 
 
 def is_langchain_document(item: object) -> bool:
-    """Whether this is a Document of LangChain, which is not imported."""
+    """Tell whether an object is a LangChain Document, without importing LangChain."""
     return any(
         kind.__name__ == "Document" and kind.__module__.startswith("langchain_core.")
         for kind in type(item).__mro__
@@ -260,7 +261,7 @@ def _of_langchain(document: Any) -> Document:  # noqa: ANN401 - langchain_core.d
 
 
 def items_of(values: Iterable[Any]) -> list[RetainItem]:
-    """What many texts, documents and conversations are as items: a list of messages alone is one conversation.
+    """Convert texts, documents and conversations to items; a list of messages only is one conversation.
 
     Args:
         values: items, texts, documents and nodes, lists of messages; or messages.
@@ -282,7 +283,7 @@ def _is_message(item: Any) -> bool:  # noqa: ANN401 - whatever a caller has
 
 
 def document_thread(document_id: str) -> str:
-    """The thread under which the versions of a document have their message keys."""
+    """Return the thread of the message keys of a document's versions."""
     return f"document/{document_id}"
 
 
@@ -298,7 +299,7 @@ def _take_document(
     identity = (
         checked_text(document.id, "document_id", 512) if document.id is not None else f"text:{digest[:32]}"
     )
-    if append:  # the same words added again with another timestamp are another addition
+    if append:  # the same words appended again with another timestamp are another addition
         digest = content_hash(text, str(document.timestamp or ""))
     added = f"append:{digest}" if append else ""
     return DocumentIntake(
@@ -339,7 +340,7 @@ def _take_messages(
             continue
         message = _redacted(message, redact)
         identity, moment, filled = _filled(message, position, now=now, dates=dates, unread=dropped)
-        filled = _said(filled)
+        filled = _spoken_part(filled)
         if not filled.text:
             dropped.append(Dropped(f"message {position}", "only reasoning"))
             continue
@@ -364,8 +365,8 @@ def _redacted(message: Message, redact: Redact | None) -> Message:
     return message if redact is None else replace(message, text=redacted(message.text, redact))
 
 
-def _said(message: Message) -> Message:
-    """A message of a model without its inline reasoning."""
+def _spoken_part(message: Message) -> Message:
+    """Remove a model's inline reasoning from its message."""
     if role_of(message) is not Role.ASSISTANT:
         return message
     said = without_reasoning(message.text)
@@ -381,7 +382,7 @@ def _snippet(
     thread: str,
     redact: Redact | None,
 ) -> Snippet | None:
-    """What a marked system message says of the agent; None if it says nothing."""
+    """Return a marked system message's statement about the agent; None if empty."""
     message = _redacted(read_message(item), redact)
     if not checked_words(message.text, f"text of message {position}"):
         return None
@@ -399,25 +400,26 @@ def _filled(
     dates: LocalDates,
     unread: list[Dropped] | None = None,
 ) -> tuple[str, datetime, Message]:
-    """A message's id, its time, and the message with both of them.
+    """Return a message's id, its time, and the message with both.
 
-    A time that cannot be read costs the time, not the message: it arrived now.
+    If a time cannot be read, the message is kept with its time of arrival.
 
     Args:
-        message: as it was given.
+        message: as given.
         position: in the list, for errors.
         now: when it arrived.
-        dates: how times are read.
-        unread: takes what could not be read; None raises.
+        dates: how to read times.
+        unread: collects unreadable times; None raises.
 
     Raises:
-        InvalidRequest: something of it is unusable.
+        InvalidRequest: the message is invalid.
     """
     text = checked_text(message.text, f"message {position}")
     speaker = checked_words(message.speaker, f"speaker of message {position}") or "user"
     given = _moment(message.timestamp, position, dates, unread)
     stamp = as_utc(given, dates.zone) if given else now
-    # Without an id, position, time and content make one: the same list retained again is the same messages.
+    # Without an id, position, time and content identify it, so that retaining a list again repeats its
+    # messages.
     derived = f"{position}:{content_hash(given.isoformat() if given else '', speaker, text)[:16]}"
     identity = _given_id(message.id, position) or derived
     role = None if message.role is None else choice(Role, message.role, f"role of message {position}")
@@ -425,7 +427,7 @@ def _filled(
 
 
 def _moment(given: object, position: int, dates: LocalDates, unread: list[Dropped] | None) -> datetime | None:
-    """When a message was written; None if it does not say, or says nothing that can be read."""
+    """Return when a message was written; None if it has no time or an unreadable one."""
     field = f"timestamp of message {position}"
     if isinstance(given, str) and not given.strip():
         return None
@@ -435,13 +437,13 @@ def _moment(given: object, position: int, dates: LocalDates, unread: list[Droppe
         if unread is None:
             raise
         if not unread or not unread[-1].what.startswith("timestamp"):
-            logger.warning("%s; the time of arrival counts", error)
-        unread.append(Dropped(field, f"{error}; the time of arrival counts"))
+            logger.warning("%s; using the time of arrival", error)
+        unread.append(Dropped(field, f"{error}; using the time of arrival"))
         return None
 
 
 def _given_id(given: object, position: int) -> str:
-    """The caller's id of a message; a whole number is its digits."""
+    """Return the caller's id of a message; an integer is converted to its digits."""
     field = f"id of message {position}"
     if isinstance(given, int) and not isinstance(given, bool) and abs(given) < MAX_NUMBER:
         return str(given)

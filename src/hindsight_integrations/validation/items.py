@@ -1,4 +1,4 @@
-"""Items as callers give them: where they lie, and values that are JSON."""
+"""Validation of items: namespaces, keys, JSON values, and filters on them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,183 @@ from hindsight_integrations.model.items import ItemDelete, ItemKey, ItemPut, Nam
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.validation.limits import MAX_TEXT, checked_list
 
+MOST_LABELS = 1_000
+LONGEST_NAME = 1_024  # characters of a label, or of a key
+LONGEST_VALUE = 10_000_000  # characters of a serialised value
+DEEPEST = 100  # levels of a value; json's own encoder fails at about a thousand
+
+
+def checked_namespace(given: object, *, prefix: bool = False) -> Namespace:
+    """Validate the labels of a namespace.
+
+    Args:
+        given: a tuple or list of labels.
+        prefix: whether it may be empty, meaning everything.
+
+    Raises:
+        InvalidRequest: it is not a namespace, or a label is empty, too long, or cannot be stored.
+    """
+    if not isinstance(given, tuple | list):
+        raise InvalidRequest(
+            "namespace",
+            f"{shown(given)} is not a tuple of labels",
+            'Pass a tuple of str: ("memories", "alice").',
+        )
+    if not given and not prefix:
+        raise InvalidRequest("namespace", "it is empty", "Pass at least one label.")
+    if len(given) > MOST_LABELS:
+        raise InvalidRequest(
+            "namespace",
+            f"it has {len(given)} labels, over the limit of {MOST_LABELS}",
+            "Put distinguishing values into the key.",
+        )
+    return tuple(_checked_name(label, "namespace", "label") for label in given)
+
+
+def checked_key(given: object) -> str:
+    """Validate the key of an item.
+
+    Raises:
+        InvalidRequest: it is not text, empty, too long, or cannot be stored.
+    """
+    return _checked_name(given, "key", "key")
+
+
+def checked_item_key(given: object) -> ItemKey:
+    """Validate a (namespace, key).
+
+    Raises:
+        InvalidRequest: it is not such a pair.
+    """
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise InvalidRequest(
+            "keys", f"{shown(given)} is not a (namespace, key)", "Pass pairs of a namespace and a key."
+        )
+    return checked_namespace(given[0]), checked_key(given[1])
+
+
+def checked_write(given: object) -> ItemPut | ItemDelete:
+    """Validate an item to put or delete. Its value is checked when it is serialised.
+
+    Raises:
+        InvalidRequest: it is neither, or something in it cannot be stored.
+    """
+    if not isinstance(given, ItemPut | ItemDelete):
+        raise InvalidRequest(
+            "writes", f"{type(given).__name__} is not a write", "Pass ItemPut or ItemDelete."
+        )
+    namespace, key = checked_namespace(given.namespace), checked_key(given.key)
+    if isinstance(given, ItemDelete):
+        return ItemDelete(namespace, key)
+    texts = tuple(_checked_text(text) for text in checked_list(given.texts, "texts"))
+    return ItemPut(namespace, key, given.value, tuple(text for text in texts if text), checked_ttl(given.ttl))
+
+
+def checked_ttl(given: object) -> timedelta | None:
+    """Validate an item's time to live.
+
+    Raises:
+        InvalidRequest: it is not a timedelta, not positive, or too long.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, timedelta):
+        raise InvalidRequest(
+            "ttl", f"{shown(given)} is not a timedelta", "Pass a timedelta, or None for no limit."
+        )
+    if not timedelta(0) < given <= timedelta(days=365_000):
+        raise InvalidRequest(
+            "ttl",
+            f"{given} is out of range",
+            "Pass more than zero and up to 1,000 years, or None for no limit.",
+        )
+    return given
+
+
+def value_text(value: object) -> str:
+    """Serialise an item's value as JSON.
+
+    Raises:
+        InvalidRequest: it is not a mapping, or contains something that is not JSON; the error says where.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidRequest("value", f"{type(value).__name__} is not a mapping", "Pass a dict.")
+    written = json.dumps(_plain(value, "value", 0), ensure_ascii=False, allow_nan=False)
+    if len(written) > LONGEST_VALUE:
+        raise InvalidRequest(
+            "value", f"it has {len(written):,} characters, over the limit of {LONGEST_VALUE:,}", "Split it."
+        )
+    return written
+
+
+def _plain(value: object, path: str, depth: int) -> Any:  # noqa: ANN401 - JSON
+    if depth > DEEPEST:
+        raise InvalidRequest(path[:80], f"it is nested over {DEEPEST} levels deep", "Keep it flatter.")
+    if isinstance(value, Mapping):
+        return {
+            _member(key, path): _plain(member, f"{path}.{key}", depth + 1) for key, member in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_plain(element, f"{path}[{at}]", depth + 1) for at, element in enumerate(value)]
+    return _plain_leaf(value, path)
+
+
+def _plain_leaf(value: object, path: str) -> str | int | float | bool | None:
+    if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+        _refuse(path, "text with lone surrogates")
+    if isinstance(value, float) and not isfinite(value):
+        _refuse(path, "a NaN or infinite float")
+    if value is not None and not isinstance(value, str | bool | int | float):
+        _refuse(path, type(value).__name__)
+    return value
+
+
+def _member(key: object, path: str) -> str:
+    if not isinstance(key, str):
+        _refuse(f"{path}[{key!r}]"[:80], f"a key of type {type(key).__name__}")
+    return str(_plain_leaf(key, path))
+
+
+def _refuse(path: str, what: str) -> NoReturn:
+    raise InvalidRequest(
+        path, f"it is {what}, which is not JSON", "Keep str, numbers, bool, None, lists and dicts."
+    )
+
+
+def _checked_name(name: object, field: str, what: str) -> str:
+    if not isinstance(name, str) or not name:
+        raise InvalidRequest(field, f"{shown(name)} is not a {what}", "Pass a non-empty str.")
+    if len(name) > LONGEST_NAME:
+        raise InvalidRequest(
+            field,
+            f"a {what} has {len(name):,} characters, over the limit of {LONGEST_NAME:,}",
+            "Shorten or hash it.",
+        )
+    if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
+        raise InvalidRequest(field, f"a {what} has NUL or lone surrogates", "Leave them out.")
+    return name
+
+
+def _checked_text(text: object) -> str:
+    if not isinstance(text, str):
+        raise InvalidRequest("texts", f"{shown(text)} is not text", "Pass a list of str.")
+    return clean_text(text[:MAX_TEXT])
+
+
 Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
-MISSING = object()  # of a field that is not there: unlike None, which JSON may hold
+MISSING = object()  # marks a missing field: unlike None, which JSON may contain
 DEEPEST_FILTER = 50  # levels of a filter
 
 
 def checked_item_filter(given: object) -> Condition | None:
-    """The condition a filter states; None where it states none.
+    """Validate a filter and return its condition; None for an empty filter.
 
-    A field that is missing equals nothing; `$ne`, `$nin` and `$exists: False` hold for it. Numbers are ordered among
-    themselves, with texts that are numbers too, and other texts among themselves; what cannot be ordered is no match.
+    A missing field equals nothing; `$ne`, `$nin` and `$exists: False` match it. Numbers are ordered together
+    with numeric texts, and other texts among themselves; values without an order do not match.
 
     Raises:
-        InvalidRequest: it is no mapping, or an operator is unknown or has an operand of no use.
+        InvalidRequest: it is not a mapping, or has an unknown operator or an invalid operand.
     """
     if given is None or given == {}:
         return None
@@ -41,10 +204,10 @@ def _checked_fields(given: object, depth: int) -> Mapping[str, Any]:
         raise InvalidRequest("filter", f"it is nested over {DEEPEST_FILTER} levels deep", "Keep it flatter.")
     for key, wanted in given.items():
         if key in _OF_FILTERS:
-            for each in wanted if isinstance(wanted, list | tuple) and key != "$not" else [wanted]:
-                _checked_fields(each, depth + 1)
+            for part in wanted if isinstance(wanted, list | tuple) and key != "$not" else [wanted]:
+                _checked_fields(part, depth + 1)
         elif key.startswith("$"):
-            raise InvalidRequest("filter", f"{key} stands where a field should", _REMEDY)
+            raise InvalidRequest("filter", f"{key} is used as a field", _REMEDY)
         elif isinstance(wanted, Mapping):
             _checked_wanted(wanted, depth + 1)
     return given
@@ -69,7 +232,7 @@ def _fields_hold(value: object, fields: Mapping[str, Any]) -> bool:
 
 
 def _field(value: object, name: str) -> Any:  # noqa: ANN401 - JSON
-    """A member, or one within by a dotted path where none has that very name."""
+    """Return a member, or a nested one by a dotted path if no member has that exact name."""
     if not isinstance(value, Mapping):
         return MISSING
     if name in value:
@@ -91,7 +254,7 @@ def _has_operators(wanted: Mapping[str, Any]) -> bool:
 
 
 def _equal(value: object, wanted: object) -> bool:
-    """Equal as JSON: True is not 1."""
+    """Compare as JSON: True is not 1."""
     if isinstance(wanted, list | tuple):
         return isinstance(value, list) and len(value) == len(wanted) and all(map(_equal, value, wanted))
     return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted
@@ -138,160 +301,3 @@ _OF_FILTERS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$not": lambda value, filters: not _fields_hold(value, filters),
 }
 _REMEDY = f"Use {', '.join(_OPERATORS)}, or {', '.join(_OF_FILTERS)} of whole filters."
-
-
-MOST_LABELS = 1_000
-LONGEST_NAME = 1_024  # characters of a label, or of a key
-LONGEST_VALUE = 10_000_000  # characters of a value written out
-DEEPEST = 100  # levels of a value: json's own writer ends at about a thousand
-
-
-def checked_namespace(given: object, *, prefix: bool = False) -> Namespace:
-    """The labels of a namespace.
-
-    Args:
-        given: a tuple or list of labels.
-        prefix: it may be empty, and means everything then.
-
-    Raises:
-        InvalidRequest: it is none, or a label is empty, too long, or holds characters that cannot be stored.
-    """
-    if not isinstance(given, tuple | list):
-        raise InvalidRequest(
-            "namespace",
-            f"{shown(given)} is not a tuple of labels",
-            'Pass a tuple of str: ("memories", "alice").',
-        )
-    if not given and not prefix:
-        raise InvalidRequest("namespace", "it is empty", "Pass at least one label.")
-    if len(given) > MOST_LABELS:
-        raise InvalidRequest(
-            "namespace",
-            f"it has {len(given)} labels, over the limit of {MOST_LABELS}",
-            "Put what tells items apart into the key.",
-        )
-    return tuple(_checked_name(label, "namespace", "label") for label in given)
-
-
-def checked_key(given: object) -> str:
-    """The key of an item.
-
-    Raises:
-        InvalidRequest: it is no text, empty, too long, or holds characters that cannot be stored.
-    """
-    return _checked_name(given, "key", "key")
-
-
-def checked_item_key(given: object) -> ItemKey:
-    """A (namespace, key).
-
-    Raises:
-        InvalidRequest: it is none.
-    """
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise InvalidRequest("keys", f"{shown(given)} is not a (namespace, key)", "Pass pairs of them.")
-    return checked_namespace(given[0]), checked_key(given[1])
-
-
-def checked_write(given: object) -> ItemPut | ItemDelete:
-    """What is to be put or deleted, with a value that can be written as JSON, and texts that can be stored.
-
-    Raises:
-        InvalidRequest: it is none of both, or something in it cannot be stored.
-    """
-    if not isinstance(given, ItemPut | ItemDelete):
-        raise InvalidRequest("writes", f"{type(given).__name__} is none", "Pass ItemPut or ItemDelete.")
-    namespace, key = checked_namespace(given.namespace), checked_key(given.key)
-    if isinstance(given, ItemDelete):
-        return ItemDelete(namespace, key)
-    texts = tuple(_checked_text(text) for text in checked_list(given.texts, "texts"))
-    return ItemPut(namespace, key, given.value, tuple(text for text in texts if text), checked_ttl(given.ttl))
-
-
-def checked_ttl(given: object) -> timedelta | None:
-    """How long an item lives.
-
-    Raises:
-        InvalidRequest: it is no timedelta, or not above zero, or too long.
-    """
-    if given is None:
-        return None
-    if not isinstance(given, timedelta):
-        raise InvalidRequest(
-            "ttl", f"{shown(given)} is not a timedelta", "Pass a timedelta, or None for ever."
-        )
-    if not timedelta(0) < given <= timedelta(days=365_000):
-        raise InvalidRequest(
-            "ttl",
-            f"{given} is not a time to live",
-            "Pass one above zero and up to 1,000 years, or None for ever.",
-        )
-    return given
-
-
-def value_text(value: object) -> str:
-    """An item's value, written out as JSON.
-
-    Raises:
-        InvalidRequest: it is no mapping, or something in it is no JSON: the error says where.
-    """
-    if not isinstance(value, Mapping):
-        raise InvalidRequest("value", f"{type(value).__name__} is not a mapping", "Pass a dict.")
-    written = json.dumps(_plain(value, "value", 0), ensure_ascii=False, allow_nan=False)
-    if len(written) > LONGEST_VALUE:
-        raise InvalidRequest(
-            "value", f"it has {len(written):,} characters, over the limit of {LONGEST_VALUE:,}", "Split it."
-        )
-    return written
-
-
-def _plain(value: object, path: str, depth: int) -> Any:  # noqa: ANN401 - JSON
-    if depth > DEEPEST:
-        raise InvalidRequest(path[:80], f"it is nested over {DEEPEST} levels deep", "Keep it flatter.")
-    if isinstance(value, Mapping):
-        return {_member(key, path): _plain(each, f"{path}.{key}", depth + 1) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each, f"{path}[{at}]", depth + 1) for at, each in enumerate(value)]
-    return _plain_leaf(value, path)
-
-
-def _plain_leaf(value: object, path: str) -> str | int | float | bool | None:
-    if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
-        _refuse(path, "text with lone surrogates")
-    if isinstance(value, float) and not isfinite(value):
-        _refuse(path, "a float that is no number")
-    if value is not None and not isinstance(value, str | bool | int | float):
-        _refuse(path, type(value).__name__)
-    return value
-
-
-def _member(key: object, path: str) -> str:
-    if not isinstance(key, str):
-        _refuse(f"{path}[{key!r}]"[:80], f"a key that is {type(key).__name__}")
-    return str(_plain_leaf(key, path))
-
-
-def _refuse(path: str, what: str) -> NoReturn:
-    raise InvalidRequest(
-        path, f"it is {what}, which is no JSON", "Keep str, numbers, bool, None, lists and dicts."
-    )
-
-
-def _checked_name(name: object, field: str, what: str) -> str:
-    if not isinstance(name, str) or not name:
-        raise InvalidRequest(field, f"{shown(name)} is no {what}", "Pass a non-empty str.")
-    if len(name) > LONGEST_NAME:
-        raise InvalidRequest(
-            field,
-            f"a {what} has {len(name):,} characters, over the limit of {LONGEST_NAME:,}",
-            "Shorten or hash it.",
-        )
-    if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
-        raise InvalidRequest(field, f"a {what} has NUL or lone surrogates", "Leave them out.")
-    return name
-
-
-def _checked_text(text: object) -> str:
-    if not isinstance(text, str):
-        raise InvalidRequest("texts", f"{shown(text)} is not text", "Pass a list of str.")
-    return clean_text(text[:MAX_TEXT])

@@ -1,4 +1,4 @@
-"""Limits a request must keep, each with an error that names it. The numbers are ours: far above use, below harm."""
+"""Limits of requests, each with an error that names it. The values are ours, far above normal use."""
 
 from __future__ import annotations
 
@@ -14,51 +14,6 @@ from hindsight_integrations.model.facts import ExtractedFact, FactPart
 from hindsight_integrations.model.text import clean_text, is_storable
 from hindsight_integrations.model.time import DateOrder
 
-Redact = Callable[[str], str]
-
-
-def redacted(text: str, redact: Redact | None) -> str:
-    """The text as it may be stored.
-
-    What the function raises is the caller's own, and stops the retain before anything is stored.
-
-    Raises:
-        InvalidRequest: the function returned something else than a string; nothing is stored.
-    """
-    if redact is None:
-        return text
-    safe = redact(text)
-    if not isinstance(safe, str):
-        raise InvalidRequest(
-            "redact", f"it returned {type(safe).__name__}, so nothing was stored", "Make it return a string."
-        )
-    return safe
-
-
-def redacted_fact(fact: ExtractedFact, redact: Redact | None) -> ExtractedFact:
-    """A fact given by the caller, with its sentences, entities and records redacted.
-
-    Raises:
-        InvalidRequest: as in `redacted`.
-    """
-    if redact is None:
-        return fact
-
-    def of(part: FactPart, *names: str) -> dict[str, str]:
-        return {
-            name: redacted(value, redact) for name in names if isinstance(value := getattr(part, name), str)
-        }
-
-    return fact.model_copy(
-        update={
-            **of(fact, "what", "when", "where", "who", "why"),
-            "entities": [each.model_copy(update=of(each, "text")) for each in fact.entities],
-            "records": [each.model_copy(update=of(each, "category", "value")) for each in fact.records],
-            "invalidates": [redacted(statement, redact) for statement in fact.invalidates],
-        }
-    )
-
-
 _UNIX = re.compile(r"-?\d{9,19}(?:\.\d+)?")  # digits of a Unix time
 MAX_TEXT = 1_000_000  # characters of one message or document
 MAX_QUERY = 8_000  # characters
@@ -67,15 +22,15 @@ MAX_TAGS = 64
 MAX_TAG = 256  # characters
 MAX_TOKENS = 10_000_000
 MAX_NAME = 200  # characters of an agent's name
-MAX_BACKGROUND = 4_000  # characters of an agent's background, which stands in the prompt of every answer
-MAX_MENTAL_MODELS = 100  # of a bank; which are near a question is found by looking at all of them
+MAX_BACKGROUND = 4_000  # characters of an agent's background, which is part of the prompt of every answer
+MAX_MENTAL_MODELS = 100  # per bank; all of them are compared with a question
 MAX_MODEL_TOKENS = 8_192  # of a mental model's text
-MAX_DIRECTIVES = 50  # of a bank; those that hold for a question stand in its prompt
+MAX_DIRECTIVES = 50  # per bank; the applicable ones are part of a question's prompt
 MAX_DIRECTIVE = 1_000  # characters
 
 
 def checked_text(text: object, field: str, limit: int = MAX_TEXT) -> str:
-    """The cleaned text.
+    """Return the cleaned text.
 
     Raises:
         InvalidRequest: it is not text, is empty once cleaned, or is over the limit.
@@ -93,7 +48,7 @@ def checked_text(text: object, field: str, limit: int = MAX_TEXT) -> str:
 
 
 def checked_words(text: object, field: str) -> str:
-    """The cleaned text of an option that may be empty.
+    """Return the cleaned text of an option that may be empty.
 
     Raises:
         InvalidRequest: it is not text.
@@ -104,10 +59,10 @@ def checked_words(text: object, field: str) -> str:
 
 
 def checked_name(name: object, field: str) -> str:
-    """A name of one line, cleaned.
+    """Return a cleaned one-line name.
 
     Raises:
-        InvalidRequest: it is not text, empty, too long, or of several lines.
+        InvalidRequest: it is not text, empty, too long, or has several lines.
     """
     cleaned = checked_text(name, field, MAX_NAME)
     if len(cleaned.splitlines()) > 1:
@@ -116,10 +71,10 @@ def checked_name(name: object, field: str) -> str:
 
 
 def checked_list(given: object, field: str) -> list[Any]:
-    """The items of a list, or of anything else that gives items.
+    """Return the items of a list or another iterable.
 
     Raises:
-        InvalidRequest: it is a single text, a mapping, or no list at all.
+        InvalidRequest: it is a single text, a mapping, or not iterable.
     """
     if isinstance(given, str | bytes | Mapping):
         raise InvalidRequest(field, f"{shown(given)} is a single {type(given).__name__}", "Pass a list.")
@@ -129,10 +84,10 @@ def checked_list(given: object, field: str) -> list[Any]:
 
 
 def checked_id(given: object, field: str) -> str | None:
-    """An id as the caller wrote it; None stays None. Whether anything has it is not looked at.
+    """Validate an id; None stays None. It need not exist.
 
     Raises:
-        InvalidRequest: it is no text, or none that can be stored.
+        InvalidRequest: it is not text, or cannot be stored.
     """
     if given is None:
         return None
@@ -143,7 +98,7 @@ def checked_id(given: object, field: str) -> str | None:
 
 
 def checked_bank_id(name: object) -> str:
-    """The bank id as given; slashes and any script are fine, folders are named by its hash.
+    """Validate a bank id. Slashes and any script are allowed, since folders are named by its hash.
 
     Raises:
         InvalidRequest: not text, empty, over 512 characters, or with characters that cannot be stored.
@@ -164,26 +119,26 @@ def checked_bank_id(name: object) -> str:
 
 
 def checked_tags(tags: object) -> tuple[str, ...]:
-    """Tags, cleaned, without repeats, sorted.
+    """Return cleaned, distinct, sorted tags.
 
     Raises:
-        InvalidRequest: a bare string instead of a list, too many tags, or a tag that is empty or too long.
+        InvalidRequest: a string instead of a list, too many tags, or a tag that is empty or too long.
     """
     if isinstance(tags, str):
         raise InvalidRequest("tags", f"{shown(tags)} is a single string", "Pass a list of strings.")
-    found = sorted({checked_text(tag, "tag", MAX_TAG) for tag in checked_list(tags, "tags")})
-    if len(found) > MAX_TAGS:
+    cleaned = sorted({checked_text(tag, "tag", MAX_TAG) for tag in checked_list(tags, "tags")})
+    if len(cleaned) > MAX_TAGS:
         raise InvalidRequest(
-            "tags", f"there are {len(found)}, over the limit of {MAX_TAGS}", "Use fewer tags."
+            "tags", f"there are {len(cleaned)}, over the limit of {MAX_TAGS}", "Use fewer tags."
         )
-    return tuple(found)
+    return tuple(cleaned)
 
 
 def checked_flag(value: object, field: str) -> bool:
-    """A truth value.
+    """Validate a boolean.
 
     Raises:
-        InvalidRequest: it is something else.
+        InvalidRequest: it is not a boolean.
     """
     if isinstance(value, bool):
         return value
@@ -191,16 +146,17 @@ def checked_flag(value: object, field: str) -> bool:
 
 
 def checked_moment(moment: object, field: str, *, date_order: DateOrder | None = None) -> datetime | None:
-    """A time as a datetime (naive stays naive); None stays None.
+    """Convert a time to a datetime (naive stays naive); None stays None.
 
     Args:
-        moment: a datetime, a Unix time (in seconds; from 100 billion on in milli-, micro- or nanoseconds), its digits as a
-            text, an ISO 8601 string, or a time as JavaScript, mails and chat exports write it.
+        moment: a datetime, a Unix time (in seconds; from 100 billion on in milli-, micro- or nanoseconds),
+            its digits as text, an ISO 8601 string, or a time as written by JavaScript, mails and chat
+            exports.
         field: the argument's name, for errors.
-        date_order: of dates in figures; None refuses those that several orders make a date of.
+        date_order: order of numeric dates; None rejects ambiguous ones.
 
     Raises:
-        InvalidRequest: it cannot be read for certain, or lies outside the years 1 to 9999.
+        InvalidRequest: it is unreadable or ambiguous, or outside the years 1 to 9999.
     """
     if moment is None or isinstance(moment, datetime):
         return moment
@@ -215,14 +171,14 @@ def checked_moment(moment: object, field: str, *, date_order: DateOrder | None =
         raise InvalidRequest(field, f"{shown(moment)} cannot be read as a time", remedy) from error
     if isinstance(moment, str) and is_ambiguous(moment):
         order = "Set `date_order` in the configuration, or pass a datetime or an ISO 8601 string."
-        raise InvalidRequest(field, f"{shown(moment)} leaves open which figure is the day", order)
+        raise InvalidRequest(field, f"{shown(moment)} is ambiguous about day and month", order)
     if isinstance(moment, str):
         raise InvalidRequest(field, f"{shown(moment)} cannot be read as a time", remedy)
     raise InvalidRequest(field, f"{shown(moment)} is not a time", remedy)
 
 
 def in_seconds(unix: float) -> float:
-    """A Unix time in seconds. From 100 billion on, which seconds reach in the year 5138, it is in a smaller unit.
+    """Convert a Unix time to seconds. From 100 billion on (in seconds, the year 5138) it is in a smaller unit.
 
     Args:
         unix: in seconds, milliseconds, microseconds or nanoseconds.
@@ -232,10 +188,10 @@ def in_seconds(unix: float) -> float:
 
 
 def checked_count(value: object, field: str, *, least: int = 1, most: int = MAX_TOKENS) -> int:
-    """A whole number between `least` and `most`.
+    """Validate an integer between `least` and `most`.
 
     Raises:
-        InvalidRequest: it is something else.
+        InvalidRequest: it is not.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidRequest(
@@ -244,3 +200,53 @@ def checked_count(value: object, field: str, *, least: int = 1, most: int = MAX_
             "Choose one in that range.",
         )
     return value
+
+
+Redact = Callable[[str], str]
+
+
+def redacted(text: str, redact: Redact | None) -> str:
+    """Apply the caller's redaction to a text.
+
+    An exception of the function propagates, and stops the retain before anything is stored.
+
+    Raises:
+        InvalidRequest: the function did not return a string; nothing is stored.
+    """
+    if redact is None:
+        return text
+    safe = redact(text)
+    if not isinstance(safe, str):
+        raise InvalidRequest(
+            "redact", f"it returned {type(safe).__name__}, so nothing was stored", "Make it return a string."
+        )
+    return safe
+
+
+def redacted_fact(fact: ExtractedFact, redact: Redact | None) -> ExtractedFact:
+    """Redact the sentences, entities and records of a fact given by the caller.
+
+    Raises:
+        InvalidRequest: as for `redacted`.
+    """
+    if redact is None:
+        return fact
+
+    def redacted_fields(part: FactPart, *names: str) -> dict[str, str]:
+        return {
+            name: redacted(value, redact) for name in names if isinstance(value := getattr(part, name), str)
+        }
+
+    return fact.model_copy(
+        update={
+            **redacted_fields(fact, "what", "when", "where", "who", "why"),
+            "entities": [
+                entity.model_copy(update=redacted_fields(entity, "text")) for entity in fact.entities
+            ],
+            "records": [
+                record.model_copy(update=redacted_fields(record, "category", "value"))
+                for record in fact.records
+            ],
+            "invalidates": [redacted(statement, redact) for statement in fact.invalidates],
+        }
+    )

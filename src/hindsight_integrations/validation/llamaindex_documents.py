@@ -1,4 +1,4 @@
-"""LlamaIndex's documents and nodes as documents of the bank. Told by their class's name: LlamaIndex is not imported. Pure."""
+"""Conversion of LlamaIndex's documents, nodes and messages, recognised by class name without importing LlamaIndex."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from hindsight_integrations.model.metadata import shared_metadata
 from hindsight_integrations.model.requests import Document
 
 ROLES = {"model": "assistant", "chatbot": "assistant", "function": "tool"}
-"""LlamaIndex's names of roles that others call otherwise; the rest are the same."""
+"""LlamaIndex's role names that differ from others'."""
 
 
 def plain(items: Iterable[Any]) -> list[Any]:
-    """The items of a conversation, with LlamaIndex's messages as dicts and all others as they are."""
+    """Convert LlamaIndex's messages in a conversation to dicts; others stay unchanged."""
     return [as_dict(item) if is_chat_message(item) else item for item in items]
 
 
 def is_chat_message(item: object) -> bool:
-    """Whether this is LlamaIndex's ChatMessage, or of a class of the user's own made from it."""
+    """Tell whether an object is a LlamaIndex ChatMessage, or of a subclass."""
     return any(
         kind.__name__ == "ChatMessage" and kind.__module__.startswith("llama_index.")
         for kind in type(item).__mro__
@@ -27,11 +27,10 @@ def is_chat_message(item: object) -> bool:
 
 
 def as_dict(message: Any) -> dict[str, Any]:  # noqa: ANN401 - LlamaIndex's, which is not imported
-    """Role, text, tool calls and what says which call a result answers.
+    """Return role, text, tool calls and the id of the call that a result answers.
 
-    Only what was said is text: reasoning, images, files and citations are not. Of what is beside the text
-    (`additional_kwargs`) id, name, timestamp and tool_call_id count; LlamaIndex's memory writes its session id there,
-    which is no part of the message.
+    Only text blocks are included, not reasoning, images, files and citations. Of `additional_kwargs`, id,
+    name, timestamp and tool_call_id are used; LlamaIndex's memory also stores its session id there.
     """
     beside = getattr(message, "additional_kwargs", None)
     beside = beside if isinstance(beside, Mapping) else {}
@@ -58,11 +57,11 @@ def _kind(block: object) -> object:
     return getattr(block, "block_type", None)
 
 
-LEAST_OVERLAP = 20  # characters: shorter ends that are equal by chance are no overlap of two chunks
+LEAST_OVERLAP = 20  # characters; equal ends that are shorter may be coincidence
 
 
 def is_node(item: object) -> bool:
-    """Whether this is a Document or node of LlamaIndex, or of a class of the user's own made from one."""
+    """Tell whether an object is a LlamaIndex Document or node, or of a subclass."""
     return any(
         kind.__name__ == "BaseNode" and kind.__module__.startswith("llama_index.")
         for kind in type(item).__mro__
@@ -70,25 +69,23 @@ def is_node(item: object) -> bool:
 
 
 def documents_of(nodes: Sequence[Any]) -> list[Document]:
-    """The documents that nodes are, or were cut from, in the order in which the first node of each comes.
+    """Return the documents that nodes are, or were cut from, in the order of each one's first node.
 
-    Nodes of one source document are that document, whole again: what overlaps is in it once, and the metadata that all
-    of them have is its metadata. So a document that was changed and goes through a pipeline once more replaces its
-    earlier version, though every node has a new id. A node without a source is a document of its own.
+    Nodes of one source document are merged again, without overlaps, with the metadata that all of them share.
+    So a changed document that passes through a pipeline again replaces its earlier version, although its
+    nodes have new ids. A node without a source is a document of its own.
 
     Args:
-        nodes: Documents and text nodes, as a reader, a node parser or an IngestionPipeline gives them.
+        nodes: Documents and text nodes, from a reader, a node parser or an IngestionPipeline.
 
     Raises:
-        InvalidRequest: one is no node or has no text, or some nodes of a source are missing.
+        InvalidRequest: an object is not a node or has no text, or nodes of a source are missing.
     """
     sources: dict[str, list[Any]] = {}
     here = {str(getattr(node, "node_id", "")) for node in nodes}
     for position, node in enumerate(nodes):
         if not is_node(node):
-            raise InvalidRequest(
-                "content", f"{shown(node)} among nodes is none", "Pass nodes alone, or messages alone."
-            )
+            raise InvalidRequest("content", f"{shown(node)} is not a node", "Pass either nodes or messages.")
         _check_text(node, position)
         _check_neighbours(node, here)
         sources.setdefault(_source_id(node), []).append(node)
@@ -101,14 +98,14 @@ def _document(name: str, nodes: list[Any]) -> Document:
 
 
 def whole_text(nodes: Sequence[Any]) -> str:
-    """The text of which nodes are the parts, each passage once.
+    """Join nodes to their source text, each passage once.
 
-    Where the nodes say at which characters of their source they stand, by that; else two that follow one another share
-    the longest end and beginning, of at least 20 characters. What a splitter left out between two (white space) becomes
-    a new line.
+    Uses the nodes' character positions if all have them; otherwise consecutive nodes overlap by their longest
+    common end and beginning of at least 20 characters. White space that a splitter dropped becomes a new
+    line.
 
     Args:
-        nodes: of one source, in its order.
+        nodes: nodes of one source, in order.
     """
     if all(getattr(node, "start_char_idx", None) is not None for node in nodes):
         return _by_place(nodes)
@@ -128,7 +125,7 @@ def whole_text(nodes: Sequence[Any]) -> str:
 
 
 def _by_place(nodes: Sequence[Any]) -> str:
-    """Longer nodes first where several begin together: of a hierarchy of chunks the coarsest holds the others."""
+    """Join by position, longer nodes first: in a hierarchy of chunks the largest contains the others."""
     text, end = "", 0
     for node in sorted(nodes, key=lambda node: (node.start_char_idx, -len(_text(node)))):
         part, start = _text(node), node.start_char_idx
@@ -153,15 +150,17 @@ def _check_text(node: Any, position: int) -> None:  # noqa: ANN401
 
 
 def _check_neighbours(node: Any, here: set[str]) -> None:  # noqa: ANN401
-    """A part of a document would pass for the whole of it, and what the rest said be closed as removed."""
+    """Reject part of a document, which would replace the whole and close the rest as removed."""
     beside = [
-        found for found in (getattr(node, "prev_node", None), getattr(node, "next_node", None)) if found
+        neighbour
+        for neighbour in (getattr(node, "prev_node", None), getattr(node, "next_node", None))
+        if neighbour
     ]
-    if any(found.node_id not in here for found in beside):
+    if any(neighbour.node_id not in here for neighbour in beside):
         raise InvalidRequest(
             "content",
-            f"nodes of document {shown(_source_id(node))} are missing: one has a neighbour that is not here",
-            "Pass all nodes of a source document in one list, or take the relationships off to keep each by itself.",
+            f"nodes of document {shown(_source_id(node))} are missing: one has a neighbour that was not passed",
+            "Pass all nodes of a source document in one list, or remove the relationships to keep each node separate.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Messages as callers have them: our own, dicts, LangChain's and LlamaIndex's, read without importing either framework. Pure."""
+"""Conversion of messages: our own, dicts, LangChain's and LlamaIndex's, without importing either framework."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ NOT_CONVERSATION = TOOL_ROLES | {"system", "developer", "remove"}
 
 
 def role_of(message: Message) -> Role:
-    """Whose side a message is from, as the caller says or else by the speaker's name."""
+    """Return a message's role, as given or derived from the speaker's name."""
     if message.role is not None:
         return Role(message.role)
     return Role.ASSISTANT if message.speaker.casefold() in AGENT_NAMES else Role.USER
 
 
 def identified(items: Sequence[Any]) -> list[Any]:
-    """The items of a conversation, each with an id: one without gets it from its text, and how often that was said before it.
+    """Give each item of a conversation an id, derived from its text and number of repetitions if it has none.
 
-    Unlike a position, that stays when earlier messages are trimmed.
+    Unlike a position, this stays the same when earlier messages are trimmed.
     """
     if all(
         getattr(item, "id", None) for item in items
-    ):  # as in a state that LangGraph keeps, of thousands perhaps
+    ):  # as in a LangGraph state, possibly with thousands of messages
         return list(items)
     said: Counter[str] = Counter()
     return [_identified(item, said) for item in plain(items)]
@@ -54,24 +54,24 @@ def _identified(item: Any, said: Counter[str]) -> Any:  # noqa: ANN401 - a Messa
         return {**item, "id": derived}
     if isinstance(item, Message):
         return replace(item, id=derived)
-    return item.model_copy(update={"id": derived})  # LangChain's; the tool calls of a message stay with it
+    return item.model_copy(update={"id": derived})  # a LangChain message; copying keeps its tool calls
 
 
 def id_of(item: Any) -> str | None:  # noqa: ANN401 - a Message, dict or LangChain message
-    """The id that the caller gave a message, or that of the call whose result it is; None if there is neither."""
+    """Return a message's id, or that of the tool call it answers; None if there is neither."""
     read = item.get if isinstance(item, Mapping) else partial(getattr, item)
     named = (read("id", None), read("tool_call_id", None))
-    found = next((given for given in named if given is not None and given != ""), None)
-    if found is None:
+    identity = next((name for name in named if name is not None and name != ""), None)
+    if identity is None:
         return None
     try:
-        return str(found)
-    except ValueError as error:  # a number of more digits than Python writes
+        return str(identity)
+    except ValueError as error:  # a number with more digits than Python formats
         raise InvalidRequest("messages", f"an id cannot be written: {error}", "Give it as a text.") from None
 
 
-def as_message(item: Any) -> Message | None:  # noqa: ANN401 - this is the door where any caller's message type comes in
-    """A Message, dict or LangChain message as a Message; None for system and tool messages.
+def as_message(item: Any) -> Message | None:  # noqa: ANN401 - accepts any caller's message type
+    """Convert a Message, dict or LangChain message to a Message; None for system and tool messages.
 
     Raises:
         InvalidRequest: it is none of these.
@@ -80,17 +80,17 @@ def as_message(item: Any) -> Message | None:  # noqa: ANN401 - this is the door 
 
 
 def role_named(item: Any) -> str:  # noqa: ANN401 - a Message, dict or LangChain message
-    """The role of a dict or a LangChain message, in small letters; a Message takes part in any role."""
+    """Return the lower-case role of a dict or a LangChain message; empty for a Message."""
     if isinstance(item, Mapping):
         return checked_words(item.get("role") or item.get("type") or "user", "role").lower()
     return "" if isinstance(item, Message) else str(getattr(item, "type", ""))
 
 
 def read_message(item: Any) -> Message:  # noqa: ANN401 - a Message, dict or LangChain message
-    """An item of a conversation as a Message, whatever its role.
+    """Convert an item of a conversation to a Message, whatever its role.
 
     Raises:
-        InvalidRequest: it is none.
+        InvalidRequest: it is not a message.
     """
     if isinstance(item, Message):
         return item
@@ -108,13 +108,13 @@ def read_message(item: Any) -> Message:  # noqa: ANN401 - a Message, dict or Lan
 def _from_dict(item: Mapping[str, Any]) -> Message:
     role, text = role_named(item), item.get("content", item.get("text"))
     if text is None and ("content" in item or "text" in item or item.get("tool_calls")):
-        text = ""  # as OpenAI writes a message that only calls tools, or refuses
+        text = ""  # OpenAI writes messages with only tool calls, and refusals, like this
     if text is None:
         raise InvalidRequest(
             "messages", f"a dict with keys {sorted(item)} has no content", "Give it a 'content' key."
         )
     names = (name for name in (item.get("speaker"), item.get("name")) if isinstance(name, str) and name)
-    speaker = next(names, ROLES.get(role, role))  # a name that is no text costs the name
+    speaker = next(names, ROLES.get(role, role))  # a name that is not text is ignored
     identity = item.get("id") if isinstance(item.get("id"), str | int) else id_of(item)
     return Message(text_of(text), speaker, item.get("timestamp"), identity, ROLES.get(role))
 
@@ -127,7 +127,7 @@ def _from_langchain(item: Any) -> Message:  # noqa: ANN401 - duck-typed, so that
 
 
 def text_of(content: Any) -> str:  # noqa: ANN401 - content blocks are provider-shaped dicts
-    """The text of a message's content, which may come in blocks; images and other blocks have none.
+    """Return the text of a message's content, which may be blocks; images and other blocks are ignored.
 
     Raises:
         InvalidRequest: it is neither text nor blocks.
@@ -143,37 +143,37 @@ def text_of(content: Any) -> str:  # noqa: ANN401 - content blocks are provider-
     )
 
 
-MAX_TOOL_RESULT = 4_000  # characters, call and result together
+MAX_TOOL_RESULT = 4_000  # characters of call and result together
 MAX_ARGUMENTS = 1_000  # characters of a call's arguments
 
 Calls = Mapping[str, tuple[str, object]]
-"""Name and arguments of each tool call by its id."""
+"""Name and arguments of each tool call, by its id."""
 
 
 def checked_roles(roles: Iterable[Role | str]) -> frozenset[Role]:
-    """The roles that are listened to.
+    """Validate the roles to retain.
 
     Raises:
-        InvalidRequest: one is none, or there is none.
+        InvalidRequest: a role is unknown, or there is none.
     """
-    given = (roles,) if isinstance(roles, str) else checked_list(roles, "roles")
-    if not given:
+    names = (roles,) if isinstance(roles, str) else checked_list(roles, "roles")
+    if not names:
         raise InvalidRequest("roles", "there is none", "Name user, assistant or tool, or several of them.")
-    return frozenset(choice(Role, role, "roles") for role in given)
+    return frozenset(choice(Role, role, "roles") for role in names)
 
 
 def heard(items: Sequence[Any], roles: frozenset[Role]) -> list[Message]:
-    """The messages of these roles, in order, without those that say nothing.
+    """Return the non-empty messages of these roles, in order.
 
-    A tool result says what was called as well; the call is looked for among the items. An assistant's message that only
-    calls tools says nothing. What is over the limit of a message is cut, since no turn shall be lost for its length.
+    The text of a tool result includes its call, which is looked up among the items. An assistant's message
+    with only tool calls is empty. Messages over the limit are cut, not rejected.
 
     Args:
         items: Message, dicts with role and content, or LangChain messages.
-        roles: whose messages; those of the system are nobody's here.
+        roles: the roles to keep; system messages are never kept.
 
     Raises:
-        InvalidRequest: an item is no message.
+        InvalidRequest: an item is not a message.
     """
     calls = dict(_calls(items)) if Role.TOOL in roles else {}
     messages = (_heard(item, calls) for item in items)
@@ -192,7 +192,7 @@ def _heard(item: Any, calls: Calls) -> Message | None:  # noqa: ANN401 - a Messa
 
 
 def _tool_result(item: Any, calls: Calls) -> Message:  # noqa: ANN401 - a dict or LangChain message
-    """What a tool gave back, and what had been asked of it; no text where it gave back none."""
+    """Build a message with a tool's call and result; without text if the result is empty."""
     called, arguments = calls.get(_word(_field(item, "tool_call_id")), ("", None))
     name = _word(_field(item, "name")) or called or "unnamed"
     result = clean_text(text_of(_field(item, "content") or ""))
@@ -215,12 +215,12 @@ def _calls(items: Sequence[Any]) -> Iterator[tuple[str, tuple[str, object]]]:
 
 
 def _word(value: object) -> str:
-    """A name or id of a call; of what is no text, none."""
+    """Return a name or id of a call; empty if it is not text."""
     return value if isinstance(value, str) else ""
 
 
 def _written(arguments: object) -> str:
-    """Arguments of a call as they stand in code: names and JSON values."""
+    """Format the arguments of a call as in code: names and JSON values."""
     if not isinstance(arguments, Mapping):
         return _word(arguments)
     try:
@@ -228,7 +228,10 @@ def _written(arguments: object) -> str:
             f"{name}={json.dumps(value, ensure_ascii=False, default=shown)}"
             for name, value in arguments.items()
         )
-    except (TypeError, ValueError):  # keys that JSON has not, or a number of more digits than Python writes
+    except (
+        TypeError,
+        ValueError,
+    ):  # keys that JSON does not allow, or a number with more digits than Python formats
         return shown(arguments)
 
 
@@ -237,7 +240,7 @@ def _field(item: Any, name: str) -> Any:  # noqa: ANN401 - a Message, dict or La
 
 
 def cut(text: str, limit: int) -> str:
-    """A text of at most `limit` characters; where it was longer its end says how long."""
+    """Cut a text to at most `limit` characters, with a note of its original length."""
     if len(text) <= limit:
         return text
     mark = f" ... [cut: {len(text):,} characters]"

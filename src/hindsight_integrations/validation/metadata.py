@@ -1,4 +1,4 @@
-"""Metadata to store, and conditions on it, as callers write them. Pure."""
+"""Validation of metadata to store, and of filters on it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from hindsight_integrations.model.metadata import (
 )
 from hindsight_integrations.model.text import clean_text
 
-MAX_METADATA = 16_384  # bytes, keys and values together
-MAX_FILTER_DEPTH = 8  # levels, as of tag_groups
+MAX_METADATA = 16_384  # bytes of keys and values together
+MAX_FILTER_DEPTH = 8  # levels, as for tag_groups
 MAX_FILTERS = 64  # as many as tag lists in tag_groups
-MAX_FILTER_VALUES = 10_000  # of one in, nin, any or all
+MAX_FILTER_VALUES = 10_000  # per operator in, nin, any or all
 
 _FORMS = (
     'Use {"channel": "mail"}, {"key": ..., "value": ..., "operator": ...}, '
@@ -39,13 +39,13 @@ _FORMS = (
 
 
 def checked_metadata(metadata: object) -> dict[str, MetadataValue]:
-    """Metadata as it is stored: text, finite numbers and truth values and lists of them as they are, the rest as text.
+    """Normalise metadata: text, finite numbers, booleans and lists of them are kept, other values become text.
 
-    None is left out, as a value and within a list. Sets are lists, in the order of what they are called.
+    None is dropped, also within lists. Sets become lists, sorted by repr.
 
     Raises:
-        InvalidRequest: it is no mapping, a number in it has too many digits, or keys and values together take more
-            than 16 kB.
+        InvalidRequest: it is not a mapping, a number has too many digits, or keys and values together exceed
+            16 kB.
     """
     if not isinstance(metadata, Mapping):
         remedy = 'Pass a mapping: {"channel": "mail", "year": 2024}.'
@@ -69,17 +69,17 @@ def _written(value: MetadataValue) -> str:
 
 
 def stored_value(value: object) -> MetadataValue:
-    """One value of metadata as it is stored; see `checked_metadata`."""
+    """Normalise one metadata value; see `checked_metadata`."""
     if isinstance(value, set | frozenset):
         value = sorted(value, key=repr)
     if isinstance(value, list | tuple):
-        return [_stored_scalar(each) for each in value if each is not None]
+        return [_stored_scalar(item) for item in value if item is not None]
     return _stored_scalar(value)
 
 
 def _stored_scalar(value: object) -> MetadataScalar:
     if isinstance(value, str):
-        return clean_text(str.__str__(value))  # of an enum its value, not its name
+        return clean_text(str.__str__(value))  # the value of an enum, not its name
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, Integral):
@@ -90,15 +90,15 @@ def _stored_scalar(value: object) -> MetadataScalar:
 
 
 def checked_metadata_filter(given: GivenMetadata) -> MetadataTest | None:
-    """A condition on metadata as typed values whose operators fit their values; None where nothing is asked.
+    """Validate a filter on metadata and convert it to typed values; None if it is empty.
 
     Args:
-        given: a mapping of keys to what they must equal, typed filters and groups, their JSON form, or a list of these, all
-            of which must hold. {"key": ..., "value": ...} and {"filters": [...]} are JSON forms.
+        given: a mapping of keys to required values, typed filters and groups, their JSON form, or a list of
+            these, all of which must match. {"key": ..., "value": ...} and {"filters": [...]} are JSON forms.
 
     Raises:
-        InvalidRequest: it has no known form, an operator or condition is unknown, a value does not fit its operator, or
-            there are too many or too deep ones.
+        InvalidRequest: its form is unknown, an operator or condition is unknown, a value does not fit its
+            operator, or there are too many or too deeply nested filters.
     """
     if given is None:
         return None
@@ -129,7 +129,7 @@ def _condition(given: Any, place: str, depth: int) -> MetadataTest:  # noqa: ANN
 
 
 def _of_mapping(given: Mapping[Any, Any], place: str, depth: int) -> MetadataTest:
-    """A filter or a group in its JSON form, else what keys must equal."""
+    """Convert a filter or a group in JSON form, or a mapping of required values."""
     keys = given.keys()
     if "key" in keys and len(keys) > 1 and keys <= {"key", "value", "operator"}:
         return _filter(given["key"], given.get("value"), given.get("operator") or MetadataOperator.EQ, place)
@@ -142,7 +142,7 @@ def _of_mapping(given: Mapping[Any, Any], place: str, depth: int) -> MetadataTes
 def _group(filters: Any, condition: Any, place: str, depth: int) -> MetadataGroup:  # noqa: ANN401
     if isinstance(filters, str | bytes) or not isinstance(filters, Sequence):
         raise InvalidRequest(f"{place}.filters", f"{shown(filters)} is not a list of filters", _FORMS)
-    parts = [_condition(each, f"{place}[{at}]", depth + 1) for at, each in enumerate(filters)]
+    parts = [_condition(part, f"{place}[{at}]", depth + 1) for at, part in enumerate(filters)]
     return MetadataGroup(tuple(parts), choice(MetadataCondition, condition, f"{place}.condition"))
 
 
@@ -156,17 +156,17 @@ def _filter(key: Any, value: Any, operator: Any, place: str) -> MetadataFilter: 
 
 
 def _compared(value: Any, operator: MetadataOperator, place: str) -> MetadataValue:  # noqa: ANN401
-    """What values are compared with, as `stored_value` has them, lists as tuples."""
+    """Normalise the value to compare with, as `stored_value` does, with lists as tuples."""
     listed = isinstance(value, list | tuple | set | frozenset)
     if operator in OF_LISTS:
         if not listed:
-            raise _unfit(value, operator, place, "a list of text, numbers or truth values")
+            raise _unfit(value, operator, place, "a list of text, numbers or booleans")
         if len(value) > MAX_FILTER_VALUES:
             reason = f"there are {len(value):,} in it, over the limit of {MAX_FILTER_VALUES:,}"
             raise InvalidRequest(place, reason, "Ask for fewer.")
-        return tuple(_scalar(each, operator, place) for each in value)
+        return tuple(_scalar(item, operator, place) for item in value)
     if listed and operator in (MetadataOperator.EQ, MetadataOperator.NE):
-        return tuple(_scalar(each, operator, place) for each in value)
+        return tuple(_scalar(item, operator, place) for item in value)
     if operator in OF_TEXT and not isinstance(value, str):
         raise _unfit(value, operator, place, "text")
     return _scalar(value, operator, place)
@@ -175,7 +175,7 @@ def _compared(value: Any, operator: MetadataOperator, place: str) -> MetadataVal
 def _scalar(value: Any, operator: MetadataOperator, place: str) -> MetadataScalar:  # noqa: ANN401
     if value is None:
         raise InvalidRequest(place, "it is None, which no memory has", "Use the operator is_empty.")
-    accepted = "a number or text" if operator in ORDERED else "text, a number or a truth value"
+    accepted = "a number or text" if operator in ORDERED else "text, a number or a boolean"
     if not isinstance(value, str | bool | np.bool_ | Integral | Real):
         raise _unfit(value, operator, place, accepted)
     stored = _stored_scalar(value)

@@ -1,4 +1,4 @@
-"""Names of options checked, and what each kind of integration asks of `bank.recall` where its caller says nothing."""
+"""Validation of option names, and the recall defaults of each kind of integration."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from hindsight_integrations.model.options import (
 from hindsight_integrations.validation.limits import MAX_TOKENS
 
 STANDING_RECALL: Final = RECALL_DEFAULTS.keys() - {"embedding"}
-"""Options of recall that may hold for every question; a vector is of one."""
+"""Recall options that may be set for all questions; a vector belongs to one question."""
 
 STANDING_REFLECT: Final = REFLECT_DEFAULTS.keys() - {"operation"}
-"""Options of reflect that may hold for every question; `operation` is the key of one."""
+"""Reflect options that may be set for all questions; `operation` is the key of one reflection."""
 
 PROMPT_DEFAULTS: Final[RecallOptions] = {
     "max_tokens": 2048,
     "budget": "low",
     "text": "compact",
-    "relevance": "likely",  # no line of a prompt is spent on filler
+    "relevance": "likely",  # no prompt line is spent on filler
     "include_records": True,
     "include_core": True,
 }
-"""Where memory is written into a prompt unasked: recall node, middleware, HindsightMemory, HindsightMemoryBlock."""
+"""For memory that is added to prompts: recall node, middleware, HindsightMemory, HindsightMemoryBlock."""
 
 SEARCH_DEFAULTS: Final[RecallOptions] = {
     **PROMPT_DEFAULTS,
@@ -36,10 +36,10 @@ SEARCH_DEFAULTS: Final[RecallOptions] = {
     "budget": "mid",
     "include_core": False,
 }
-"""Where a program looks memories up: retrievers."""
+"""For programs that search memories: retrievers."""
 
 TOOL_DEFAULTS: Final[RecallOptions] = {**SEARCH_DEFAULTS, "max_tokens": 2048}
-"""Where a model looks them up: tools."""
+"""For models that search memories: tools."""
 
 WITH_K: Final[RecallOptions] = {
     "text": "compact",
@@ -47,39 +47,39 @@ WITH_K: Final[RecallOptions] = {
     "include_records": False,
     "include_core": False,
 }
-"""In all of them where `k` memories are asked for: so many, in the order of the ranking, and nothing beside them."""
+"""Used with all of them if `k` is given: exactly the best `k` memories, and nothing else."""
 
 SEARCH_WITH_K: Final[RecallOptions] = {**WITH_K, "max_tokens": MAX_TOKENS}
-"""The same of retrievers, which then have no token budget of their own."""
+"""The same for retrievers, without a token budget."""
 
 
 def with_defaults(
     options: Mapping[str, Any], defaults: RecallOptions, with_k: RecallOptions = WITH_K
 ) -> RecallOptions:
-    """The options of an integration's recall: the caller's, and its defaults for what the caller leaves out or gives as None.
+    """Return an integration's recall options: the caller's, with defaults for those missing or None.
 
     Args:
-        options: of `bank.recall`, which checks their values.
-        defaults: of the integration.
-        with_k: what differs from them where `k` is given.
+        options: options of `bank.recall`, which validates their values.
+        defaults: the integration's defaults.
+        with_k: replaces some defaults if `k` is given.
     """
     own: dict[str, Any] = {**defaults, **({} if options.get("k") is None else with_k)}
-    given = {name: value for name, value in options.items() if value is not None or name not in own}
-    return cast("RecallOptions", {**own, **given})
+    chosen = {name: value for name, value in options.items() if value is not None or name not in own}
+    return cast("RecallOptions", {**own, **chosen})
 
 
 def accept_options(
     options: Mapping[str, Any], known: Collection[str], field: str | None = None
 ) -> dict[str, Any]:
-    """Options by their names, iterators made into tuples, so that they serve for more than one call.
+    """Check the names of options; iterators become tuples, so that they can be used repeatedly.
 
     Args:
-        options: as the caller gave them.
-        known: names that may be given.
-        field: the argument that holds them; None where they are arguments themselves.
+        options: the caller's options.
+        known: allowed names.
+        field: the argument that contains them; None if they are arguments themselves.
 
     Raises:
-        InvalidRequest: a name is not among them; the error says which one is nearest.
+        InvalidRequest: a name is unknown; the error suggests the closest.
     """
     if unknown := [str(name) for name in options if name not in known]:
         nearest = get_close_matches(unknown[0], known, 1)
@@ -87,15 +87,15 @@ def accept_options(
         listed = f"{hint}Use some of {', '.join(sorted(known))}."
         if field is None:
             raise InvalidRequest(unknown[0], "unknown option", listed)
-        raise InvalidRequest(field, f"{shown(unknown[0])} is not among them", listed)
+        raise InvalidRequest(field, f"{shown(unknown[0])} is an unknown option", listed)
     return {name: tuple(value) if isinstance(value, Iterator) else value for name, value in options.items()}
 
 
 def checked_recall_options(options: object) -> dict[str, Any]:
-    """The `recall_options` of an integration, beside its query and max_tokens; `bank.recall` checks their values.
+    """Check the names in an integration's `recall_options`; `bank.recall` validates the values.
 
     Raises:
-        InvalidRequest: it is not a mapping, or has an option that recall does not have or that differs by question.
+        InvalidRequest: it is not a mapping, or has an unknown option or one that differs by question.
     """
     return _checked_mapping(
         options, "recall_options", STANDING_RECALL - {"max_tokens"}, 'of recall, as {"k": 5}'
@@ -103,10 +103,10 @@ def checked_recall_options(options: object) -> dict[str, Any]:
 
 
 def checked_reflect_options(options: object) -> dict[str, Any]:
-    """The `reflect_options` of an integration, beside its query; `bank.reflect` checks their values.
+    """Check the names in an integration's `reflect_options`; `bank.reflect` validates the values.
 
     Raises:
-        InvalidRequest: it is not a mapping, or has an option that reflect does not have or that differs by question.
+        InvalidRequest: it is not a mapping, or has an unknown option or one that differs by question.
     """
     return _checked_mapping(
         options, "reflect_options", STANDING_REFLECT, 'of reflect, as {"strategy": "agentic"}'
@@ -122,10 +122,10 @@ def _checked_mapping(options: object, field: str, known: Collection[str], exampl
 
 
 def checked_tokens(tokens: object, field: str, *, least: int, most: int | None = None) -> int:
-    """A number of tokens in its range.
+    """Validate a number of tokens.
 
     Raises:
-        InvalidRequest: it is not a whole number, or out of range.
+        InvalidRequest: it is not an integer, or out of range.
     """
     if (
         not isinstance(tokens, int)

@@ -1,4 +1,4 @@
-"""A retain, checked once and turned into the value the pipeline takes. Pure."""
+"""Validation of a retain, and the request the pipeline processes."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from hindsight_integrations.validation.metadata import checked_metadata
 def checked_options(
     on_model_failure: OnModelFailure | str | None, background: bool, timeout_s: float | None
 ) -> ExtractionOptions:
-    """The options of one retain, checked.
+    """Validate the extraction options of one retain.
 
     Args:
         on_model_failure: "raise", "queue", or None.
-        background: whether no model is asked now.
+        background: whether to defer all model calls.
         timeout_s: seconds, or None.
 
     Raises:
@@ -57,20 +57,19 @@ def checked_options(
 
 @dataclass(frozen=True, slots=True)
 class RetainRequest:
-    """One retain, taken in and checked.
+    """One validated retain.
 
     Attributes:
         intake: messages or document.
         bank: the bank's name.
-        zone: in which dates without a zone are read.
+        zone: time zone of dates without one.
         thread: the conversation.
-        context: about the source.
+        context: a description of the source.
         tags: visibility tags for every unit.
         metadata: the caller's values for every unit.
-        entities: entities the caller says every unit mentions.
-        facts: facts somebody else extracted; None means extract here.
-        options: how the extraction differs from the settings.
-        dropped: messages that a fork dropped; what shares a memory with them is read again.
+        entities: entities that every unit mentions, according to the caller.
+        facts: facts already extracted; None means extract them.
+        dropped: messages that a fork dropped; messages that share a memory with them are extracted again.
     """
 
     intake: Intake
@@ -87,7 +86,7 @@ class RetainRequest:
 
     @property
     def slots(self) -> frozenset[tuple[str, str, str]]:
-        """What no other retain may work on at the same time: each message, or the document."""
+        """What no other retain may process at the same time: each message, or the document."""
         return frozenset((self.bank, *place) for place in self.intake.moments)
 
 
@@ -101,16 +100,15 @@ def retain_request(
     redact: Redact | None = None,
     options: ExtractionOptions = AS_SET,
 ) -> RetainRequest:
-    """A retain, checked.
+    """Validate a retain.
 
     Args:
-        item: what the caller wants retained.
-        bank: where.
-        clock: gives the mention time of what has none.
-        dates: how times are read.
-        append: the text is to be added to the document of that id.
-        redact: replaces what must not be stored.
-        options: how the extraction differs from the settings.
+        item: the content to retain.
+        bank: the bank.
+        clock: gives the mention time of content without one.
+        dates: how to read times.
+        append: append the text to the document with that id.
+        redact: replaces text that must not be stored.
 
     Raises:
         InvalidRequest: the input is empty, over a limit or inconsistent, or `redact` failed.
@@ -148,7 +146,7 @@ def retain_request(
 
 
 def checked_fact(fact: ExtractedFact | Mapping[str, Any], position: int) -> ExtractedFact:
-    """A fact somebody else extracted, with cleaned text.
+    """Validate a fact given by the caller, and clean its text.
 
     Raises:
         InvalidRequest: it does not fit the schema, or it or a part of it has an unknown key.

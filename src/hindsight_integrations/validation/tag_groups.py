@@ -1,4 +1,4 @@
-"""Conditions on tags as callers write them, typed or as JSON, read by a pydantic union. Pure."""
+"""Validation of conditions on tags, typed or as JSON, by a pydantic union."""
 
 from __future__ import annotations
 
@@ -32,20 +32,21 @@ from hindsight_integrations.model.requests import (
 )
 from hindsight_integrations.validation.limits import checked_tags
 
-MAX_GROUP_DEPTH = 8  # levels of tag_groups, leaves included
+MAX_GROUP_DEPTH = 8  # levels of tag_groups, including leaves
 MAX_GROUP_LEAVES = 64  # as many as MAX_TAGS
 
 _FORMS = 'Use {"tags": [...], "match": ...}, {"and": [...]}, {"or": [...]}, {"not": {...}}, or TagLeaf and its like.'
 
 
 def checked_tag_groups(given: GivenGroup | Sequence[GivenGroup]) -> tuple[TagGroup, ...]:
-    """Conditions on tags as typed values with cleaned tags; one condition stands for a list of it.
+    """Validate conditions on tags and clean the tags; a single condition is accepted.
 
     Args:
-        given: typed values, their JSON form, or both mixed; all must hold.
+        given: typed values, their JSON form, or both mixed; all must match.
 
     Raises:
-        InvalidRequest: a condition has no known form, names no tags, or there are too many or too deep ones.
+        InvalidRequest: a condition has an unknown form or no tags, or there are too many or too deeply nested
+            conditions.
     """
     groups = [given] if isinstance(given, Mapping | TagLeaf | TagAnd | TagOr | TagNot) else given
     if not groups:
@@ -72,9 +73,7 @@ def _checked_leaf_tags(tags: object, info: ValidationInfo) -> tuple[str, ...]:
         raise InvalidRequest("tags", f"{shown(tags)} is not a list of tags", "Pass a list of strings.")
     cleaned = checked_tags(tags)
     if not cleaned and info.data.get("match") is not TagsMatch.EXACT:
-        raise InvalidRequest(
-            "tags", "it is empty", "Name a tag; untagged memories are those of match 'exact'."
-        )
+        raise InvalidRequest("tags", "it is empty", "Name a tag; match='exact' selects untagged memories.")
     return cleaned
 
 
@@ -98,7 +97,7 @@ class _Not(BaseModel):
 
 
 def _as_json(given: object) -> object:
-    """A typed value, or any mapping, as the dict that is then checked."""
+    """Convert a typed value, or any mapping, to a dict for validation."""
     match given:
         case TagLeaf(tags=tags, match=match):
             return {"tags": tags, "match": match}
@@ -112,7 +111,7 @@ def _as_json(given: object) -> object:
 
 
 def _form(given: object) -> str | None:
-    """Which condition a JSON form is, by its keys; None if it is none."""
+    """Return the kind of a condition in JSON form, by its keys; None if unknown."""
     if not isinstance(given, Mapping):
         return None
     if "tags" in given:
@@ -141,7 +140,7 @@ def _depth_and_leaves(group: TagGroup) -> tuple[int, int]:
 
 
 def _refusal(problem: ErrorDetails) -> InvalidRequest:
-    """What pydantic found first: where, what is wrong there, and the forms there are."""
+    """Convert pydantic's first error: where, what is wrong, and the valid forms."""
     where, given = _place(problem["loc"]), problem["input"]
     context: Any = problem.get("ctx", {})
     if isinstance(cause := context.get("error"), InvalidRequest):
@@ -162,13 +161,13 @@ def _too_deep() -> InvalidRequest:
 
 
 def _place(location: tuple[int | str, ...]) -> str:
-    """A place as Python writes it, `tag_groups[0].and[1].match`."""
+    """Format a location as Python code, `tag_groups[0].and[1].match`."""
     place, of_union = "tag_groups", False
     for part in location:
         if isinstance(part, int):
             place += f"[{part}]"
         elif of_union := not of_union:
-            continue  # pydantic names the union's tag before each field
+            continue  # pydantic adds the union's tag before each field
         else:
             place += f".{part}"
     return place
