@@ -164,9 +164,7 @@ def test_the_example_of_reflecting_asks_a_person_before_an_opinion_changes() -> 
     turns = output_of(str(EXAMPLES / "langgraph_reflect.py"))
     assert "reflect.answer -> reflect.assess -> reflect.form" in turns
     assert "form? None -> 0.7" in turns
-    assert (
-        turns.count("contradict? 0.7 -> 0.4") == 2
-    )  # refused at first, and asked anew from where it was
+    assert turns.count("contradict? 0.7 -> 0.4") == 2  # refused at first, and asked anew from where it was
     believed = turns.rpartition("\n\n")[2].splitlines()
     assert believed == [
         "0.40 (weak): I think the club should keep Heron only with new planks, because rot has made Heron unsafe.",
