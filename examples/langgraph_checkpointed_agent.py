@@ -104,7 +104,7 @@ def next_input(agent: CompiledStateGraph[Any, Any, Any, Any]) -> dict[str, objec
         return None
     if messages and isinstance(
         messages[-1], HumanMessage
-    ):  # killed before its first step: the same task again
+    ):  # killed before its first step: start the same task again
         return {"messages": messages[-1:], "boats": boats}
     # After a finished run no boat is left, so the agent answers from memory.
     return {"messages": [HumanMessage(TASK)], "boats": [] if messages else list(FINDINGS)}

@@ -1,13 +1,13 @@
-"""An agent whose opinions are edges of its graph, and change only when a person agrees. Runs without a key and without a network.
+"""An agent whose opinion changes are nodes of its graph and need a person's approval. Runs without a key and without a network.
 
     pip install "hindsight-integrations[langgraph,openai,offline]"
     python examples/langgraph_reflect.py
 
 A rowing club tells its secretary about a boat and asks what to do with it. The answer comes from memory, in the secretary's
-character; what it would come to believe is shown to a person first, who may refuse it.
+character. A person sees each opinion change first, and can reject it.
 
-A script stands in for the model. To ask a real one, name it in HINDSIGHT_MODEL ("openai:gpt-5-mini", with OPENAI_API_KEY set);
-what it believes is then its own.
+Without HINDSIGHT_MODEL the model is scripted. Set it ("openai:gpt-5-mini", with OPENAI_API_KEY), and a real model forms its own
+opinions.
 """
 
 import os
@@ -31,16 +31,16 @@ SECRETARY = BankProfile(
 )
 RUN: RunnableConfig = {"configurable": {"thread_id": "spring meeting", "user_id": "rowing club"}}
 
-# What the script says instead of a model: an opinion for what it has heard so far, and how the two relate.
+# The scripted opinions.
 KEEP = "I think the club should keep Heron, because Heron wins races and costs little."
 QUALIFIED = "I think the club should keep Heron only with new planks, because rot has made Heron unsafe."
 
 
 def script(messages: list[BaseMessage]) -> dict[str, Any]:
-    """Answers a question from what memory shows, and compares two opinions."""
+    """Answer a question from the memories in the prompt, or compare two opinions."""
     shown = messages[1].text
     if "<<<HELD" in shown:
-        why = "As it is, the one would keep the boat, the other would not."
+        why = "One would keep the boat in its present state, the other would not."
         opposes = {"new": 1, "held": 1, "relation": "opposes", "strength": "strong", "reason": why}
         return {"relations": [opposes]}
     facts = dict(re.findall(r"^\[(\d+)\] (.*)$", shown, re.MULTILINE))
@@ -57,14 +57,14 @@ def script(messages: list[BaseMessage]) -> dict[str, Any]:
 
 
 class State(MessagesState):
-    """What was said, and the last reflection: its answer, what that stands on, and what became of its opinions."""
+    """The messages, and the last reflection with its answer, evidence and opinions."""
 
     answer: str
     reflection: dict[str, Any]
 
 
 def build(hindsight: Hindsight) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """retain, then reflect where something was asked; a change of an opinion waits for a person."""
+    """Build the graph: retain, then reflect on questions; opinion changes wait for approval."""
     graph = StateGraph(State)
     graph.add_node("retain", create_retain_node(hindsight, roles=("user",)))
     graph.add_node(
@@ -83,7 +83,7 @@ def build(hindsight: Hindsight) -> CompiledStateGraph[Any, Any, Any, Any]:
 def run(
     agent: CompiledStateGraph[Any, Any, Any, Any], graph_input: dict[str, Any] | Command[Any]
 ) -> list[dict[str, Any]]:
-    """Run the agent and say which nodes it passes; the changes it asks about, if it does."""
+    """Run the agent, print the nodes it passes, and return the changes that need approval."""
     passed, changes = [], []
     steps: Any = agent.stream(graph_input, RUN, stream_mode="updates", subgraphs=True)
     for place, step in steps:
@@ -97,19 +97,19 @@ def run(
 
 
 def say(agent: CompiledStateGraph[Any, Any, Any, Any], who: str, text: str, *, agree: bool = True) -> None:
-    """One turn; a person who is asked agrees to the change, or does not."""
+    """Run one turn; `agree` is the person's decision on opinion changes."""
     print(f"{who}: {text}")
     changes = run(agent, {"messages": [HumanMessage(text, name=who)]})
     for change in changes:
         before, after = (change[moment] for moment in ("before", "after"))
-        print(f"   shall it {change['movement']}? {before} -> {after}: {change['text']}")
+        print(f"   {change['movement']}? {before} -> {after}: {change['text']}")
     if changes:
         print("  ", "yes" if agree else "no")
         run(agent, Command(resume=agree))
 
 
 def main() -> None:
-    """The club tells and asks; once the person who is asked says no."""
+    """Let the club talk and ask; the person rejects one change."""
     real = bool(os.environ.get("HINDSIGHT_MODEL"))
     plain = HindsightConfig(
         retain=RetainConfig(extraction="verbatim", shown_memories=0),

@@ -3,7 +3,7 @@
     pip install "hindsight-integrations[llamaindex,offline]"
     python examples/llamaindex_query_engine.py
 
-`MockLLM` repeats the prompt it is given, which shows what a real model would read. To use one, replace it by
+`MockLLM` repeats its prompt, which shows what a real model would read. To use a real model, replace it with
 `OpenAI(model="gpt-4o-mini")` (from `llama_index.llms.openai`, with OPENAI_API_KEY set).
 """
 
@@ -47,7 +47,7 @@ INVOICES = [
 
 
 def main() -> None:
-    """Remember what four messages and two documents state, word for word, then ask."""
+    """Retain four messages and two documents verbatim, then ask about them."""
     with TemporaryDirectory() as folder, Hindsight.open(Path(folder) / "memory") as hindsight:
         bank = hindsight.bank("alice")
         print(f"retained {bank.retain(TALK, thread='chat').created} memories\n")
@@ -60,7 +60,7 @@ def main() -> None:
         print(f"question: {question}")
         for source in response.source_nodes:
             print(f"  {source.score:.2f}  {source.text}  [{source.node.metadata['date']}]")
-        print(f"\nwhat the model is asked:\n{response}\n")
+        print(f"\nthe model's prompt:\n{response}\n")
 
         bank.retain(INVOICES)
         since_2025 = MetadataFilters(
@@ -69,9 +69,8 @@ def main() -> None:
         for match in HindsightRetriever(bank, filters=since_2025).retrieve("What did the vet charge?"):
             print(f"since 2025: {match.text}")
 
-        answer = HindsightQueryEngine(bank).query(
-            "What does Miso eat?"
-        )  # without a model: the memories themselves
+        # Without a model the answer consists of the memories.
+        answer = HindsightQueryEngine(bank).query("What does Miso eat?")
         print(f"reflect: {answer.source_nodes[0].text}")
 
 

@@ -1,10 +1,10 @@
-"""Agents that form opinions in character, change them by evidence, and can say why. Runs without a key and without a network.
+"""Agents that form opinions in character, update them from evidence, and explain why. Runs without a key and without a network.
 
     pip install "hindsight-integrations[offline]"
     python examples/opinions.py
 
-A script stands in for the model. To ask a real one, name it in HINDSIGHT_MODEL ("openai:gpt-5-mini", with OPENAI_API_KEY and,
-for a server of your own, OPENAI_BASE_URL set); what it believes is then its own.
+Without HINDSIGHT_MODEL the model is scripted. Set it ("openai:gpt-5-mini", with OPENAI_API_KEY and, for your own server,
+OPENAI_BASE_URL), and a real model forms its own opinions.
 """
 
 import os
@@ -39,7 +39,7 @@ PYTHON = [
     ("Ben", "Our simulations in Julia run ten times faster than the same in Python."),
 ]
 
-# What the script says instead of a model: opinions with their confidence, and what facts mean for the one on Python.
+# The scripted opinions, and assessments of facts for the opinion on Python.
 TRUSTING = "I think remote work is a gain for us, because it gives people back their time and lets them work as suits them."
 SKEPTICAL = (
     "I think remote work puts steady results at risk, because learning and oversight suffer at a distance."
@@ -62,7 +62,7 @@ MEANS = {
 
 
 def script(messages: list[BaseMessage]) -> dict[str, Any]:
-    """Answers the two prompts of this example from what they show."""
+    """Answer the two prompts of this example from their content."""
     character, shown = messages[0].text, messages[1].text
     if "Assess these pairs" in shown:
         new = re.findall(r"fact (\d+)", shown.rpartition("Assess these pairs")[2])
@@ -80,7 +80,7 @@ def script(messages: list[BaseMessage]) -> dict[str, Any]:
 
 
 def answer(opinion: str, confidence: float, numbers: list[str], entities: list[str]) -> dict[str, Any]:
-    """An answer that is an opinion, standing on all memories shown."""
+    """Build an answer that is an opinion based on all memories shown."""
     held = {
         "opinion": opinion,
         "confidence": confidence,
@@ -92,14 +92,14 @@ def answer(opinion: str, confidence: float, numbers: list[str], entities: list[s
 
 
 def say(bank: MemoryBank, who: str, text: str) -> str:
-    """Retain one message as one fact; the fact's id. Without `facts` the model extracts them."""
+    """Retain one message as one fact and return its id. Without `facts` the model extracts them."""
     message = {"role": "user", "name": who, "content": text, "id": text}
     (unit_id,) = bank.retain([message], facts=[{"what": text, "sources": [text]}]).unit_ids
     return unit_id
 
 
 def two_characters(hindsight: Hindsight) -> None:
-    """The same facts, two characters, two opinions."""
+    """Form two opinions from the same facts, with two characters."""
     print("== Two characters, the same facts ==")
     for name, profile in AGENTS.items():
         bank = hindsight.bank(name)
@@ -117,7 +117,7 @@ def two_characters(hindsight: Hindsight) -> None:
 
 
 def one_trajectory(hindsight: Hindsight, clock: FrozenClock) -> None:
-    """An opinion, what strengthens and what shakes it, why it is held as firmly as it is, and what a forgotten fact leaves."""
+    """Show an opinion's evidence and confidence, and the effect of forgetting a fact."""
     print("\n== An opinion and its evidence ==")
     bank = hindsight.bank("data team")
     say(bank, "Joe", "Python has libraries for all the data science we do.")
@@ -126,7 +126,7 @@ def one_trajectory(hindsight: Hindsight, clock: FrozenClock) -> None:
     for who, text in PYTHON:
         clock.advance(timedelta(weeks=6))
         ids.append(say(bank, who, text))
-        bank.tasks.settle()  # new facts are assessed as a task; with Hindsight.open(..., worker=True) it is done by itself
+        bank.tasks.settle()  # assesses new facts; automatic with Hindsight.open(..., worker=True)
     for opinion in bank.opinions.list():
         for version in bank.opinions.history(opinion.id).log.versions:
             print(f"from {version.since:%d %B %Y}: {version.text}")
@@ -138,16 +138,16 @@ def one_trajectory(hindsight: Hindsight, clock: FrozenClock) -> None:
                 f"  {entry.before:.2f} -> {entry.after:.2f}: {row.assessment}, {row.strength}, says {row.sources[0]}: {row.reason}"
             )
 
-    print("\n== What is forgotten is no evidence ==")
+    print("\n== Forgotten facts are no evidence ==")
     bank.forget(unit=ids[-1])
     for opinion in bank.opinions.list():
         print(f"{opinion.confidence:.2f}: {opinion.text}")
 
 
 def main() -> None:
-    """Both, in a folder that is deleted afterwards."""
+    """Run both parts in a temporary directory."""
     model = None if os.environ.get("HINDSIGHT_MODEL") else ScriptedModel(script)
-    # A clock that is put forward, so that the example spans months; leave it out in a program of your own.
+    # The clock is set by hand, because the example spans months; your own program does not need it.
     clock = FrozenClock(datetime(2024, 2, 1, 9, tzinfo=UTC))
     with (
         TemporaryDirectory() as folder,

@@ -4,8 +4,8 @@
     cd examples/agent_server
     langgraph dev
 
-The server makes the store that langgraph.json names, and gives it to every node (`runtime.store`); it keeps the checkpoints
-itself. The graph and the store share one engine, at HINDSIGHT_DIRECTORY (else ./.hindsight).
+The server creates the store named in langgraph.json and passes it to every node (`runtime.store`); it stores the checkpoints
+itself. The graph and the store share one engine in HINDSIGHT_DIRECTORY (default: ./.hindsight).
 """
 
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ from hindsight_integrations.langgraph.agent_server import server_engine
 
 @dataclass
 class User:
-    """Who is talking; a client passes it as the context of a run. With authentication the server's user goes before it."""
+    """The user, passed by the client as the run's context. With authentication, the server's user takes precedence."""
 
     user_id: str
 
 
 async def answer(state: MemoryState, runtime: Runtime[User]) -> dict[str, list[AIMessage]]:
-    """Stands in for a language model: it quotes the best memory, and counts the user's visits in the store."""
+    """Stand in for a language model: quote the best memory, and count the user's visits in the store."""
     store = runtime.store
     namespace = ("visits", namespace_label(runtime.context.user_id))
     visits = 1

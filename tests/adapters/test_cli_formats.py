@@ -221,7 +221,7 @@ def test_a_format_is_detected_and_read(
             "a",
             lines([{"role": "user", "content": text, "id": "1"} for text in ("x", "y")]),
             {},
-            "a: cannot be read as JSON Lines (id '1' stands for two different messages)",
+            "a: cannot be read as JSON Lines (two different messages have the id '1')",
         ),
         (
             "a",

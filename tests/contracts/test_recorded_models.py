@@ -302,7 +302,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(MissingAnswer, match="could not be written"):
         answered(RecordedModel(blocked / "folder").complete(verdict_prompt()))
     scripted = ScriptedModel([VERDICT])
-    with pytest.raises(InvalidRequest, match="can be written"):
+    with pytest.raises(InvalidRequest, match="writable directory"):
         answered(RecordingModel(scripted, blocked / "folder").complete(verdict_prompt()))
     assert scripted.calls == 0
 

@@ -24,13 +24,13 @@ def clock() -> FrozenClock:
 
 @pytest.fixture
 def passes(clock: FrozenClock) -> Passes:
-    """Lets time pass for the ledger."""
+    """Advances the ledger's clock."""
     return clock.advance
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """The address of a PostgreSQL server whose database `ledger_template` holds an empty ledger."""
+    """The address of a PostgreSQL server whose database `ledger_template` contains an empty ledger."""
     with server() as address:
         engine = sa.create_engine(
             address.format("postgres"), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool

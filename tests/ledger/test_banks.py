@@ -1,4 +1,4 @@
-"""What every Ledger promises, as tests. Subclass `LedgerContract` and give it a fixture `ledger`."""
+"""Contract of every Ledger: subclass `LedgerContract` and provide a fixture `ledger`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from hindsight_integrations.model.writes import MessageKey
 
 
 class TestBanks:
-    """Promises of the ledger, one parent a role. The fixture `ledger` yields an empty, writable ledger and closes it."""
+    """Banks: creation, names and isolation. The fixture `ledger` yields an empty, writable ledger and closes it."""
 
     def test_a_new_bank_is_empty(self, ledger: Ledger) -> None:
-        """Opening a bank for the first time gives revision 0, a neutral profile and nothing in it."""
+        """A new bank has revision 0, a neutral profile and no content."""
         header = ledger.create_bank("new")
         assert (header.name, header.revision, header.embedder) == ("new", 0, None)
         assert header.profile == BankProfile()
@@ -40,7 +40,7 @@ class TestBanks:
         assert new.vectors[1].shape == (0, 0)
 
     def test_an_unknown_bank_is_an_error_naming_those_known(self, ledger: Ledger, bank: str) -> None:
-        """A misspelt bank name is reported, with the banks there are, and creates nothing."""
+        """A misspelt bank name raises an error that lists the existing banks, and creates nothing."""
         for call in (
             lambda: ledger.bank("nobody"),
             lambda: ledger.revision("nobody"),
@@ -54,7 +54,7 @@ class TestBanks:
 
     @every_row("name", ["a/b/../c", "x" * 512, "日本語 🦉", " ", "'; DROP TABLE units; --"])
     def test_any_name_makes_a_bank(self, ledger: Ledger, name: str) -> None:
-        """Whatever a caller names a bank, it works and its key is safe as a file name."""
+        """Any name works as a bank name, and its key is safe as a file name."""
         key = ledger.create_bank(name).key
         commit(ledger, make_write_set(bank=name, units=make_units("u", bank=name)))
         assert ledger.units.row_ids(name, ["u"])
@@ -63,13 +63,13 @@ class TestBanks:
         assert ledger.bank(name).name == name
 
     def test_banks_are_listed_by_name(self, ledger: Ledger) -> None:
-        """Banks come in a stable order, each once."""
+        """Banks are listed in a stable order, each once."""
         for name in ("b", "a", "c", "a"):
             ledger.create_bank(name)
         assert [header.name for header in ledger.banks()] == ["a", "b", "c"]
 
     def test_the_latest_mention_is_of_the_last_commit(self, ledger: Ledger, bank: str) -> None:
-        """Of what was written last, even if something written earlier was said later; None for an empty bank."""
+        """The latest mention is that of the last commit, even if an earlier commit has a later mention; None for an empty bank."""
         assert ledger.units.latest_mention(bank) is None
         for revision, hours in enumerate([(9, 4), (7, 2)]):
             units = [with_vector(make_unit(f"u{hour}", hours=hour)) for hour in hours]
@@ -77,7 +77,7 @@ class TestBanks:
         assert ledger.units.latest_mention(bank) == at(7)
 
     def test_banks_do_not_mix(self, ledger: Ledger) -> None:
-        """Two banks with the same unit, entity and message ids know nothing of each other."""
+        """Banks with the same unit, entity and message ids stay separate."""
         for name in ("one", "two"):
             ledger.create_bank(name)
         commit(ledger, rich_write_set(bank="one"))
@@ -99,7 +99,7 @@ class TestBanks:
         assert {unit.bank for unit in ledger.units.get("two", two).values()} == {"two"}
 
     def test_ten_thousand_units_go_through_quickly(self, ledger: Ledger, bank: str) -> None:
-        """A large import and a full load stay a matter of seconds."""
+        """A large import and a full load take seconds."""
         started = time.perf_counter()
         keys = [f"unit {number}" for number in range(10_000)]
         vector = make_vector("any").tobytes()
@@ -119,7 +119,7 @@ class TestBanks:
         assert time.perf_counter() - started < 20
 
     def test_a_closed_ledger_says_so(self, ledger: Ledger, bank: str) -> None:
-        """Use after close is a clear error; closing twice is none."""
+        """Use after close raises a clear error; closing twice does not."""
         ledger.close()
         ledger.close()
         with pytest.raises(EngineClosed):

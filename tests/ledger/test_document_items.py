@@ -1,4 +1,4 @@
-"""What every ledger promises of documents and their items (model/documents.py); a part of `LedgerContract`."""
+"""Contract of documents and their items (model/documents.py); part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from hindsight_integrations.model.writes import UnitWrite
 
 
 def said(unit: MemoryUnit, message: str) -> UnitWrite:
-    """The unit as made from a message of the thread."""
+    """Build the unit of a message in the thread."""
     return with_vector(replace(unit, thread="t", sources=(message,)))
 
 
 def document(ledger: Ledger) -> None:
-    """A list "d" of message m1 with the items i1 and i2, and i3 that message m2 added."""
+    """Build the list "d" of message m1 with items i1 and i2, and i3 added by message m2."""
     first = [
         said(make_unit("d", "Packing list"), "m1"),
         said(make_item("i1", "d", 1, "two shirts", field="clothes"), "m1"),
@@ -48,20 +48,20 @@ def document(ledger: Ledger) -> None:
 
 
 def read(ledger: Ledger, *unit_ids: str, bank: str = BANK) -> list[MemoryUnit]:
-    """The units as the ledger gives them."""
+    """Read the units from the ledger."""
     rows = ledger.units.row_ids(bank, unit_ids)
     units = ledger.units.get(bank, np.array(list(rows.values()), np.int64))
     return [units[rows[unit_id]] for unit_id in unit_ids]
 
 
 def rows(ledger: Ledger, *unit_ids: str) -> list[int]:
-    """Row ids, in the order given."""
+    """Return row ids, in the given order."""
     found = ledger.units.row_ids(BANK, unit_ids)
     return [found[unit_id] for unit_id in unit_ids]
 
 
 def names(ledger: Ledger, ids: object) -> list[str]:
-    """Unit ids of row ids."""
+    """Return the unit ids of row ids."""
     found = np.array(ids, np.int64)
     known = ledger.units.unit_ids(BANK, found)
     return [known[row] for row in found.tolist()]
@@ -69,10 +69,10 @@ def names(ledger: Ledger, ids: object) -> list[str]:
 
 @pytest.mark.usefixtures("bank")
 class TestDocumentItems:
-    """An item is a unit of its own: found, dated, closed and restored by itself, and a part of its document."""
+    """An item is a separate unit: found, dated, closed and restored by itself, but part of its document."""
 
     def test_an_item_is_read_back_whole(self, ledger: Ledger) -> None:
-        """With its document, its number, its record and its sources; it is no memory of its own in the count."""
+        """An item keeps its document, number, record and sources, and is not counted as a memory."""
         document(ledger)
         added = said(make_item("i3", "d", 3, "a hat", hours=1), "m2").unit
         assert read(ledger, "i3") == [added]
@@ -82,7 +82,7 @@ class TestDocumentItems:
         assert ledger.units.damaged(BANK) == ()
 
     def test_items_are_listed_by_number(self, ledger: Ledger) -> None:
-        """Closed ones too, whatever the order in which they came; what has none is left out, and other banks are."""
+        """Items are listed by number, closed ones too, whatever the order in which they were written."""
         units = [*make_units("d", "e", "plain"), with_vector(make_item("b", "d", 2))]
         commit(ledger, make_write_set(units=[*units, with_vector(make_item("x", "e", 1))]))
         ledger.create_bank("other")
@@ -96,7 +96,7 @@ class TestDocumentItems:
         assert ledger.units.items_of("other", np.array([d])) == {}
 
     def test_columns_say_the_document_of_an_item(self, ledger: Ledger) -> None:
-        """And that it is an item: who selects memories by type does not get items."""
+        """Columns name an item's document and type, so that selecting memories by type returns no items."""
         document(ledger)
         columns, (head, *items) = changes(ledger).columns, rows(ledger, "d", "i1", "i2", "i3")
         assert columns.ids.tolist() == [head, *items]
@@ -105,7 +105,7 @@ class TestDocumentItems:
         assert columns.types.tolist() == [0, IN_DOCUMENT, IN_DOCUMENT, IN_DOCUMENT]
 
     def test_items_are_found_by_message_and_record(self, ledger: Ledger) -> None:
-        """A message that added one item leads to that item alone."""
+        """A message that added one item leads to that item only."""
         document(ledger)
         assert names(ledger, ledger.units.of_messages(BANK, [("t", "m1")])) == ["d", "i1", "i2"]
         assert names(ledger, ledger.units.of_messages(BANK, [("t", "m2")])) == ["i3"]
@@ -115,7 +115,7 @@ class TestDocumentItems:
         assert names(ledger, clothes) == ["i1"]
 
     def test_an_item_has_a_validity_of_its_own(self, ledger: Ledger) -> None:
-        """It was not valid in its gap, at any moment in it; its document and the other items were."""
+        """An item can have a validity gap of its own; its document and the other items are not affected."""
         document(ledger)
         events = [make_event("i1", CLOSED, 3, reason="too warm"), make_event("i2", CLOSED, 4)]
         commit(ledger, make_write_set(2, events=events))
@@ -131,7 +131,7 @@ class TestDocumentItems:
         assert names(ledger, ledger.units.of_messages(BANK, [("t", "m1")], closed=True)) == ["i2"]
 
     def test_a_change_of_an_item_is_a_change_of_its_document(self, ledger: Ledger) -> None:
-        """New, ended and restored items report the document again; the same written again reports nothing."""
+        """New, ended and restored items report the document as changed; writing the same again reports nothing."""
         document(ledger)
         item = said(make_item("i3", "d", 3, "a hat", hours=1), "m2")
         assert names(ledger, changes(ledger, since=1).columns.ids) == ["d", "i3"]
@@ -147,7 +147,7 @@ class TestDocumentItems:
     def test_observations_on_a_document_end_with_each_change_of_its_items(
         self, ledger: Ledger, change: str
     ) -> None:
-        """They told what the items said; what stands on other facts stays, unless whoever wrote it had read what was erased."""
+        """Observations based on a document end with each change of its items; others stay unless their author had read an erased item."""
         tell(ledger, *make_units("d", "f"))
         item = make_item("i1", "d", 1)
         commit(ledger, make_write_set(ledger.revision(BANK), units=[with_vector(item)]))
@@ -167,11 +167,11 @@ class TestDocumentItems:
 
 @pytest.mark.usefixtures("bank")
 class TestErasedItems:
-    """A document is forgotten with its items, an item with the message that it was made from."""
+    """Forgetting a document erases its items; forgetting a message erases the item made from it."""
 
     @pytest.mark.parametrize("erasure", [Erasure(unit="d"), Erasure(units=("d",)), Erasure(entity="e1")])
     def test_with_a_document_go_its_items(self, ledger: Ledger, erasure: Erasure) -> None:
-        """By its id, and by whom it mentions; a dry run foresees it, and other documents keep theirs."""
+        """Erasing a document by id or entity erases its items; a dry run predicts it, and other documents keep theirs."""
         document(ledger)
         other = [with_vector(make_unit("other")), with_vector(make_item("i9", "other", 1))]
         writes = make_write_set(2, units=other, entities=[make_entity("e1")], mentions=[("d", "e1")])
@@ -185,7 +185,7 @@ class TestErasedItems:
         assert names(ledger, changes(ledger).columns.ids) == ["other", "i9"]
 
     def test_a_message_takes_only_the_item_made_from_it(self, ledger: Ledger) -> None:
-        """The document stays with the others, and is reported as changed."""
+        """Erasing a message erases its item; the document keeps the others and is reported as changed."""
         document(ledger)
         receipt = ledger.erasure.erase(BANK, Erasure(thread="t", message="m2"))
         assert receipt.unit_ids == ("i3",)
@@ -194,7 +194,7 @@ class TestErasedItems:
         assert names(ledger, changes(ledger, since=2).columns.ids) == ["d"]
 
     def test_an_item_of_another_message_outlives_its_document(self, ledger: Ledger) -> None:
-        """It is a memory by itself; the feed reports it again, without a document."""
+        """An item from another message survives its document as a separate memory, and the feed reports it again."""
         document(ledger)
         receipt = ledger.erasure.erase(BANK, Erasure(thread="t", message="m1"))
         assert (receipt.unit_ids, receipt.restored) == (("d", "i1", "i2"), ())
@@ -211,7 +211,7 @@ class TestErasedItems:
         assert ledger.units.damaged(BANK) == ()
 
     def test_what_a_message_had_taken_off_a_document_is_on_it_again(self, ledger: Ledger) -> None:
-        """Its document changes with it: what was made of the shorter list is out of date."""
+        """Forgetting the message that removed an item restores the item and marks what was made from the shorter list as outdated."""
         document(ledger)
         struck = said(make_unit("off", hours=2), "m3")
         events = [make_event(item, CLOSED, 2, by_unit="off", reason="off the list") for item in ("i1", "i2")]
@@ -228,7 +228,7 @@ class TestErasedItems:
         assert seen(ledger) == (True, ())
 
     def test_opinions_on_a_document_go_with_an_erased_item(self, ledger: Ledger) -> None:
-        """Whoever worded one had read the item; an opinion on another fact stays."""
+        """An opinion based on a document is erased with any of its items; opinions on other facts stay."""
         units = [*make_units("d", "f"), with_vector(make_item("i1", "d", 1))]
         commit(ledger, make_write_set(units=units))
         form(ledger, "o1", "d")
@@ -239,10 +239,10 @@ class TestErasedItems:
 
 
 class TestArchivedItems:
-    """Items leave a bank and come into another as they are."""
+    """Items survive export and import unchanged."""
 
     def test_items_go_in_and_out_of_an_archive(self, ledger: Ledger, bank: str) -> None:
-        """With document and number, an item whose document came later too, and one whose document was forgotten."""
+        """Items keep document and number in an archive, whatever the order of rows and even if the document was forgotten."""
         document(ledger)
         later = [with_vector(make_item("i9", "later", 1)), with_vector(make_unit("later"))]
         lost = [said(make_unit("lost"), "m8"), said(make_item("i8", "lost", 4), "m9")]

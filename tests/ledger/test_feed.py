@@ -1,4 +1,4 @@
-"""What every ledger promises of its feed; a part of `LedgerContract`."""
+"""Contract of the feed; part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from hindsight_integrations.model.units import FactType
 
 
 def gaps_of(ledger: Ledger, bank: str, *, since: int) -> list[tuple[str, float, float]]:
-    """The gaps of what changed after a revision: unit id, and hours after the builders' START."""
+    """Return the validity gaps of units changed after a revision, in hours after START."""
     gaps = changes(ledger, bank, since).columns.gaps
     assert gaps.dtype == np.int64
     names = ledger.units.unit_ids(bank, gaps[:, 0])
@@ -47,10 +47,10 @@ def gaps_of(ledger: Ledger, bank: str, *, since: int) -> list[tuple[str, float, 
 
 
 class TestFeed:
-    """A feed says exactly what was committed after a revision, and all its parts are of one state."""
+    """A feed contains exactly what was committed after a revision, and all its parts are from one state."""
 
     def test_vectors_in_blocks_are_those_asked_for_by_id(self, ledger: Ledger, bank: str) -> None:
-        """However a follower asks for vectors, each row has its own, and none is left out or given twice."""
+        """Each row has its own vector, and none is missing or repeated, whether read in blocks or by id."""
         commit(ledger, make_write_set(bank=bank, units=make_units(*(f"u{n}" for n in range(9)), bank=bank)))
         commit(ledger, make_write_set(1, bank=bank, units=make_units("v1", "v2", bank=bank)))
         for since, expected in ((0, 11), (1, 2), (2, 0)):
@@ -63,7 +63,7 @@ class TestFeed:
                 assert [given[row] for row in ids.tolist()] == feed.vectors_of(ids).tolist()
 
     def test_entities_are_found_by_how_many_units_mention_them(self, ledger: Ledger, bank: str) -> None:
-        """Counting them costs nothing: those above a bar come with how many units mention each, whatever changed since."""
+        """Entities above a number of mentions are found without counting, and the numbers are up to date."""
         writes = make_write_set(
             bank=bank,
             units=make_units("u1", "u2", "u3", bank=bank),
@@ -76,7 +76,7 @@ class TestFeed:
         assert self.mentioned(ledger, bank) == [[2, 1], [2], [], []]
 
     def mentioned(self, ledger: Ledger, bank: str) -> list[list[int]]:
-        """Degrees of the entities that more than 0, 1, 2.5 and 3 units mention."""
+        """Return degrees of the entities mentioned by more than 0, 1, 2.5 and 3 units."""
         with ledger.feed(bank) as feed:
             found = [feed.mentioned(bar) for bar in (0, 1, 2.5, 3)]
         assert all((ids[:-1] < ids[1:]).all() for ids, _ in found)
@@ -107,7 +107,7 @@ class TestFeed:
         assert columns.ids.dtype == columns.closed.dtype == np.int64
 
     def test_feeds_tell_what_is_new_since_a_revision(self, ledger: Ledger, bank: str) -> None:
-        """An index that reached revision r gets exactly what was committed after r."""
+        """An index at revision r receives exactly what was committed after r."""
         commit(ledger, rich_write_set())
         later = make_write_set(1, units=make_units("u3"), mentions=[("u3", "e1"), ("u2", "e2")])
         commit(ledger, replace(later, links=(Link("u3", "u1", LinkType.TEMPORAL, 0.25),)))
@@ -143,10 +143,7 @@ class TestFeed:
     def test_columns_tell_when_a_unit_was_closed_before_it_was_restored(
         self, ledger: Ledger, bank: str
     ) -> None:
-        """A closing that was undone is a gap, from its earliest statement to its restoring; one that still holds is none.
-
-        So is one undone before it took effect. Whoever reached revision r gets all gaps of what changed after r.
-        """
+        """A closing that was undone, even before it took effect, becomes a gap from its earliest statement to its restoration."""
         log = [
             make_event("u1", CLOSED, 7),
             make_event("u1", CLOSED, 5, by_unit="u2"),
@@ -169,7 +166,7 @@ class TestFeed:
         assert changes(ledger, bank, 4).columns.gaps.shape == (0, 3)
 
     def test_a_feed_is_of_one_state(self, ledger: Ledger, bank: str) -> None:
-        """However many commits come in between, columns, texts, vectors, graph and count are of the feed's revision."""
+        """Columns, texts, vectors, graph and count are all from the feed's revision, despite concurrent commits."""
         wholes: list[list[int]] = []
         done = threading.Event()
 
@@ -193,7 +190,7 @@ class TestFeed:
         assert [whole for whole in wholes if len(set(whole)) > 1] == []
 
     def test_each_part_has_its_own_since(self, ledger: Ledger, bank: str) -> None:
-        """Indexes that stand at different revisions follow one feed."""
+        """Indexes at different revisions can follow one feed."""
         for revision in range(3):
             commit(ledger, make_write_set(revision, units=make_units(f"u{revision}")))
         with ledger.feed(bank) as feed:

@@ -1,4 +1,4 @@
-"""What every ledger promises of opinions when what they stand on is erased or corrected, and when they are archived."""
+"""Contract of opinions whose grounds are erased or edited, and of archived opinions."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from hindsight_integrations.model.opinions import OpinionsWrite, confidence_of
 
 
 class TestForgottenOpinions:
-    """No opinion tells of what was erased, and no confidence counts it; archives carry all of it."""
+    """No opinion or confidence reveals or counts erased facts, and archives contain opinions completely."""
 
     @pytest.fixture
     def believed(self, ledger: Ledger, bank: str) -> Ledger:
-        """An opinion from f1, with f2 as evidence."""
+        """An opinion based on f1, with f2 as evidence."""
         assert bank == BANK
         facts(ledger)
         form(ledger, "o", "f1")
@@ -42,7 +42,7 @@ class TestForgottenOpinions:
 
     @pytest.mark.parametrize("way", ERASURES)
     def test_an_erased_fact_is_no_evidence_and_no_ground(self, believed: Ledger, way: str) -> None:
-        """However it is erased: its row goes, the opinion worded from it goes, the confidence is what it was without."""
+        """Erasing a fact removes its evidence row and opinions worded from it, and restores the confidence without it."""
         add(believed, evidence("o", "f3", CONTRADICT, hours=7))
         form(believed, "p", "f3", "f4")
         form(believed, "q", "p")
@@ -55,14 +55,14 @@ class TestForgottenOpinions:
         assert changes(believed, since=receipt.revision - 1).removed.size == 3
 
     def test_a_dry_run_foresees_it_and_changes_nothing(self, believed: Ledger) -> None:
-        """What is worded from the fact stands in what would be erased, and everything is still there."""
+        """A dry run lists opinions worded from the fact, and changes nothing."""
         form(believed, "p", "f3")
         before = believed.opinions.get(BANK), believed.revision(BANK)
         assert set(believed.erasure.erase(BANK, Erasure(unit="f3"), dry_run=True).unit_ids) == {"f3", "p"}
         assert (believed.opinions.get(BANK), believed.revision(BANK)) == before
 
     def test_a_wording_worded_from_an_erased_fact_gives_way_to_the_one_before(self, believed: Ledger) -> None:
-        """The opinion goes back to what it was, and what was judged against the erased words is to be judged anew."""
+        """The opinion returns to its earlier wording, and evidence assessed against the erased wording is assessed again."""
         add(believed, evidence("o", "f3", CONTRADICT, hours=7))
         reword(believed, "o", "o2", "f3")
         reword(believed, "o", "o3", "f4", closing="o2", hours=9)
@@ -80,7 +80,7 @@ class TestForgottenOpinions:
         assert enqueued(believed)
 
     def test_a_wording_that_comes_back_without_a_valid_ground_is_closed(self, believed: Ledger) -> None:
-        """Its own fact was taken back meanwhile."""
+        """A restored wording whose own ground was withdrawn is closed."""
         reword(believed, "o", "o2", "f3")
         close(believed, "f1")
         assert valid(believed, "o", "o2") == [False, True]
@@ -88,14 +88,14 @@ class TestForgottenOpinions:
         assert valid(believed, "o") == [False]
 
     def test_whoever_forgets_an_opinion_forgets_all_of_it(self, believed: Ledger) -> None:
-        """Named by any of its wordings, it goes with all of them and with its evidence; the facts stay."""
+        """Forgetting any wording of an opinion erases all its wordings and evidence; the facts stay."""
         reword(believed, "o", "o2", "f3")
         assert set(believed.erasure.erase(BANK, Erasure(unit="o2")).unit_ids) == {"o", "o2"}
         assert believed.opinions.get(BANK) == []
         assert len(believed.units.row_ids(BANK, ["f1", "f2", "f3", "f4"])) == 4
 
     def test_reasons_that_a_model_gave_who_had_read_it_are_blanked(self, believed: Ledger) -> None:
-        """Rows stay with what they assess, without words; opinions that have nothing to do with it keep theirs."""
+        """Reasons written by a model that had read the erased fact are blanked; their rows and other opinions stay."""
         opinions = tuple(formation(unit, "f4") for unit in ("p", "q"))
         commit(believed, writing(believed, OpinionsWrite(opinions), opinion_unit("p"), opinion_unit("q")))
         add(believed, evidence("o", "f3"), evidence("p", "f1"))
@@ -111,7 +111,7 @@ class TestForgottenOpinions:
         ]
 
     def test_a_corrected_fact_is_judged_anew(self, believed: Ledger) -> None:
-        """Its row was judged by other words: it goes, and the fact waits to be assessed; other corrections change nothing."""
+        """An edited fact's evidence row is removed and assessed again; other edits change nothing."""
         edited(believed, "f2", tags=("x",))
         assert confidence_of(log_of(believed)) == 0.85
         commit(believed, writing(believed, OpinionsWrite(assessed={"o": believed.revision(BANK)})))
@@ -124,7 +124,7 @@ class TestForgottenOpinions:
         assert enqueued(believed)
 
     def test_a_corrected_opinion_is_judged_anew(self, believed: Ledger) -> None:
-        """What was judged against other words says nothing of these."""
+        """Evidence assessed against an opinion's old wording is assessed again after an edit."""
         commit(believed, writing(believed, OpinionsWrite(assessed={"o": believed.revision(BANK)})))
         edited(believed, "o", text="other words")
         assert confidence_of(log_of(believed)) == 0.7
@@ -132,7 +132,7 @@ class TestForgottenOpinions:
         assert row in believed.opinions.facts_since(BANK, log_of(believed).assessed_to)
 
     def test_a_forgotten_bank_leaves_no_opinion(self, believed: Ledger) -> None:
-        """Neither erasing everything nor dropping the bank leaves opinions, evidence or operations."""
+        """Erasing everything or dropping the bank leaves no opinions, evidence or operations."""
         commit(believed, writing(believed, OpinionsWrite(operation="run")))
         believed.erasure.erase(BANK, Erasure(everything=True))
         assert (believed.opinions.get(BANK), believed.opinions.formed_by(BANK, "run")) == ([], None)
@@ -143,7 +143,7 @@ class TestForgottenOpinions:
         assert log_of(believed).evidence == ()
 
     def test_opinions_are_archived(self, believed: Ledger) -> None:
-        """Formation, wordings, grounds, evidence and operations come back the same, under the same ids and revisions."""
+        """Formation, wordings, grounds, evidence and operations survive an archive with the same ids and revisions."""
         add(believed, evidence("o", "f3", CONTRADICT, hours=7, restates=("f2",)))
         reword(believed, "o", "o2", "f3")
         close(believed, "f2")

@@ -1,4 +1,4 @@
-"""What every ledger promises of its history: marks that tell one commit, one bank, one ledger from any other."""
+"""Contract of history marks, which distinguish commits, banks and ledgers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from hindsight_integrations.ledger.ledger import Ledger
 
 
 class TestHistory:
-    """An index can tell the history it followed from every other, whatever the numbers say."""
+    """An index can distinguish the history it followed from any other, even at the same revision."""
 
     def test_a_feed_knows_its_own_marks_and_no_others(self, ledger: Ledger, bank: str) -> None:
-        """Every commit gives a mark that later feeds know; one that they should know and do not is a loss, and says so."""
+        """Later feeds recognise the mark of every commit; an unknown mark is reported as a loss."""
         marks = [mark_of(ledger, bank)]
         for number in range(3):
             commit(ledger, make_write_set(number, units=make_units(f"u{number}")))
@@ -44,7 +44,7 @@ class TestHistory:
                     feed.knows(stranger)
 
     def test_a_bank_made_anew_has_another_history(self, ledger: Ledger, bank: str) -> None:
-        """Indexes of a forgotten bank are never taken for those of the bank that has its name now, nor for a loss."""
+        """Indexes of a forgotten bank are never taken for those of a new bank with the same name, nor for a loss."""
         commit(ledger, make_write_set(units=make_units("u1")))
         before, earlier = mark_of(ledger, bank), ledger.bank(bank)
         ledger.erasure.drop_bank(bank)
@@ -61,7 +61,7 @@ class TestHistory:
     def test_every_change_has_a_mark_of_its_own(
         self, ledger: Ledger, bank: str, change: Callable[[Ledger, str], object]
     ) -> None:
-        """Whatever raises the revision draws a token, not commits of retain alone; and what it wrote counts as sound."""
+        """Every change of the revision gets its own mark, not only retain commits."""
         commit(ledger, rich_write_set())
         before = mark_of(ledger, bank)
         change(ledger, bank)
@@ -75,7 +75,7 @@ class TestHistory:
         )
 
     def test_a_restored_bank_goes_on_from_its_archive(self, ledger: Ledger, bank: str) -> None:
-        """An import raises the revision to the archive's in one step; that commit has a token as well."""
+        """An import raises the revision to the archive's in one commit, which has a mark too."""
         for number in range(3):
             commit(ledger, make_write_set(number, units=make_units(f"u{number}")))
         ledger.create_bank("copy")

@@ -1,4 +1,4 @@
-"""What every ledger promises of items; a part of `LedgerContract`."""
+"""Contract of store items; part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOUR = timedelta(hours=1)
 
 
 def make_text(unit_id: str, bank: str = BANK, *, vector: bool = True) -> UnitWrite:
-    """A text of an item."""
+    """Build a text of an item."""
     unit = replace(make_unit(unit_id, bank=bank), kind=UnitKind.ITEM)
     return UnitWrite(unit, make_vector(unit_id).tobytes() if vector else b"")
 
@@ -40,23 +40,23 @@ def make_text(unit_id: str, bank: str = BANK, *, vector: bool = True) -> UnitWri
 def make_item(
     namespace: Namespace, key: str, *units: UnitWrite, value: str = '{"n": 1}', ttl: timedelta | None = None
 ) -> ItemWrite:
-    """An item with these texts."""
+    """Build an item with these texts."""
     return ItemWrite(namespace, key, value, ttl, units)
 
 
 def listed(
     ledger: Ledger, prefix: Namespace = (), hours: float = 0, *, searchable: bool | None = None
 ) -> list[str]:
-    """Keys of the items under a prefix at a time."""
+    """Return the keys of the items under a prefix at a time."""
     found = ledger.items.listed(BANK, prefix, at(hours), searchable=searchable, limit=100)
     return [item.key for _, item in found]
 
 
 class TestItemReads:
-    """Items are there as they were put, by key, by row and by prefix."""
+    """Items are read as they were put, by key, by row and by prefix."""
 
     def test_an_item_comes_back(self, ledger: Ledger, bank: str) -> None:
-        """Value and times; unknown keys are None, in the order asked for."""
+        """Value and times are read back; unknown keys give None, in the given order."""
         ledger.items.write(bank, [make_item(DOTTED, "k", value='{"é": [1, null]}', ttl=HOUR)], at(0))
         item = Item(DOTTED, "k", {"é": [1, None]}, at(0), at(0), at(1))
         assert ledger.items.get(bank, [(A_DEEP, "k"), (DOTTED, "k"), (DOTTED, "l")], at(0)) == [
@@ -69,7 +69,7 @@ class TestItemReads:
         assert ledger.items.at_rows(bank, [row, row + 1], at(0)) == {row: item}
 
     def test_a_put_keeps_when_the_item_was_made(self, ledger: Ledger, bank: str) -> None:
-        """Unless it had expired: then it is a new one."""
+        """An update keeps the creation time, unless the item had expired."""
         ledger.items.write(bank, [make_item(A, "k"), make_item(A, "m", ttl=HOUR)], at(0))
         ledger.items.write(bank, [make_item(A, "k"), make_item(A, "m")], at(2))
         (kept, anew) = ledger.items.get(bank, [(A, "k"), (A, "m")], at(2))
@@ -83,7 +83,7 @@ class TestItemReads:
         )
 
     def test_a_prefix_is_of_whole_labels(self, ledger: Ledger, bank: str) -> None:
-        """Neither characters nor escaped dots count as the end of a label."""
+        """Prefixes match whole labels, not characters or escaped dots."""
         ledger.items.write(
             bank, [make_item(each, "/".join(each)) for each in (A, AB, A_DEEP, DOTTED, ("A",))], at(0)
         )
@@ -93,7 +93,7 @@ class TestItemReads:
         assert ledger.items.namespaces(bank, (), at(0)) == sorted([A, AB, A_DEEP, DOTTED, ("A",)])
 
     def test_the_newest_come_first(self, ledger: Ledger, bank: str) -> None:
-        """Then by namespace and key; pages follow each other."""
+        """Items are sorted newest first, then by namespace and key; pages are consecutive."""
         ledger.items.write(bank, [make_item(A, "x"), make_item(A, "y"), make_item(AB, "a")], at(0))
         ledger.items.write(bank, [make_item(A, "y", value="{}")], at(1))
         assert listed(ledger) == ["y", "x", "a"]
@@ -101,13 +101,13 @@ class TestItemReads:
         assert one[1].key == "x"
 
     def test_what_has_texts_is_told_apart(self, ledger: Ledger, bank: str) -> None:
-        """For searches, which rank the ones and list the others."""
+        """Items with and without texts are distinguished, since searches rank the former and list the latter."""
         ledger.items.write(bank, [make_item(A, "found", make_text("t1")), make_item(A, "plain")], at(0))
         assert (listed(ledger, searchable=True), listed(ledger, searchable=False)) == (["found"], ["plain"])
         assert ledger.items.unit_ids(bank, [(A, "found"), (A, "plain")]) == {"t1"}
 
     def test_banks_do_not_share_items(self, ledger: Ledger, bank: str) -> None:
-        """Nor their texts."""
+        """Banks do not share items or their texts."""
         ledger.create_bank("other")
         ledger.items.write(bank, [make_item(A, "k")], at(0))
         ledger.items.write("other", [make_item(A, "k", make_text("t1", "other"), value='{"n": 2}')], at(0))
@@ -116,10 +116,10 @@ class TestItemReads:
 
 
 class TestItemUnits:
-    """Texts of items are units which indexes follow, and no memories."""
+    """Texts of items are units that indexes follow, but not memories."""
 
     def test_indexes_get_the_texts(self, ledger: Ledger, bank: str) -> None:
-        """Text, vector and a type of their own; and whose they are."""
+        """The feed contains the texts with vectors, their own type and their item."""
         revision = ledger.items.write(bank, [make_item(A_DEEP, "k", make_text("t1"), make_text("t2"))], at(0))
         new = changes(ledger)
         assert (revision, new.revision, len(new.texts[0]), len(new.vectors[0])) == (1, 1, 2, 2)
@@ -132,18 +132,18 @@ class TestItemUnits:
         assert (units.items.tolist(), units.namespaces) == ([row, row], [A_DEEP, A_DEEP])
 
     def test_they_are_no_memories(self, ledger: Ledger, bank: str) -> None:
-        """The count of memories, and the graph, know nothing of them."""
+        """Items do not appear in the count of memories or in the graph."""
         commit(ledger, make_write_set(0, units=make_units("u1")))
         ledger.items.write(bank, [make_item(A, "k", make_text("t1"))], at(0))
         assert ledger.units.count(bank) == 1
         assert len(changes(ledger).graph[0]) == 1
 
     def test_what_has_no_text_raises_no_revision(self, ledger: Ledger, bank: str) -> None:
-        """No index has anything to follow."""
+        """An item without text does not raise the revision."""
         assert ledger.items.write(bank, [make_item(A, "k"), ItemDelete(A, "never there")], at(0)) == 0
 
     def test_texts_that_stay_are_kept(self, ledger: Ledger, bank: str) -> None:
-        """They may come without their vectors; those that are gone are removed, as no erasure."""
+        """Unchanged texts may be written without vectors; removed ones do not count as erasure."""
         ledger.items.write(bank, [make_item(A, "k", make_text("t1"), make_text("t2"))], at(0))
         before = changes(ledger)
         ledger.items.write(bank, [make_item(A, "k", make_text("t2", vector=False), make_text("t3"))], at(1))
@@ -153,7 +153,7 @@ class TestItemUnits:
         assert ledger.items.unit_ids(bank, [(A, "k")]) == {"t2", "t3"}
 
     def test_a_text_without_vector_that_is_not_there(self, ledger: Ledger, bank: str) -> None:
-        """Somebody removed it since it was looked for: decide again; nothing was written."""
+        """A text without vector that was removed meanwhile raises a conflict, and nothing is written."""
         with pytest.raises(RevisionConflict):
             ledger.items.write(
                 bank, [make_item(A, "k", make_text("t1", vector=False)), make_item(A, "l")], at(0)
@@ -161,14 +161,14 @@ class TestItemUnits:
         assert listed(ledger) == []
 
     def test_vectors_fit_the_bank(self, ledger: Ledger, bank: str) -> None:
-        """Those of another embedder are refused."""
+        """Vectors of another embedder are rejected."""
         commit(ledger, make_write_set(0, units=make_units("u1")))
         short = UnitWrite(make_text("t1").unit, np.zeros(2, "<f4").tobytes())
         with pytest.raises(InvalidRequest, match="vectors"):
             ledger.items.write(bank, [make_item(A, "k", short)], at(0))
 
     def test_a_deleted_item_takes_its_texts_along(self, ledger: Ledger, bank: str) -> None:
-        """And leaves residue, which a scrub begins to remove, as an erasure would; once."""
+        """Deleting an item removes its texts and leaves residue, which one scrub starts to remove."""
         ledger.items.write(
             bank, [make_item(A, "k", make_text("t1")), make_item(A, "l", make_text("t2"))], at(0)
         )
@@ -189,10 +189,10 @@ class TestItemUnits:
 
 
 class TestItemEnds:
-    """Items expire, and are forgotten."""
+    """Items expire and can be forgotten."""
 
     def test_an_expired_item_is_not_there(self, ledger: Ledger, bank: str) -> None:
-        """In no read, from that instant on; begun anew it lives on."""
+        """No read returns an item from its expiry on; a refresh before that extends it."""
         ledger.items.write(
             bank, [make_item(A, "k", ttl=HOUR), make_item(AB, "l", ttl=HOUR), make_item(A, "m")], at(0)
         )
@@ -203,7 +203,7 @@ class TestItemEnds:
         assert ledger.items.refresh(bank, [(A, "k")], at(1)) == 0
 
     def test_what_expired_is_deleted(self, ledger: Ledger, bank: str) -> None:
-        """With its texts, and nothing else."""
+        """Expiry deletes the items with their texts, and nothing else."""
         ledger.items.write(
             bank, [make_item(A, "k", make_text("t1"), ttl=HOUR), make_item(A, "l", ttl=2 * HOUR)], at(0)
         )
@@ -212,7 +212,7 @@ class TestItemEnds:
         assert (changes(ledger).count, listed(ledger, hours=1)) == (0, ["l"])
 
     def test_a_task_waits_for_the_next_to_expire(self, ledger: Ledger, bank: str, clock: FrozenClock) -> None:
-        """One, however many items there are, due when the first is; a sooner one is enqueued beside it."""
+        """One task is queued for the next expiry, however many items there are; an earlier expiry adds one."""
         clock.set(at(0))
         ledger.items.write(bank, [make_item(A, f"k{n}", ttl=(n + 2) * HOUR) for n in range(5)], at(0))
         ledger.items.write(bank, [make_item(A, "later", ttl=9 * HOUR)], at(0))
@@ -229,7 +229,7 @@ class TestItemEnds:
         assert [task.state for task in ledger.tasks.of_bank(bank)] == [TaskState.PENDING, TaskState.DONE]
 
     def test_forgetting_is_an_erasure(self, ledger: Ledger, bank: str) -> None:
-        """One item, or all under a prefix; the feed says erased at once."""
+        """Forgetting one item or a prefix is an erasure, which the feed reports at once."""
         ledger.items.write(
             bank, [make_item(each, "k", make_text(f"t{n}")) for n, each in enumerate((A, A_DEEP, AB))], at(0)
         )
@@ -240,7 +240,7 @@ class TestItemEnds:
         assert (listed(ledger), changes(ledger).count) == ([], 0)
 
     def test_everything_takes_items_along(self, ledger: Ledger, bank: str) -> None:
-        """Erasing all of a bank, but not erasing its memories of a time."""
+        """Erasing everything in a bank erases items; erasing memories of a period does not."""
         commit(ledger, make_write_set(0, units=make_units("u1")))
         ledger.items.write(bank, [make_item(A, "k", make_text("t1"))], at(0))
         ledger.erasure.erase(bank, Erasure(unit="t1"))
@@ -249,7 +249,7 @@ class TestItemEnds:
         assert (listed(ledger), changes(ledger).count) == ([], 0)
 
     def test_an_archive_carries_them(self, ledger: Ledger, bank: str) -> None:
-        """Values, times and texts."""
+        """An archive contains values, times and texts."""
         commit(ledger, make_write_set(0, units=make_units("u1")))
         ledger.items.write(
             bank, [make_item(DOTTED, "k", make_text("t1"), ttl=HOUR), make_item(A, "l")], at(0)

@@ -1,4 +1,4 @@
-"""What every ledger promises of tasks with a key: of each there is one."""
+"""Contract of tasks with a key, of which there is one each."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from hindsight_integrations.model.tasks import TaskState, TaskWrite
 
 
 class TestKeyedTasks:
-    """Of a kind and a key a bank has one task, whatever is enqueued of it and when."""
+    """A bank has one task per kind and key, however often it is enqueued."""
 
     @pytest.mark.usefixtures("bank")
     def test_enqueued_again_it_stays_due_when_it_was(self, ledger: Ledger, passes: Passes) -> None:
-        """However often something changes, the task is done once, so long after the first change, with the last payload."""
+        """Repeated changes give one task, due a fixed time after the first change, with the last payload."""
         (first,) = enqueued(ledger, work("1", MINUTE, OBSERVE, "a"))
         passes(MINUTE / 2)
         (again, other) = enqueued(ledger, work("2", MINUTE, OBSERVE, "a"), work("3", MINUTE, OBSERVE, "b"))
@@ -36,14 +36,14 @@ class TestKeyedTasks:
         assert (leased(ledger).payload, idle(ledger)) == ("2", True)
 
     def test_the_same_of_another_kind_or_bank_is_another_task(self, ledger: Ledger, bank: str) -> None:
-        """And without a key each is one."""
+        """Tasks of another kind or bank are separate, and so is every task without a key."""
         ledger.create_bank("other")
         enqueued(ledger, work("1", key="a"), work("2", kind=OBSERVE, key="a"), work("3"), work("3"))
         enqueued(ledger, work("4", key="a"), bank="other")
         assert (len(ledger.tasks.of_bank(bank)), len(ledger.tasks.of_bank("other"))) == (4, 1)
 
     def test_why_it_rests_is_not_forgotten(self, ledger: Ledger, bank: str) -> None:
-        """What is enqueued without a reason leaves the reason of the last failure to be read."""
+        """Enqueueing without a reason keeps the reason of the last failure."""
         enqueued(ledger, TaskWrite(OBSERVE, "{}", key="a"))
         ledger.tasks.fail(leased(ledger).claim, reason="bitter", retry_in=MINUTE)
         enqueued(ledger, TaskWrite(OBSERVE, "{}", MINUTE, key="a"))
@@ -53,13 +53,13 @@ class TestKeyedTasks:
         assert task.reason == "because of {}"
 
     def test_enqueuing_the_same_again_is_no_revision(self, ledger: Ledger, bank: str) -> None:
-        """A commit that leaves the task as it waits has changed nothing."""
+        """A commit that leaves the waiting task unchanged does not raise the revision."""
         for _ in range(3):
             enqueued(ledger, work("{}", MINUTE, OBSERVE, "a"))
         assert ledger.revision(bank) == 1
 
     def test_a_delay_is_not_waited_out_by_who_settles(self, ledger: Ledger, bank: str) -> None:
-        """A task with a key that was not begun is had early; a rest is waited out, and so is any other task's delay."""
+        """An early caller gets a keyed task that was never started; a pause after a failure, and other tasks' delays, still apply."""
         enqueued(ledger, work("keyed", 9 * MINUTE, OBSERVE, "a"), work("parked", 9 * MINUTE))
         assert idle(ledger)
         claim = leased(ledger, bank=bank, early=True).claim
@@ -67,7 +67,7 @@ class TestKeyedTasks:
         assert idle(ledger, early=True)
 
     def test_enqueued_while_leased_it_is_done_again(self, ledger: Ledger, bank: str, passes: Passes) -> None:
-        """What changed while its holder was at work is not lost: once completed, the task waits its delay and is due."""
+        """A task enqueued while leased runs again after its delay once it is completed."""
         enqueued(ledger, work("1", kind=OBSERVE, key="a"))
         task = leased(ledger)
         (same,) = enqueued(ledger, work("2", 5 * MINUTE, OBSERVE, "a"))
@@ -85,7 +85,7 @@ class TestKeyedTasks:
 
     @pytest.mark.usefixtures("bank")
     def test_done_or_dead_it_begins_anew(self, ledger: Ledger) -> None:
-        """A key has one task for ever; what is enqueued of it later has all its attempts."""
+        """A done or dead task that is enqueued again has all its attempts."""
         (first,) = enqueued(ledger, work("1", kind=OBSERVE, key="a"))
         completed(ledger, leased(ledger).claim)
         enqueued(ledger, work("2", kind=OBSERVE, key="a"))
@@ -95,7 +95,7 @@ class TestKeyedTasks:
         assert leased(ledger).payload == "3"
 
     def test_failed_while_enqueued_again_it_is_done_once(self, ledger: Ledger, bank: str) -> None:
-        """The next attempt has what came meanwhile; when it is done, nothing is left to be done again."""
+        """If a task is enqueued while running and then fails, the next attempt has the new payload and runs once."""
         (task,) = enqueued(ledger, work("1", kind=OBSERVE, key="a"))
         claim = leased(ledger).claim
         enqueued(ledger, work("2", kind=OBSERVE, key="a"))
@@ -106,7 +106,7 @@ class TestKeyedTasks:
         assert state(ledger, task.id) is TaskState.DONE
 
     def test_given_up_while_enqueued_again_it_begins_anew(self, ledger: Ledger, bank: str) -> None:
-        """What came while the last attempt ran is not buried with it."""
+        """If a task is enqueued during its last attempt, it is not abandoned."""
         enqueued(ledger, work("1", kind=OBSERVE, key="a"))
         claim = leased(ledger).claim
         enqueued(ledger, work("2", kind=OBSERVE, key="a"))

@@ -1,4 +1,4 @@
-"""What every ledger promises of erasure, corrections and archives; a part of `LedgerContract`."""
+"""Contract of erasure, edits and archives; part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from hindsight_integrations.model.writes import MentionWrite, MessageKey
 
 
 class TestErasure:
-    """Erasure takes a unit with all it left elsewhere, and nothing of others."""
+    """Erasure removes a unit with all its traces, and nothing of other units."""
 
     def test_an_erased_unit_leaves_no_trace(self, ledger: Ledger, bank: str) -> None:
         """Unit, vector, text, links, mentions and orphan entities go; the feed reports the row; others stay."""
@@ -62,7 +62,7 @@ class TestErasure:
         assert ledger.entities.named(bank, ["alice"])["alice"].mentions == 1
 
     def test_message_keys_outlive_their_memories(self, ledger: Ledger, bank: str) -> None:
-        """A message whose memory was erased is still known; only `everything` forgets the keys."""
+        """A message whose memory was erased is still known as retained; only `everything` forgets message keys."""
         commit(ledger, rich_write_set())
         key = MessageKey("thread", "m1", "h1")
         ledger.erasure.erase(bank, Erasure(unit="u1"))
@@ -72,7 +72,7 @@ class TestErasure:
         assert (ledger.units.count(bank), ledger.bank(bank).revision) == (0, 3)
 
     def test_what_the_erased_had_ended_holds_again(self, ledger: Ledger, bank: str) -> None:
-        """Nothing of its words is left in another unit's log, the receipt says what holds again, and the feed reports it."""
+        """What an erased unit had ended becomes valid again; receipt and feed report it, and none of its words remain in logs."""
         ended = [make_event("u1", CLOSED, 5, by_unit="u2", reason="she left")]
         commit(ledger, make_write_set(units=make_units("u1", "u2", "u3"), events=ended))
         receipt = ledger.erasure.erase(bank, Erasure(unit="u2"))
@@ -97,7 +97,7 @@ class TestErasure:
     def test_what_something_else_ended_too_stays_ended(
         self, ledger: Ledger, bank: str, others: list[ValidityEvent], closed_at: datetime | None
     ) -> None:
-        """What the other one said counts then, from its own time on; what holds already is not restored."""
+        """A memory ended by another unit too stays ended, from that unit's time on."""
         ended = make_event("u1", CLOSED, 5, by_unit="u2")
         commit(ledger, make_write_set(units=make_units("u1", "u2", "u3"), events=[ended, *others]))
         receipt = ledger.erasure.erase(bank, Erasure(unit="u2"))
@@ -107,7 +107,7 @@ class TestErasure:
         assert ledger.units.get(bank, np.array([row]))[row].closed_at == closed_at
 
     def test_of_two_that_ended_it_the_last_to_go_restores_it(self, ledger: Ledger, bank: str) -> None:
-        """A dry run foresees it; what goes in the same erasure is not restored."""
+        """Of two units that ended a memory, erasing the last restores it; a dry run predicts it."""
         events = [make_event("u1", CLOSED, hours, by_unit=f"u{hours}") for hours in (2, 3)]
         commit(ledger, make_write_set(units=make_units("u1", "u2", "u3"), events=events))
         assert ledger.erasure.erase(bank, Erasure(unit="u2")).restored == ()
@@ -116,7 +116,7 @@ class TestErasure:
         assert ledger.units.count(bank) == 0
 
     def test_a_name_only_the_erased_unit_used_goes(self, ledger: Ledger, bank: str) -> None:
-        """A surviving entity loses the form of its name that nothing else uses, and is called by what is left."""
+        """An entity loses a name that only the erased unit used."""
         writes = replace(
             make_write_set(units=make_units("u1", "u2"), entities=[make_entity("e1", "alice chen", "alice")]),
             mentions=(MentionWrite("u1", "e1", "Alice Chen"), MentionWrite("u2", "e1", "Alice")),
@@ -142,7 +142,7 @@ class TestErasure:
     def test_each_selector_takes_what_it_names(
         self, ledger: Ledger, bank: str, erasure: Erasure, left: int
     ) -> None:
-        """By document, entity, or a window of what happened or was mentioned; what does not exist changes nothing."""
+        """Erasure selects by document, entity or time window; unknown targets change nothing."""
         units = make_units("u1", "u2", "u3")
         units = (
             replace(units[0], unit=replace(units[0].unit, document_id="d1")),
@@ -156,7 +156,7 @@ class TestErasure:
         assert receipt.revision == ledger.revision(bank) == (1 if left == 3 else 2)
 
     def test_a_dropped_bank_is_unknown(self, ledger: Ledger, bank: str) -> None:
-        """A bank can go wholly; another keeps all it has, and row ids are not given again."""
+        """Dropping a bank leaves other banks intact, and its row ids are not reused."""
         commit(ledger, rich_write_set())
         highest = max(ledger.units.row_ids(bank, ["u1", "u2"]).values())
         ledger.create_bank("other")
@@ -172,10 +172,10 @@ class TestErasure:
 
 
 class TestNameErasure:
-    """Some names of an entity erased, and an erasure tried."""
+    """Erasing some names of an entity, and dry runs."""
 
     def test_some_names_of_an_entity_go_alone(self, ledger: Ledger, bank: str) -> None:
-        """The units that mention it so go, the names with them; the entity stays under what is left."""
+        """Erasing some names erases the units that use them; the entity keeps its other names."""
         alice = make_entity("e1", "alice", "alicia")
         writes = make_write_set(units=make_units("u1", "u2"), entities=[alice])
         mentions = (MentionWrite("u1", "e1", "Alice"), MentionWrite("u2", "e1", "Alicia"))
@@ -186,7 +186,7 @@ class TestNameErasure:
         assert (entity.name, entity.names, entity.mentions) == ("Alicia", ("alicia",), 1)
 
     def test_a_dry_run_says_what_would_go_and_changes_nothing(self, ledger: Ledger, bank: str) -> None:
-        """It has the names that a done erasure must not have; the erasure then does what it said."""
+        """A dry run lists the names and changes nothing; the erasure then does exactly that."""
         commit(ledger, rich_write_set())
         before = everything_of(ledger), list(ledger.archive.rows(bank))
         for erasure in (Erasure(unit="u1"), Erasure(entity="e1"), Erasure(everything=True)):
@@ -203,7 +203,7 @@ class TestNameErasure:
         assert (done.dry_run, done.names) == (False, ())
 
     def test_names_are_certain_that_it_goes_by_or_was_given(self, ledger: Ledger, bank: str) -> None:
-        """What an entity is called, and aliases not undone; another name that a commit brought is not."""
+        """An entity's own name and its aliases are certain names; names from other commits are not."""
         commit(ledger, rich_write_set())
         assert ledger.entities.exact_names(bank, "e1") == {"alice"}
         ledger.entities.alias(bank, "e1", ["boss"], at(7))
@@ -236,7 +236,7 @@ class TestEdit:
             ledger.units.edit(bank, UnitEdit(make_unit("nobody"), None, None, ()), at(9))
 
     def test_a_merge_moves_names_and_mentions_and_can_be_undone(self, ledger: Ledger, bank: str) -> None:
-        """Merged, one entity has all; undone, both are as before, mentions of both in one unit included."""
+        """A merged entity has all names and mentions; undoing restores both entities."""
         commit(ledger, rich_write_set())
         before = ledger.entities.listed(bank, "", 9)
         change = ledger.entities.merge(bank, "e1", "e2", at(7))
@@ -251,7 +251,7 @@ class TestEdit:
             ledger.entities.undo(bank, change.id)
 
     def test_a_split_moves_what_it_names_and_can_be_undone(self, ledger: Ledger, bank: str) -> None:
-        """Split, each has its own names and mentions; undone, there is one again."""
+        """Split entities have separate names and mentions; undoing merges them again."""
         commit(ledger, rich_write_set())
         before = ledger.entities.listed(bank, "", 9)
         change = ledger.entities.split(bank, EntitySplit("e1", "e9", "Chen", ("alice chen",), ("u2",)), at(7))
@@ -264,7 +264,7 @@ class TestEdit:
         assert ledger.entities.listed(bank, "", 9) == before
 
     def test_an_alias_is_found_until_undone(self, ledger: Ledger, bank: str) -> None:
-        """An added name leads to the entity, and to nobody once undone; a later change must be undone first."""
+        """An alias finds the entity until it is undone; later changes must be undone first."""
         commit(ledger, rich_write_set())
         change = ledger.entities.alias(bank, "e1", ["boss"], at(7))
         assert ledger.entities.named(bank, ["boss"])["boss"].id == "e1"
@@ -277,7 +277,7 @@ class TestEdit:
 
 
 class TestEmbedder:
-    """A bank knows who made its vectors, and never mixes two."""
+    """A bank records its embedder and never mixes vectors of two."""
 
     def test_the_embedder_is_recorded(self, ledger: Ledger, bank: str) -> None:
         """A bank remembers its embedder; recording it alone is no commit."""
@@ -301,7 +301,7 @@ class TestEmbedder:
         commit(ledger, make_write_set(2, units=[with_vector(make_unit("u3"), DIMENSION + 2)]))
 
     def test_half_a_re_embedding_is_refused(self, ledger: Ledger, bank: str) -> None:
-        """A bank never ends up with vectors of two lengths."""
+        """A bank never has vectors of two dimensions."""
         commit(ledger, make_write_set(units=make_units("u1", "u2")))
         before = everything_of(ledger)
         for ids in (changes(ledger, bank).columns.ids[:1], NO_IDS):
@@ -312,10 +312,10 @@ class TestEmbedder:
 
 
 class TestArchive:
-    """A bank handed out row by row and taken in again is the same bank."""
+    """A bank exported and imported row by row is the same bank."""
 
     def test_a_bank_round_trips(self, ledger: Ledger, bank: str) -> None:
-        """Restored under another name, it hands out the very same rows."""
+        """A bank restored under another name exports the same rows."""
         commit(ledger, rich_write_set())
         ledger.entities.alias(bank, "e1", ["boss"], at(7))
         rows = list(ledger.archive.rows(bank))
@@ -329,7 +329,7 @@ class TestArchive:
         assert ledger.units.count("copy") == len(changes(ledger, "copy", 0).texts[1]) == 2
 
     def test_a_bad_row_leaves_the_bank_empty(self, ledger: Ledger, bank: str) -> None:
-        """Whatever is wrong with the rows, nothing of them stays; a bank that holds something takes none."""
+        """An invalid row rejects the whole import; a bank with content accepts none."""
         commit(ledger, rich_write_set())
         rows = list(ledger.archive.rows(bank))
         ledger.create_bank("copy")

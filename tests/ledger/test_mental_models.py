@@ -1,4 +1,4 @@
-"""What every ledger promises of mental models and directives."""
+"""Contract of mental models and directives."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MOST = 5
 
 
 def standing(name: str, *, auto: bool = False) -> MentalModel:
-    """A standing question that was never answered."""
+    """Build a mental model without an answer."""
     trigger = RefreshTrigger.AUTO if auto else RefreshTrigger.MANUAL
     return MentalModel(f"id of {name}", name, f"What of {name}?", ("t",), trigger, 100, at(1))
 
@@ -45,7 +45,7 @@ def standing(name: str, *, auto: bool = False) -> MentalModel:
 def answer(
     ledger: Ledger, model: MentalModel, text: str, *based_on: str, read: tuple[str, ...] = ()
 ) -> RefreshWrite:
-    """Keep an answer from what the bank holds now."""
+    """Store an answer based on the bank's current content."""
     revision = ledger.revision(BANK)
     made = ModelAnswer(text, extractive=False, based_on=based_on, refreshed_at=at(2))
     write = RefreshWrite(model.id, revision, made, read)
@@ -54,29 +54,29 @@ def answer(
 
 
 def waiting(ledger: Ledger) -> list[str]:
-    """Keys of the waiting tasks that refresh models."""
+    """Return the keys of the waiting refresh tasks."""
     kinds = [task for task in ledger.tasks.of_bank(BANK) if task.kind is TaskKind.REFRESH_MODEL]
     return [task.key for task in kinds if task.state is not TaskState.DONE]
 
 
 class TestMentalModels:
-    """Promises of mental models: their questions stay, their texts end with what they stand on."""
+    """Mental models keep their questions; their texts end with their grounds."""
 
     @pytest.fixture
     def model(self, ledger: Ledger, bank: str) -> MentalModel:
-        """A model of a bank with the facts u1, u2, u3, answered from the first two and shown the third."""
+        """A model in a bank with facts u1, u2, u3; its answer is based on the first two, and its author also saw the third."""
         commit(ledger, make_write_set(units=make_units("u1", "u2", "u3")))
         ledger.mental_models.create(bank, standing("plums"), most=MOST)
         answer(ledger, standing("plums"), "Two plums.", "u1", "u2", read=("u1", "u3"))
         return self.only(ledger)
 
     def only(self, ledger: Ledger) -> MentalModel:
-        """The bank's one model."""
+        """Return the bank's only model."""
         (found,) = ledger.mental_models.all(BANK)
         return found
 
     def test_a_question_is_kept_and_answered(self, ledger: Ledger, bank: str) -> None:
-        """What was created is read as it was; an answer comes with its grounds, and neither raises the revision."""
+        """A model is read back as created; an answer has its grounds, and neither raises the revision."""
         commit(ledger, make_write_set(units=make_units("u1", "u2", "u3")))
         before = ledger.revision(bank)
         for name in ("plums", "apples"):
@@ -93,13 +93,13 @@ class TestMentalModels:
             assert snapshot.mental_models.all(bank) == known
 
     def test_nothing_known_is_an_answer(self, ledger: Ledger, model: MentalModel) -> None:
-        """An empty text takes the place of the one before, and stands on nothing."""
+        """An empty answer replaces the previous one and has no grounds."""
         answer(ledger, model, "")
         assert self.only(ledger).state is ModelState.NOTHING_KNOWN
         assert self.only(ledger).based_on == ()
 
     def test_names_are_unique_and_their_number_has_a_limit(self, ledger: Ledger, bank: str) -> None:
-        """A second model of a name, or one too many, is refused and changes nothing; other banks have their own."""
+        """A duplicate name, or one model too many, is rejected; banks are independent."""
         ledger.mental_models.create(bank, standing("plums"), most=2)
         with pytest.raises(InvalidRequest, match="there is a mental model 'plums'"):
             ledger.mental_models.create(bank, replace(standing("plums"), id="another"), most=2)
@@ -113,7 +113,7 @@ class TestMentalModels:
             ledger.mental_models.all("nobody")
 
     def test_one_that_is_deleted_is_gone_with_its_task(self, ledger: Ledger, bank: str) -> None:
-        """Name and task are free again; deleting twice deletes nothing."""
+        """Deleting a model frees its name and removes its task; deleting it again does nothing."""
         ledger.mental_models.create(bank, standing("plums", auto=True), most=MOST)
         assert waiting(ledger) == ["id of plums"]
         assert ledger.mental_models.delete(bank, "id of plums")
@@ -123,7 +123,7 @@ class TestMentalModels:
 
     @pytest.mark.usefixtures("model")
     def test_a_text_ends_when_what_it_stands_on_is_withdrawn(self, ledger: Ledger, bank: str) -> None:
-        """Closed, the fact takes the text along until the next answer; what was only shown does not."""
+        """Closing a ground ends the text until the next answer; closing a fact that was only shown does not."""
         shown = make_event("u3", CLOSED)
         commit(ledger, make_write_set(ledger.revision(bank), events=[shown]))
         assert self.only(ledger).state is ModelState.CURRENT
@@ -140,7 +140,7 @@ class TestMentalModels:
     def test_a_text_ends_when_an_item_of_what_it_stands_on_changes(
         self, ledger: Ledger, bank: str, change: str
     ) -> None:
-        """A document is what its items say; it is a changed fact itself, and its items are none."""
+        """A text based on a document ends when one of its items changes."""
         items = [make_item("i1", "u1", 1), make_item("i2", "u1", 2)]
         events = [make_event("i2", CLOSED, 1)]
         units = [*make_units("u1", "u2"), *map(with_vector, items)]
@@ -166,7 +166,7 @@ class TestMentalModels:
             commit(ledger, replace(make_write_set(ledger.revision(bank)), refreshed=late))
 
     def test_an_erased_item_takes_the_text_along(self, ledger: Ledger, bank: str) -> None:
-        """Whoever wrote it was shown the document with the item, even if the text does not stand on it."""
+        """Erasing an item ends every text whose author was shown its document."""
         units = [*make_units("u1", "u2"), with_vector(make_item("i1", "u1", 1))]
         commit(ledger, make_write_set(units=units))
         ledger.mental_models.create(bank, standing("plums"), most=MOST)
@@ -176,7 +176,7 @@ class TestMentalModels:
 
     @pytest.mark.usefixtures("model")
     def test_a_text_ends_when_what_it_stands_on_is_corrected(self, ledger: Ledger, bank: str) -> None:
-        """An edited fact no longer says what the text was written from."""
+        """Editing a ground ends the text."""
         edited = make_unit("u2", "fact u2, corrected", hours=1)
         ledger.units.edit(bank, UnitEdit(edited, with_vector(edited).vector, None, ("text",)), at(3))
         assert self.only(ledger).state is ModelState.WITHDRAWN
@@ -184,7 +184,7 @@ class TestMentalModels:
     @pytest.mark.parametrize("unit", ["u1", "u3"])
     @pytest.mark.usefixtures("model")
     def test_an_erased_fact_takes_the_text_along(self, ledger: Ledger, bank: str, unit: str) -> None:
-        """Whether the text stands on it or its writer was only shown it; the question stays."""
+        """Erasing a fact ends texts based on it or whose author was shown it; the question stays."""
         foreseen = ledger.erasure.erase(bank, Erasure(unit=unit), dry_run=True)
         assert foreseen.counts["mental_models"] == 1
         assert self.only(ledger).text == "Two plums."
@@ -196,7 +196,7 @@ class TestMentalModels:
     def test_everything_forgotten_leaves_questions_and_rules(
         self, ledger: Ledger, bank: str, model: MentalModel
     ) -> None:
-        """They are the operator's, as the profile is; with the bank itself they go."""
+        """Forgetting everything keeps questions and directives, like the profile; dropping the bank removes them."""
         rule = Directive("d", "Be brief.", (), at(0))
         ledger.mental_models.add_directive(bank, rule, most=MOST)
         ledger.erasure.erase(bank, Erasure(everything=True))
@@ -210,7 +210,7 @@ class TestMentalModels:
     def test_an_answer_from_facts_that_changed_meanwhile_is_refused(
         self, ledger: Ledger, bank: str, model: MentalModel, what: str
     ) -> None:
-        """Its writer read what is no longer so; the answer before stays as it is, or gone as it is."""
+        """An answer based on facts that changed meanwhile is rejected, and the previous state stays."""
         revision = ledger.revision(bank)
         if what == "closed":
             commit(ledger, make_write_set(revision, events=[make_event("u3", CLOSED)]))
@@ -226,7 +226,7 @@ class TestMentalModels:
         assert self.only(ledger) == before
 
     def test_what_cannot_be_an_answer_is_refused(self, ledger: Ledger, bank: str, model: MentalModel) -> None:
-        """A text on nothing, one on what is not a fact, an answer to no model: nothing of the write set is written."""
+        """An invalid answer rejects the whole write set."""
         opinion = with_vector(make_unit("o1", fact_type=FactType.OPINION))
         commit(ledger, make_write_set(ledger.revision(bank), units=[opinion]))
         for unfit, reason in (
@@ -243,7 +243,7 @@ class TestMentalModels:
     def test_looking_without_a_change_moves_how_far_was_looked(
         self, ledger: Ledger, bank: str, model: MentalModel
     ) -> None:
-        """The answer stays, and what was looked at is not looked at again."""
+        """A refresh without a change keeps the answer and records how far facts were considered."""
         commit(ledger, make_write_set(ledger.revision(bank), units=make_units("u4")))
         now = ledger.revision(bank)
         commit(ledger, replace(make_write_set(now), refreshed=RefreshWrite(model.id, now)))
@@ -251,7 +251,7 @@ class TestMentalModels:
 
     @pytest.mark.usefixtures("model")
     def test_changed_facts_come_latest_first(self, ledger: Ledger, bank: str) -> None:
-        """New, closed and corrected ones after a revision, as many as wanted; opinions and observations are none."""
+        """New, closed and edited facts after a revision are listed latest first, without opinions and observations."""
         revision = ledger.revision(bank)
         other = with_vector(make_unit("o1", fact_type=FactType.OPINION))
         commit(ledger, make_write_set(revision, units=[*make_units("u4", "u5"), other]))
@@ -265,13 +265,13 @@ class TestMentalModels:
     def test_changes_of_facts_enqueue_those_that_refresh_themselves(
         self, ledger: Ledger, bank: str, clock: FrozenClock
     ) -> None:
-        """New, withdrawn, corrected and erased facts do; opinions, answers and the manual ones do not."""
+        """Changed facts enqueue the models with automatic refresh; opinions and answers do not."""
         ledger.mental_models.create(bank, standing("plums", auto=True), most=MOST)
         ledger.mental_models.create(bank, standing("apples"), most=MOST)
         edited = make_unit("u1", "fact u1, corrected")
 
         def settled() -> bool:
-            """Whether a task waited, which is then done."""
+            """Complete a task if one waits, and return whether one did."""
             clock.advance(at(1) - at(0))
             task = ledger.tasks.lease([TaskKind.REFRESH_MODEL], lasting=at(1) - at(0))
             if task is not None:
@@ -295,7 +295,7 @@ class TestMentalModels:
         assert not settled()
 
     def test_directives_are_kept_in_order_and_once(self, ledger: Ledger, bank: str) -> None:
-        """The same rule again is the one there was; other tags make another; removed is gone."""
+        """Directives are kept in order; a repeated rule is stored once, unless its tags differ."""
         one, two = Directive("a", "Be brief.", (), at(0)), Directive("b", "Be brief.", ("t",), at(1))
         assert ledger.mental_models.add_directive(bank, one, most=2) == one
         assert ledger.mental_models.add_directive(bank, two, most=2) == two

@@ -1,4 +1,4 @@
-"""What every ledger promises of observations made from facts."""
+"""Contract of observations made from facts."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from hindsight_integrations.model.units import FactType
 
 
 class TestObservations:
-    """Observations are made of facts, are known to be out of date, and end with what they stand on."""
+    """Observations are based on facts, become outdated, and end with their grounds."""
 
     @pytest.fixture
     def told(self, ledger: Ledger, bank: str) -> Ledger:
-        """A bank with three facts of Alice, one of them of Bob too."""
+        """A bank with three facts about Alice, one of them about Bob too."""
         assert bank == BANK
         tell(ledger, *make_units("f1", "f2", "f3"))
         tell(ledger, *make_units("f2", "b1"), of=BOB)
         return ledger
 
     def test_facts_of_an_entity_are_its_valid_world_and_experience_memories(self, told: Ledger) -> None:
-        """Opinions, observations and what was closed are not summed up."""
+        """Opinions, observations and closed facts are not summarised."""
         others = [
             with_vector(make_unit("o", fact_type=FactType.OPINION)),
             with_vector(make_unit("s", fact_type=FactType.OBSERVATION)),
@@ -56,7 +56,7 @@ class TestObservations:
         assert told.observations.entity_facts(BANK, "nobody").tolist() == []
 
     def test_an_entity_waits_until_it_is_observed(self, told: Ledger) -> None:
-        """What was made, of which facts, what was left out and at which revision is read back as it was written."""
+        """Observations, their facts, the omitted facts and the revision are read back as written."""
         assert seen(told) == (True, ())
         revision = told.revision(BANK)
         observe(told, {"o1": ("f1", "f2")}, ("f3",))
@@ -68,7 +68,7 @@ class TestObservations:
         assert seen(told, BOB) == (True, ())
 
     def test_a_new_fact_makes_it_stale_and_leaves_it(self, told: Ledger) -> None:
-        """Until it is made anew, what is known of an entity is still shown."""
+        """A new fact makes observations stale but keeps them until they are rebuilt."""
         observe(told, {"o1": ("f1",)})
         tell(told, *make_units("b2"), of=BOB)
         assert seen(told) == (False, ("o1",))
@@ -78,14 +78,14 @@ class TestObservations:
         assert seen(told) == (False, ("o1", "o2"))
 
     def test_what_is_no_fact_changes_nothing(self, told: Ledger) -> None:
-        """An opinion of an entity, an observation given by hand, or closing one, is no news of it."""
+        """An opinion, a caller's observation, or closing either, does not make observations stale."""
         observe(told, {"o1": ("f1",)})
         tell(told, with_vector(make_unit("op", fact_type=FactType.OPINION)), observation("given"))
         commit(told, make_write_set(told.revision(BANK), events=[make_event("op", CLOSED, 5)]))
         assert seen(told) == (False, ("o1",))
 
     def test_observations_made_anew_take_the_place_of_the_old(self, told: Ledger) -> None:
-        """What is no longer made is removed, which the feed reports as no erasure; what a caller gave stays."""
+        """Rebuilt observations replace the old ones, without counting as erasure; a caller's observations stay."""
         tell(told, observation("given"))
         observe(told, {"o1": ("f1",), "o2": ("f2",)})
         old, before = rows(told, "o1"), told.revision(BANK)
@@ -102,7 +102,7 @@ class TestObservations:
 
     @pytest.mark.parametrize("withdrawal", WITHDRAWALS)
     def test_a_withdrawn_fact_takes_what_stands_on_it_along(self, told: Ledger, withdrawal: str) -> None:
-        """A thing taken back must not come back through a summary, not even until the summary is made anew."""
+        """Withdrawing a fact ends the observations based on it immediately."""
         observe(told, {"o1": ("f1", "f2"), "o2": ("f3",)}, ("f2",))
         observe(told, {"p1": ("b1", "f2")}, entity=BOB)
         gone, before = rows(told, "o1"), told.revision(BANK)
@@ -116,27 +116,27 @@ class TestObservations:
         assert told.observations.grounds_of(BANK, np.array(gone)) == {}
 
     def test_an_erased_fact_takes_along_all_that_was_made_of_its_entity(self, told: Ledger) -> None:
-        """Whoever wrote the other observations had read it too; they are named in the receipt, and made anew."""
+        """Erasing a fact erases all observations of its entity, since their author had read it; the receipt lists them."""
         observe(told, {"o1": ("f1",), "o2": ("f3",)})
         receipt = told.erasure.erase(BANK, Erasure(unit="f1"))
         assert set(receipt.unit_ids) == {"f1", "o1", "o2"}
         assert told.observations.entity_facts(BANK, ALICE).tolist() == rows(told, "f2", "f3")
 
     def test_an_erased_observation_is_made_anew(self, told: Ledger) -> None:
-        """Its facts are still there: the entity waits."""
+        """Erasing an observation enqueues its entity, whose facts still exist."""
         observe(told, {"o1": ("f1",), "o2": ("f3",)})
         told.erasure.erase(BANK, Erasure(unit="o1"))
         assert seen(told) == (True, ("o2",))
 
     def test_a_restored_fact_is_news(self, told: Ledger) -> None:
-        """What is valid again shall be summed up again."""
+        """A restored fact makes observations stale."""
         commit(told, make_write_set(told.revision(BANK), events=[make_event("f1", CLOSED, 5)]))
         observe(told, {"o1": ("f2",)})
         commit(told, make_write_set(told.revision(BANK), events=[make_event("f1", RESTORED, 6)]))
         assert seen(told) == (True, ("o1",))
 
     def test_entities_merged_lose_what_was_made_of_each(self, told: Ledger) -> None:
-        """Summaries of two that are one say half; the one kept waits, and undoing makes both wait."""
+        """Merging entities ends both sets of observations; undoing enqueues both."""
         observe(told, {"o1": ("f1",)})
         observe(told, {"p1": ("b1",)}, entity=BOB)
         change = told.entities.merge(BANK, ALICE, BOB, at(7))
@@ -148,7 +148,7 @@ class TestObservations:
         assert (seen(told), seen(told, BOB)) == ((True, ()), (True, ()))
 
     def test_an_entity_split_loses_what_was_made_of_it(self, told: Ledger) -> None:
-        """What was said of two under one name is made of neither."""
+        """Splitting an entity ends its observations."""
         tell(told, *make_units("f4"))
         observe(told, {"o1": ("f1",)})
         change = told.entities.split(BANK, EntitySplit(ALICE, "ali", "Ali", ("ali",), ("f4", "f3")), at(7))
@@ -158,13 +158,13 @@ class TestObservations:
         assert (seen(told), rows(told, "o2")) == ((True, ()), [])
 
     def test_observations_are_not_counted_among_mentions(self, told: Ledger) -> None:
-        """How often an entity is spoken of, and with whom, does not depend on what was made of it."""
+        """Observations do not count as mentions of an entity."""
         before = told.entities.find(BANK, ALICE), told.entities.neighbours(BANK, [ALICE])
         observe(told, {f"o{number}": ("f1",) for number in range(60)})
         assert (told.entities.find(BANK, ALICE), told.entities.neighbours(BANK, [ALICE])) == before
 
     def test_what_was_made_of_facts_that_changed_since_is_refused(self, told: Ledger) -> None:
-        """A model takes its time: a fact withdrawn meanwhile is not summed up, a new one only makes it stale."""
+        """Observations from facts withdrawn meanwhile are rejected; a new fact only makes them stale."""
         revision = told.revision(BANK)
         tell(told, *make_units("f4"))
         observe(told, {"o1": ("f1",)}, at_revision=revision)
@@ -189,7 +189,7 @@ class TestObservations:
     def test_what_cannot_be_an_observation_is_refused_whole(
         self, told: Ledger, facts: dict[str, tuple[str, ...]], entity: str
     ) -> None:
-        """Nothing half-formed is stored: the commit is refused, and says why."""
+        """An invalid observation rejects the whole commit, with the reason."""
         revision = told.revision(BANK)
         with pytest.raises(InvalidRequest):
             observe(told, facts, entity=entity)
@@ -197,7 +197,7 @@ class TestObservations:
         assert rows(told, "o1") == []
 
     def test_observing_twice_changes_nothing(self, told: Ledger) -> None:
-        """The same observations committed again raise no revision."""
+        """Committing the same observations again does not raise the revision."""
         revision = told.revision(BANK)
         observe(told, {"o1": ("f1",)}, ("f2",), at_revision=revision)
         after = told.revision(BANK)
@@ -205,7 +205,7 @@ class TestObservations:
         assert told.revision(BANK) == after
 
     def test_observations_are_archived(self, told: Ledger) -> None:
-        """What was made, what it stands on, what was left out and who waits come back the same."""
+        """Observations, grounds, omitted facts and waiting entities survive an archive."""
         observe(told, {"o1": ("f1", "f2"), "o2": ("f2",)}, ("f3",))
         rows_there = list(told.archive.rows(BANK))
         told.create_bank("copy")
@@ -217,7 +217,7 @@ class TestObservations:
         assert told.observations.grounds_of("copy", np.array([row])) == {row: ("f1", "f2")}
 
     def test_a_forgotten_bank_leaves_nothing_made(self, told: Ledger) -> None:
-        """Neither erasing everything nor dropping the bank leaves observations behind."""
+        """Erasing everything or dropping the bank leaves no observations."""
         observe(told, {"o1": ("f1",)}, ("f2",))
         told.erasure.erase(BANK, Erasure(everything=True))
         assert told.observations.get(BANK, [ALICE]) == {}
@@ -227,7 +227,7 @@ class TestObservations:
         assert seen(told) == (True, ())
 
     def test_banks_are_observed_apart(self, told: Ledger) -> None:
-        """Row ids and entities of one bank say nothing to another."""
+        """Observations of one bank do not affect another with the same rows and entities."""
         observe(told, {"o1": ("f1",)})
         told.create_bank("other")
         assert told.observations.get("other", [ALICE]) == {}
@@ -235,7 +235,7 @@ class TestObservations:
         assert told.observations.entity_facts("other", ALICE).tolist() == []
 
     def test_facts_of_a_hub_are_read_quickly(self, ledger: Ledger, bank: str) -> None:
-        """An entity of 5,000 facts is read in a fraction of a second, and a fact more costs nothing that grows with them."""
+        """An entity with 5,000 facts is read in a fraction of a second, and one more fact costs constant time."""
         tell(ledger, *make_units(*(f"f{number}" for number in range(5_000))))
         started = time.perf_counter()
         assert len(ledger.observations.entity_facts(bank, ALICE)) == 5_000

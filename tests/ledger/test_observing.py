@@ -1,4 +1,4 @@
-"""What every ledger promises of the tasks that make observations: one for each entity whose facts changed."""
+"""Contract of the tasks that build observations: one per entity whose facts changed."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ OBSERVING = timedelta(minutes=1)
 
 
 def waiting(ledger: Ledger, bank: str = BANK) -> list[str]:
-    """Keys of the tasks that are still to be done, sorted."""
+    """Return the keys of the unfinished tasks, sorted."""
     return sorted(task.key for task in ledger.tasks.of_bank(bank) if task.state is TaskState.PENDING)
 
 
 def done(ledger: Ledger, facts: Mapping[str, tuple[str, ...]], passes: Passes) -> None:
-    """Do the task due longest: make these observations of its entity."""
+    """Run the longest-due task: store these observations of its entity."""
     task = ledger.tasks.lease([TaskKind.OBSERVE], lasting=OBSERVING)
     assert task
     passes(OBSERVING / 10)
@@ -58,18 +58,18 @@ def done(ledger: Ledger, facts: Mapping[str, tuple[str, ...]], passes: Passes) -
 
 
 class TestObserving:
-    """Whoever waits for observations has one task."""
+    """Each entity that needs observations has one task."""
 
     @pytest.fixture
     def ledger(self, tmp_path: Path, clock: FrozenClock) -> Iterator[Ledger]:
-        """A ledger that collects changes for OBSERVING."""
+        """A ledger that delays observation tasks by OBSERVING."""
         opened = Ledger.open(tmp_path / "data", clock=clock, observing=OBSERVING)
         yield opened
         opened.close()
 
     @pytest.fixture
     def told(self, ledger: Ledger, bank: str) -> Ledger:
-        """A bank with three facts of Alice, and one of Bob."""
+        """A bank with three facts about Alice and one about Bob."""
         assert bank == BANK
         tell(ledger, *make_units("f1", "f2", "f3"))
         tell(ledger, *make_units("b1"), of=BOB)
@@ -77,7 +77,7 @@ class TestObserving:
 
     @pytest.fixture
     def settled(self, told: Ledger, passes: Passes) -> Ledger:
-        """The same, with observations of Alice, and nothing left to do."""
+        """The same bank, with observations of Alice and no waiting tasks."""
         passes(OBSERVING)
         for _ in range(2):
             done(told, {"o1": ("f1",)} if not rows(told, "o1") else {}, passes)
@@ -85,7 +85,7 @@ class TestObserving:
         return told
 
     def test_a_fact_enqueues_its_entity_once(self, told: Ledger, passes: Passes) -> None:
-        """Many facts in a row are one task, which is due when the first of them has waited long enough."""
+        """Several facts give one task, due a fixed time after the first."""
         (alice, bob) = told.tasks.of_bank(BANK)
         assert (alice.kind, alice.key, alice.payload) == (TaskKind.OBSERVE, ALICE, "{}")
         passes(OBSERVING / 2)
@@ -96,21 +96,21 @@ class TestObserving:
         assert told.tasks.lease([TaskKind.OBSERVE], lasting=OBSERVING)
 
     def test_what_is_no_fact_enqueues_nobody(self, settled: Ledger) -> None:
-        """Neither opinions nor observations, nor a retain that brings nothing new."""
+        """Opinions, observations and repeated retains enqueue nothing."""
         tell(settled, with_vector(make_unit("op", fact_type=FactType.OPINION)), observation("given"))
         tell(settled, *make_units("f1"))
         assert waiting(settled) == []
 
     @pytest.mark.parametrize("withdrawal", WITHDRAWALS)
     def test_a_withdrawal_enqueues_its_entities(self, settled: Ledger, withdrawal: str) -> None:
-        """What was made of it is gone, and is made anew; others are left alone."""
+        """A withdrawal enqueues the entities of the withdrawn fact only."""
         WITHDRAWALS[withdrawal](settled)
         assert waiting(settled) == [ALICE]
 
     def test_a_fact_that_comes_while_observations_are_made_is_not_lost(
         self, settled: Ledger, passes: Passes
     ) -> None:
-        """The task is done once more after it was done."""
+        """A fact that arrives while a task runs makes it run again."""
         tell(settled, *make_units("f4"))
         passes(OBSERVING)
         revision = settled.revision(BANK)
@@ -123,7 +123,7 @@ class TestObserving:
         assert (seen(settled), waiting(settled)) == ((True, ("o1",)), [ALICE])
 
     def test_entities_merged_and_split_are_enqueued_and_nobody_else(self, settled: Ledger) -> None:
-        """A merged entity is not summed up any more; put back, it is."""
+        """Merging and splitting enqueue only the entities concerned."""
         change = settled.entities.merge(BANK, ALICE, BOB, at(7))
         assert waiting(settled) == [ALICE]
         settled.entities.undo(BANK, change.id)
@@ -132,12 +132,12 @@ class TestObserving:
         assert waiting(settled) == ["ali", ALICE, BOB]
 
     def test_a_forgotten_entity_leaves_no_task(self, told: Ledger) -> None:
-        """Its id is made of its name."""
+        """Forgetting an entity removes its task, whose key contains its name."""
         told.erasure.erase(BANK, Erasure(entity=BOB))
         assert {task.key for task in told.tasks.of_bank(BANK)} == {ALICE}
 
     def test_a_bank_that_came_in_is_observed(self, told: Ledger) -> None:
-        """An archive without observations, or without their tasks, waits like a bank that was retained."""
+        """An imported bank enqueues the entities without observations or tasks."""
         kept = [row for row in told.archive.rows(BANK) if row.kind != "tasks"]
         told.create_bank("copy")
         told.archive.restore("copy", iter(kept))

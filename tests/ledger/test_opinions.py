@@ -1,4 +1,4 @@
-"""What every ledger promises of opinions and their evidence."""
+"""Contract of opinions and their evidence."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ from hindsight_integrations.model.writes import ObservedWrite
 
 
 class TestOpinions:
-    """Opinions are formed once, reworded in the open, and their evidence is written once and never rewritten."""
+    """Opinions are formed once, rewordings are logged, and evidence is written once and never changed."""
 
     @pytest.fixture
     def held(self, ledger: Ledger, bank: str) -> Ledger:
-        """A bank with four facts, and an opinion that stands on the first two."""
+        """A bank with four facts, and an opinion based on the first two."""
         assert bank == BANK
         commit(ledger, make_write_set(0, units=make_units("f1", "f2", "f3", "f4")))
         form(ledger, "o", "f2", "f1")
         return ledger
 
     def test_an_opinion_is_read_as_it_was_formed(self, ledger: Ledger, bank: str) -> None:
-        """Confidence, times, profile, reasons, grounds, tags and entities come back; the bank has a new revision."""
+        """Confidence, times, profile, reasons, grounds, tags and entities are read back, and the revision rises."""
         commit(ledger, make_write_set(0, units=make_units("f1", "f2"), entities=[make_entity("alice")]))
         formed = formation("o", "f2", "f1", operation="run")
         writes = writing(
@@ -81,7 +81,7 @@ class TestOpinions:
         assert ledger.opinions.get(bank, []) == []
 
     def test_a_retained_opinion_is_one_that_was_given(self, ledger: Ledger, bank: str) -> None:
-        """There is never a unit of the opinion network that is no opinion: without a formation it was given, at 0.5."""
+        """A retained opinion unit without a formation is a given opinion with confidence 0.5."""
         units = [
             opinion_unit("o"),
             replace(opinion_unit("p"), unit=replace(opinion_unit("p").unit, confidence=0.9)),
@@ -97,13 +97,13 @@ class TestOpinions:
         ]
 
     def test_forming_twice_changes_nothing(self, held: Ledger) -> None:
-        """The same formation, with another confidence even, leaves the opinion and the revision as they are."""
+        """Forming the same opinion again, even with another confidence, changes nothing."""
         before, revision = held.opinions.get(BANK), held.revision(BANK)
         form(held, "o", "f3", confidence=0.1)
         assert (held.opinions.get(BANK), held.revision(BANK)) == (before, revision)
 
     def test_an_operation_is_known_even_if_it_formed_nothing(self, held: Ledger) -> None:
-        """A reflection that is tried again learns what it formed the first time, nothing included."""
+        """A repeated reflection learns what it formed the first time, even if nothing."""
         assert held.opinions.formed_by(BANK, "run") is None
         formed = [formation(unit, operation="run") for unit in ("p", "q")]
         commit(held, writing(held, OpinionsWrite(tuple(formed)), opinion_unit("p"), opinion_unit("q")))
@@ -115,7 +115,7 @@ class TestOpinions:
         assert held.revision(BANK) == revision
 
     def test_a_rewording_closes_the_wording_before_and_keeps_the_opinion(self, held: Ledger) -> None:
-        """The opinion keeps its id; the new wording stands on all the old one stood on as well."""
+        """A reworded opinion keeps its id and all grounds of the old wording."""
         reword(held, "o", "o2", "f3")
         log = log_of(held)
         assert [(each.unit_id, each.reason) for each in log.versions] == [("o", ""), ("o2", "reworded as o2")]
@@ -129,7 +129,7 @@ class TestOpinions:
         assert len(held.opinions.get(BANK)) == 1
 
     def test_an_earlier_wording_is_the_opinion_of_then(self, held: Ledger) -> None:
-        """As of a moment, or of a revision, before it was reworded, or closed with its grounds, the opinion is held as it was."""
+        """As of an earlier time or revision, the opinion has its earlier wording and state."""
         revision = held.revision(BANK)
         reword(held, "o", "o2", "f3", hours=8)
         close(held, "f1", "f2", "f3", hours=10)
@@ -149,14 +149,14 @@ class TestOpinions:
             assert (then.unit_id, then.closed_at) == (unit, closed_at)
 
     def test_two_valid_wordings_of_one_opinion_are_refused(self, held: Ledger) -> None:
-        """A rewording that does not close the wording before it, as its own doing, is not stored at all."""
+        """A rewording that does not close the previous wording is rejected."""
         write = OpinionsWrite(reworded=(RewordingWrite("o", "o2", "", ()),))
         with pytest.raises(InvalidRequest, match="closes the wording before"):
             commit(held, writing(held, write, opinion_unit("o2")))
         assert held.units.row_ids(BANK, ["o2"]) == {}
 
     def test_evidence_is_written_once_and_read_in_order(self, held: Ledger) -> None:
-        """The first assessment of a fact stays, whatever comes later; the log is in order of time, then of unit id."""
+        """The first assessment of a fact is kept; the log is ordered by time, then unit id."""
         add(
             held,
             evidence("o", "f4", CONTRADICT, hours=7),
@@ -176,7 +176,7 @@ class TestOpinions:
         assert confidence_of(log) == pytest.approx(0.55)
 
     def test_what_became_of_a_fact_is_read_with_its_row(self, held: Ledger) -> None:
-        """Nothing is rewritten: the row says since when its fact is closed or restored, and counts accordingly."""
+        """An evidence row shows since when its fact is closed or restored, and counts accordingly."""
         add(held, evidence("o", "f3"))
         close(held, "f3", hours=10)
         assert [change.kind for change in log_of(held).evidence[0].validity] == [CLOSED]
@@ -213,7 +213,7 @@ class TestOpinions:
     def test_what_cannot_be_an_opinion_or_evidence_is_refused_whole(
         self, held: Ledger, write: OpinionsWrite
     ) -> None:
-        """Opinions and observations are no evidence, facts are no opinions, and nothing half-formed is stored."""
+        """Invalid opinions or evidence reject the whole write set."""
         given = [opinion_unit("p"), with_vector(make_unit("s", fact_type=FactType.OBSERVATION))]
         commit(held, make_write_set(held.revision(BANK), units=given))
         before = held.revision(BANK), held.opinions.get(BANK)
@@ -222,7 +222,7 @@ class TestOpinions:
         assert (held.revision(BANK), held.opinions.get(BANK)) == before
 
     def test_evidence_of_another_bank_is_refused(self, held: Ledger) -> None:
-        """Opinions and facts of one bank are unknown in another."""
+        """Evidence that refers to another bank's opinions or facts is rejected."""
         held.create_bank("other")
         commit(held, make_write_set(0, bank="other", units=make_units("g", bank="other")))
         assert held.opinions.get("other") == []
@@ -231,13 +231,13 @@ class TestOpinions:
             add(held, evidence("o", "g"))
 
     def test_how_far_facts_were_looked_at_only_grows(self, held: Ledger) -> None:
-        """Two tasks that end out of order do not make the later one's work undone."""
+        """Tasks that end out of order never lower the revision up to which facts were assessed."""
         for to, kept in ((2, 2), (1, 2), (10_000, held.revision(BANK) + 2)):
             commit(held, writing(held, OpinionsWrite(assessed={"o": to})))
             assert log_of(held).assessed_to == kept
 
     def test_facts_since_a_revision_are_those_to_be_assessed(self, held: Ledger) -> None:
-        """New and restored facts are, opinions and what was closed are not."""
+        """New and restored facts are listed for assessment, opinions and closed facts are not."""
         revision = held.revision(BANK)
         assert held.opinions.facts_since(BANK, revision).tolist() == []
         told = [
@@ -253,7 +253,7 @@ class TestOpinions:
         assert held.opinions.facts_since(BANK, revision).tolist() == sorted(rows.values())
 
     def test_an_opinion_ends_with_its_last_ground_and_comes_back_with_one(self, held: Ledger) -> None:
-        """One ground left is enough; with none it is closed when the last was, and restored when one is."""
+        """An opinion is closed with its last ground and restored with any of them."""
         close(held, "f1", hours=10)
         assert valid(held, "o") == [True]
         close(held, "f2", hours=9)
@@ -265,14 +265,14 @@ class TestOpinions:
         assert valid(held, "o") == [False]
 
     def test_an_opinion_taken_back_by_hand_stays_so(self, held: Ledger) -> None:
-        """What somebody else closed is not restored with its grounds."""
+        """An opinion closed for another reason is not restored with its grounds."""
         close(held, "o", hours=8)
         close(held, "f1", "f2")
         restore(held, "f1", "f2")
         assert valid(held, "o") == [False]
 
     def test_of_several_wordings_the_newest_alone_follows_its_grounds(self, held: Ledger) -> None:
-        """A wording that was replaced does not come back when a fact does."""
+        """Restoring a fact does not restore a replaced wording."""
         reword(held, "o", "o2", "f3")
         close(held, "f1", "f2", "f3")
         assert valid(held, "o", "o2") == [False, False]
@@ -280,7 +280,7 @@ class TestOpinions:
         assert valid(held, "o", "o2") == [False, True]
 
     def test_opinions_worded_from_observations_stand_on_their_facts(self, held: Ledger) -> None:
-        """An observation is made anew all the time: what it was made from is what the opinion stands on."""
+        """An opinion based on an observation has the observation's facts as grounds."""
         revision = held.revision(BANK)
         writes = make_write_set(
             revision,

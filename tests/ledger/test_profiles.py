@@ -1,4 +1,4 @@
-"""What every ledger promises of profiles and their history."""
+"""Contract of profiles and their history."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def give(
     expected: int | None = None,
     bank: str = BANK,
 ) -> None:
-    """Make a profile the bank's, decided on its newest change unless another is given."""
+    """Set the bank's profile, based on its newest change unless another is given."""
     newest = ledger.profiles.change(bank)
     number = (newest.number if newest else 0) if expected is None else expected
     write = ProfileWrite(profile, effective_at, "given", number)
@@ -40,11 +40,11 @@ def give(
 
 
 class TestProfiles:
-    """Promises of the profile a bank has, and of those it had."""
+    """The bank's current profile and its history."""
 
     @pytest.fixture
     def given(self, ledger: Ledger, bank: str, clock: FrozenClock) -> list[BankProfile]:
-        """Profiles of a bank, one an hour, the clock standing an hour after the last."""
+        """Profiles of a bank, set one per hour; the clock is an hour after the last."""
         profiles = [ADA, IRIS, replace(ADA, background="I like proofs and Prague.")]
         for hours, profile in enumerate(profiles):
             clock.set(at(hours))
@@ -55,7 +55,7 @@ class TestProfiles:
     def test_a_profile_is_kept_with_its_time(
         self, ledger: Ledger, bank: str, given: list[BankProfile]
     ) -> None:
-        """The newest is the bank's; each is in the history with its number, and none raises the revision."""
+        """The newest profile is current; each is in the history with its number, and none raises the revision."""
         expected = [
             ProfileChange(number, profile, at(number - 1), at(number - 1), "given")
             for number, profile in enumerate(given, 1)
@@ -69,13 +69,13 @@ class TestProfiles:
             assert snapshot.profiles.changes(bank) == expected
 
     def test_a_bank_that_was_given_none_is_neutral(self, ledger: Ledger, bank: str) -> None:
-        """No change, and a neutral profile at all times."""
+        """A bank without a profile is neutral at all times."""
         assert ledger.profiles.changes(bank) == []
         assert ledger.profiles.change(bank) is None
         assert ledger.profiles.at(bank, at(0)) == ledger.bank(bank).profile == BankProfile()
 
     def test_the_profile_of_then(self, ledger: Ledger, bank: str, given: list[BankProfile]) -> None:
-        """At each moment the last that held, by the second; before the first a neutral one."""
+        """At each time the profile is the last one set before it, or a neutral one."""
         microsecond, second = timedelta(microseconds=1), timedelta(seconds=1)
         assert ledger.profiles.at(bank, at(0) - second) == BankProfile()
         for hours, profile in enumerate(given):
@@ -91,7 +91,7 @@ class TestProfiles:
     def test_its_time_never_runs_backwards_nor_ahead(
         self, ledger: Ledger, bank: str, clock: FrozenClock
     ) -> None:
-        """What is dated before the last change holds since that; what is dated ahead holds from now on."""
+        """A change dated before the last one takes its time; one dated in the future takes effect now."""
         give(ledger, replace(ADA, name="Early"), at(-500))
         give(ledger, replace(ADA, name="Ahead"), at(500))
         clock.set(at(-1000))  # a clock that was set back
@@ -105,7 +105,7 @@ class TestProfiles:
     def test_one_decided_on_another_profile_is_refused(
         self, ledger: Ledger, bank: str, given: list[BankProfile], expected: int
     ) -> None:
-        """Somebody changed the profile in between: nothing of the write set is written."""
+        """A write set based on an outdated profile is rejected as a whole."""
         before = ledger.profiles.changes(bank)
         write = ProfileWrite(BankProfile("Mallory"), at(3), "late", expected)
         writes = replace(make_write_set(units=make_units("u1")), profile=write)
@@ -116,7 +116,7 @@ class TestProfiles:
         assert ledger.units.count(bank) == 0
 
     def test_it_stands_and_falls_with_its_commit(self, ledger: Ledger, bank: str) -> None:
-        """A profile is written with the units of its write set, and not without them."""
+        """A profile is written only together with its write set."""
         write = ProfileWrite(ADA, at(0), "merged", 0)
         broken = replace(make_write_set(events=[make_event("nothing", CLOSED)]), profile=write)
         with pytest.raises(InvalidRequest):
@@ -128,7 +128,7 @@ class TestProfiles:
 
     @pytest.mark.usefixtures("given")
     def test_a_transaction_sees_the_newest(self, ledger: Ledger, bank: str) -> None:
-        """Whoever decides on a profile reads it in the transaction in which it is replaced."""
+        """A transaction reads the profile that it replaces."""
         with ledger.transaction(bank) as transaction:
             newest = transaction.profiles.change(bank)
             assert newest is not None
@@ -138,7 +138,7 @@ class TestProfiles:
 
     @pytest.mark.usefixtures("given")
     def test_banks_have_histories_of_their_own(self, ledger: Ledger) -> None:
-        """Numbers and profiles of one bank are nothing to another; a bank made anew under a name has no history."""
+        """Profile histories of banks are independent; a new bank with an old name has none."""
         ledger.create_bank("other")
         give(ledger, IRIS, at(0), bank="other")
         assert [change.number for change in ledger.profiles.changes("other")] == [1]
@@ -150,7 +150,7 @@ class TestProfiles:
     def test_forgetting_everything_keeps_profile_and_history(
         self, ledger: Ledger, bank: str, given: list[BankProfile]
     ) -> None:
-        """An emptied bank is still somebody's."""
+        """Forgetting everything keeps the profile and its history."""
         commit(ledger, make_write_set(units=make_units("u1")))
         before = ledger.profiles.changes(bank)
         ledger.erasure.erase(bank, Erasure(everything=True))
@@ -160,7 +160,7 @@ class TestProfiles:
     def test_a_history_that_was_forgotten_is_gone(
         self, ledger: Ledger, bank: str, given: list[BankProfile]
     ) -> None:
-        """Only the present profile is left, under its number; for times before it there was none; later ones count on."""
+        """Forgetting the history keeps only the current profile with its number; later numbers continue."""
         kept = ledger.profiles.change(bank)
         assert ledger.profiles.forget_history(bank) == 2
         assert ledger.erasure.scrub() in (Scrub.CLEAN, Scrub.NOT_OURS)  # PostgreSQL cleans its own files
@@ -174,7 +174,7 @@ class TestProfiles:
     def test_a_whole_history_goes_through_an_archive(
         self, ledger: Ledger, bank: str, given: list[BankProfile]
     ) -> None:
-        """What leaves comes in again under the same numbers, in place of what the bank was given meanwhile."""
+        """An imported history keeps its numbers and replaces the bank's own."""
         rows = list(ledger.archive.rows(bank))
         ledger.create_bank("copy")
         give(ledger, BankProfile("Somebody"), at(0), bank="copy")
@@ -192,6 +192,6 @@ class TestProfiles:
         ],
     )
     def test_an_unknown_bank_has_no_profile(self, ledger: Ledger, call: Callable[[Ledger], object]) -> None:
-        """A misspelt bank is reported, like everywhere."""
+        """Reading the profile of an unknown bank raises BankNotFound."""
         with pytest.raises(BankNotFound):
             call(ledger)

@@ -1,4 +1,4 @@
-"""What every ledger promises of its reads; a part of `LedgerContract`."""
+"""Contract of the reads; part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from hindsight_integrations.model.writes import MessageKey, UnitWrite
 
 
 def made_of(key: str, **fields: object) -> UnitWrite:
-    """A unit with these fields, and its vector."""
+    """Build a unit with these fields, and its vector."""
     write = with_vector(make_unit(key))
     return replace(write, unit=replace(write.unit, **fields))  # type: ignore[arg-type] # any field of a unit
 
@@ -43,7 +43,7 @@ class TestReader:
     """Units are found by id, message, chunk and record; entities by name and by blocks."""
 
     def test_links_are_counted_from_both_ends(self, ledger: Ledger, bank: str) -> None:
-        """How many links of a kind a unit has, without the graph: each once, whichever end it was written from."""
+        """Links of a kind are counted once per unit, from whichever end they were written."""
         kinds = [
             ("u1", "u2", LinkType.SEMANTIC),
             ("u3", "u1", LinkType.SEMANTIC),
@@ -69,7 +69,7 @@ class TestReader:
         assert ledger.turns.known(bank, []) == frozenset()
 
     def test_units_are_found_by_message_and_chunk(self, ledger: Ledger, bank: str) -> None:
-        """The valid units of a message, and of a chunk, are found, and nobody else's."""
+        """The valid units of a message or chunk are found, and no others."""
         units = [
             made_of("both", thread="t", sources=("m1", "m2")),
             made_of("second", thread="t", sources=("m2",)),
@@ -90,7 +90,7 @@ class TestReader:
         assert ledger.turns.places(bank, []) == []
 
     def test_closed_units_are_not_found(self, ledger: Ledger, bank: str) -> None:
-        """What was closed already is not closed again by a later edit."""
+        """A closed unit is not closed again by a later edit."""
         units = [made_of("message", thread="t", sources=("m",)), made_of("chunk", document_id="d")]
         commit(ledger, make_write_set(units=units))
         events = [make_event(write.unit.id, ValidityKind.CLOSED, 5) for write in units]
@@ -99,7 +99,7 @@ class TestReader:
         assert ledger.units.of_chunks(bank, "d", [0]).tolist() == []
 
     def test_records_are_enumerated_completely(self, ledger: Ledger, bank: str) -> None:
-        """Every unit with such a record is there in order, closed ones too; case and the other units do not matter."""
+        """Every unit with a matching record is listed in order, closed ones too, ignoring case."""
         records = {
             "u1": (Record(RecordKind.EXPENSE, Decimal("3.41"), "Coffee", "USD"),),
             "u2": (
@@ -127,7 +127,7 @@ class TestReader:
         assert [expenses[rows[name]].records for name in ("u1", "u2")] == [records["u1"], records["u2"]]
 
     def test_vectors_are_read_by_unit(self, ledger: Ledger, bank: str) -> None:
-        """Retraction compares exactly the vectors that were stored; unknown units have none."""
+        """Vectors are read back exactly; unknown units have none."""
         commit(ledger, make_write_set(0, bank=bank, units=make_units("u1", "u2", bank=bank)))
         row = ledger.units.row_ids(bank, ["u1"])["u1"]
         found = ledger.units.vectors(bank, np.array([row, 10**6], np.int64))
@@ -135,7 +135,7 @@ class TestReader:
         np.testing.assert_array_equal(found[row], make_vector("u1"))
 
     def test_an_entity_is_found_by_every_name(self, ledger: Ledger, bank: str) -> None:
-        """Aliases lead to one entity, with its mentions, last sighting and the names it keeps company with."""
+        """Every alias finds the entity, with its mentions, last sighting and co-occurring names."""
         commit(ledger, rich_write_set())
         found = ledger.entities.named(bank, ["alice", "alice chen", "nobody"])
         assert found.keys() == {"alice", "alice chen"}
@@ -145,7 +145,7 @@ class TestReader:
         assert ledger.entities.neighbours(bank, ["e1", "ghost"]) == {"e1": frozenset({"acme"})}
 
     def test_further_names_and_roles_are_added(self, ledger: Ledger, bank: str) -> None:
-        """A known entity learns aliases and a role; a write without role never takes one away."""
+        """Writes add aliases and a role to a known entity; a write without a role keeps it."""
         commit(ledger, make_write_set(entities=[make_entity("e1", "alice")]))
         assert changes(ledger, bank).roles.tolist() == []
         commit(ledger, make_write_set(1, entities=[make_entity("e1", "ally", role=EntityRole.USER)]))
@@ -155,7 +155,7 @@ class TestReader:
         assert changes(ledger, bank).roles.tolist() == list(ledger.entities.row_ids(bank, ["e1"]).values())
 
     def test_a_shared_name_gives_the_most_mentioned(self, ledger: Ledger, bank: str) -> None:
-        """Where two entities share a name, the one spoken of more often answers to it; both are candidates."""
+        """A name shared by two entities finds the more frequently mentioned one; both are candidates."""
         both = [make_entity("e1", "apple"), make_entity("e2", "apple")]
         commit(ledger, make_write_set(units=make_units("u"), entities=both, mentions=[("u", "e2")]))
         assert ledger.entities.named(bank, ["apple"])["apple"].id == "e2"
@@ -165,7 +165,7 @@ class TestReader:
         ]
 
     def test_candidates_share_a_token_or_are_one_edit_away(self, ledger: Ledger, bank: str) -> None:
-        """Resolution sees near names, the exact one first, and nothing that merely exists."""
+        """Entity candidates share a token or are one edit away, the exact name first."""
         names = ["alice", "alice chen", "malice", "office", "bob", "li", "li wei"]
         commit(ledger, make_write_set(entities=[make_entity(f"e-{name}", name) for name in names]))
         found = ledger.entities.candidates(bank, ["alice", "li", "zoe"], 10)
@@ -176,7 +176,7 @@ class TestReader:
         assert ledger.entities.candidates(bank, ["alice"], 0) == {"alice": []}
 
     def test_a_token_everybody_shares_is_not_followed(self, ledger: Ledger, bank: str) -> None:
-        """Among very many "person..." entities only names near the one sought are candidates, itself first."""
+        """A token shared by very many entities is not used for blocking; only similar names are candidates."""
         many = [make_entity(f"e{n}", f"person {n * 1000:07}") for n in range(600)]
         commit(ledger, make_write_set(entities=many))
         found = ledger.entities.candidates(bank, ["person", "person 0007000"], 5)
@@ -195,7 +195,7 @@ class TestReader:
         assert ledger.entities.row_ids(bank, ["e1", "ghost"]).keys() == {"e1"}
 
     def test_a_snapshot_does_not_move(self, ledger: Ledger, bank: str) -> None:
-        """Several reads of one snapshot fit together; a new one shows what was written since."""
+        """Reads within a snapshot are consistent; a new snapshot shows later writes."""
         commit(ledger, make_write_set(units=make_units("u1")))
         with ledger.snapshot(bank) as reader:
             rows = reader.units.row_ids(bank, ["u1", "u2"])

@@ -1,4 +1,4 @@
-"""What every ledger promises of records and their categories; a part of `LedgerContract`."""
+"""Contract of records and their categories; part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ EXPENSE, TASK = RecordKind.EXPENSE, RecordKind.TASK
 
 
 def paid(value: str, category: str, stated: str = "") -> Record:
-    """An expense."""
+    """Build an expense record."""
     return Record(EXPENSE, Decimal(value), category, "USD", stated or category)
 
 
 def with_records(unit_id: str, *records: Record) -> UnitWrite:
-    """A unit with these records, and its vector."""
+    """Build a unit with these records, and its vector."""
     return with_vector(replace(make_unit(unit_id), records=records))
 
 
 def read(ledger: Ledger, bank: str, unit_id: str) -> MemoryUnit:
-    """The unit as the ledger gives it."""
+    """Read the unit from the ledger."""
     rows = ledger.units.row_ids(bank, [unit_id])
     return ledger.units.get(bank, np.array([rows[unit_id]]))[rows[unit_id]]
 
@@ -40,22 +40,22 @@ def read(ledger: Ledger, bank: str, unit_id: str) -> MemoryUnit:
 def found(
     ledger: Ledger, bank: str, kind: RecordKind | None = None, category: str | None = None
 ) -> list[str]:
-    """Ids of the units with such a record, in row order."""
+    """Return the ids of the units with such a record, in row order."""
     rows = ledger.records.rows(bank, kind=kind, category=category)
     names = ledger.units.unit_ids(bank, rows)
     return [names[row] for row in rows.tolist()]
 
 
 def named(categories: Sequence[RecordCategory]) -> list[tuple[str, tuple[str, ...], int]]:
-    """Name, spellings and number of records of each."""
+    """Return name, spellings and number of records of each category."""
     return [(category.name, category.spellings, category.records) for category in categories]
 
 
 class TestCategory:
-    """Spellings of one category are one, for good or until somebody says otherwise."""
+    """Spellings of one category are grouped until a user splits them."""
 
     def test_records_are_found_by_every_spelling_of_their_category(self, ledger: Ledger, bank: str) -> None:
-        """Stored under the bank's name for it, found as it was given, and told from other kinds."""
+        """A record is found by every spelling of its category, and not among other kinds."""
         units = [
             with_records("u1", paid("3", "coffee")),
             with_records(
@@ -75,7 +75,7 @@ class TestCategory:
         assert [category.kind for category in ledger.records.categories(bank)] == [EXPENSE, TASK]
 
     def test_the_units_of_a_category_are_named_most_used_first(self, ledger: Ledger, bank: str) -> None:
-        """A category spent on in two currencies lists both; one of tasks, which have no unit, is not there."""
+        """A category lists its units, most used first."""
         euros = replace(paid("3", "coffee"), unit="EUR")
         records = [paid("1", "coffee"), paid("2", "coffee"), euros, Record(TASK, "buy coffee", "coffee")]
         commit(ledger, make_write_set(units=[with_records("u1", *records)]))
@@ -84,7 +84,7 @@ class TestCategory:
         assert ledger.records.category_units(bank, TASK) == {}
 
     def test_a_write_set_brings_spellings_and_takes_none_from_others(self, ledger: Ledger, bank: str) -> None:
-        """A spelling leads to the category it was first given to; the same write set again changes nothing."""
+        """A spelling stays with its first category; repeating a write set changes nothing."""
         categories = (
             CategoryWrite(EXPENSE, "Tea", ("chai",)),
             CategoryWrite(EXPENSE, "bread", ("Chai", "rolls")),
@@ -97,7 +97,7 @@ class TestCategory:
         assert read(ledger, bank, "u1").records[0].category == "Tea"
 
     def test_categories_merged_and_split_again_are_as_before(self, ledger: Ledger, bank: str) -> None:
-        """Merged, all records have one name and every spelling finds them; split, each is where it was."""
+        """Merged categories share a name and all spellings; splitting restores them."""
         units = [
             with_records("u1", paid("3", "coffee")),
             with_records("u2", paid("4", "espresso"), paid("1", "coffee")),
@@ -118,7 +118,7 @@ class TestCategory:
         assert (ledger.revision(bank), ledger.units.damaged(bank)) == (3, ())
 
     def test_a_change_of_categories_that_makes_no_sense_is_refused(self, ledger: Ledger, bank: str) -> None:
-        """An unknown category, one merged with itself, a spelling it has not, and its own name."""
+        """Merging or splitting unknown categories, spellings or a category with itself is rejected."""
         categories = (CategoryWrite(EXPENSE, "coffee", ("espresso",)), CategoryWrite(EXPENSE, "tea"))
         commit(ledger, replace(make_write_set(), categories=categories))
         for keep, merged in (("coffee", "cake"), ("cake", "coffee"), ("coffee", "espresso")):
@@ -133,10 +133,10 @@ class TestCategory:
 
 
 class TestRecordErasure:
-    """Erasure takes records, and what only they said."""
+    """Erasure removes records, and categories that only they used."""
 
     def test_categories_nobody_uses_go_with_the_unit(self, ledger: Ledger, bank: str) -> None:
-        """A category without records goes, a spelling nothing is given in, and a name no record says gives way."""
+        """Erasing a unit removes unused categories and spellings, and replaces an unused category name."""
         units = [
             with_records("u1", paid("3", "therapy of Bo", "therapy of Bo"), paid("9", "gifts")),
             with_records("u2", paid("4", "therapy of Bo", "therapy")),
@@ -153,7 +153,7 @@ class TestRecordErasure:
         assert (ledger.records.categories(bank), found(ledger, bank)) == ([], [])
 
     def test_records_go_round_an_archive(self, ledger: Ledger, bank: str) -> None:
-        """Their order, values and spellings are the same in a copy, and so is what the next fact adds."""
+        """Records keep order, values and spellings in an archive."""
         units = [
             with_records("u1", paid("3.410", "coffee", "food (coffee)"), Record(TASK, "call Ann")),
             with_records("u2", paid("4", "tea")),

@@ -1,4 +1,4 @@
-"""What every ledger promises of new facts and the opinions they may move: when the task that assesses them is enqueued."""
+"""Contract of the task that assesses new facts as evidence: when it is enqueued."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hindsight_integrations.model.units import FactType
 
 
 def waiting(ledger: Ledger) -> list[Task]:
-    """The tasks that wait for facts to be assessed."""
+    """Return the tasks that wait for facts to be assessed."""
     return [
         task
         for task in ledger.tasks.of_bank(BANK)
@@ -33,7 +33,7 @@ def waiting(ledger: Ledger) -> list[Task]:
 
 
 def assessed(ledger: Ledger, opinion: str = "o") -> None:
-    """Look at all there is, as the task does, and end the task."""
+    """Assess all facts and complete the task."""
     task = ledger.tasks.lease((TaskKind.REINFORCE,), lasting=timedelta(seconds=60), bank=BANK, early=True)
     assert task is not None
     revision = ledger.revision(BANK)
@@ -46,11 +46,11 @@ def assessed(ledger: Ledger, opinion: str = "o") -> None:
 
 
 class TestReinforcing:
-    """Facts that a held opinion was not looked at with are assessed, by one task a bank."""
+    """One task per bank assesses facts that held opinions have not seen."""
 
     @pytest.fixture
     def looked_at(self, ledger: Ledger, bank: str) -> Ledger:
-        """An opinion that was looked at with all facts there are."""
+        """An opinion that was assessed with all existing facts."""
         assert bank == BANK
         commit(ledger, make_write_set(units=make_units("f1", "f2")))
         assert waiting(ledger) == []
@@ -58,7 +58,7 @@ class TestReinforcing:
         return ledger
 
     def test_new_facts_are_to_be_assessed_once(self, looked_at: Ledger) -> None:
-        """One task for however many; opinions and observations bring none, nor do rows of evidence."""
+        """New facts enqueue one task; opinions, observations and evidence rows enqueue none."""
         for unit_id in ("f3", "f4"):
             commit(looked_at, make_write_set(looked_at.revision(BANK), units=make_units(unit_id)))
         (task,) = waiting(looked_at)
@@ -72,7 +72,7 @@ class TestReinforcing:
         assert waiting(looked_at) == []
 
     def test_restored_facts_are_to_be_assessed(self, looked_at: Ledger) -> None:
-        """They may have been closed while the opinion was looked at; closing a fact alone asks for nothing."""
+        """Restored facts enqueue the task; closing a fact does not."""
         commit(looked_at, make_write_set(looked_at.revision(BANK), units=make_units("f3")))
         close(looked_at, "f3")
         assessed(looked_at)
@@ -82,7 +82,7 @@ class TestReinforcing:
         assert len(waiting(looked_at)) == 1
 
     def test_an_opinion_that_is_held_no_more_asks_for_nothing(self, looked_at: Ledger) -> None:
-        """Closed with its grounds: facts are no evidence of it until it is restored with them."""
+        """A closed opinion needs no evidence until it is restored."""
         close(looked_at, "f1")
         commit(looked_at, make_write_set(looked_at.revision(BANK), units=make_units("f5")))
         assert waiting(looked_at) == []

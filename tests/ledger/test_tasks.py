@@ -1,4 +1,4 @@
-"""What every ledger promises of tasks: leases, failures, commits that enqueue or complete them."""
+"""Contract of tasks: leases, failures, and commits that enqueue or complete them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from hindsight_integrations.model.tasks import TaskClaim, TaskState
 
 
 class TestLeases:
-    """A task is leased in turn, comes back when its holder is killed, and is completed once."""
+    """A task is leased in order, becomes available again if its holder is killed, and is completed once."""
 
     def test_a_task_comes_back_as_it_was_written(self, ledger: Ledger, bank: str) -> None:
-        """A task shows its bank, kind, key and reason, and when it is due; a commit of it is a revision."""
+        """A task has its bank, kind, key, reason and due time, and committing it raises the revision."""
         (task,) = enqueued(ledger, work("{}", MINUTE, OBSERVE, "alice"))
         assert ledger.tasks.of_bank(bank) == [task]
         assert (task.bank, task.kind, task.key, task.payload) == (bank, OBSERVE, "alice", "{}")
@@ -46,7 +46,7 @@ class TestLeases:
     def test_tasks_of_all_banks_are_leased_in_the_order_they_fall_due(
         self, ledger: Ledger, bank: str, passes: Passes
     ) -> None:
-        """The longest due comes first whatever bank it is of, none before its time, and no task twice at once."""
+        """Tasks of all banks are leased in order of their due time, none early and none twice."""
         ledger.create_bank("other")
         enqueued(ledger, work("third", 3 * MINUTE), work("second", 2 * MINUTE))
         enqueued(ledger, work("first", MINUTE), work("fourth", 9 * MINUTE, QUEUED), bank="other")
@@ -63,7 +63,7 @@ class TestLeases:
         assert {task.lease for task in found} == {1}
 
     def test_one_bank_can_be_asked_for(self, ledger: Ledger, bank: str) -> None:
-        """Work of one bank is neither seen nor done nor completed in another."""
+        """Tasks of one bank cannot be seen or completed through another."""
         ledger.create_bank("other")
         (task,) = enqueued(ledger, work("x"))
         assert ledger.tasks.lease(KINDS, lasting=MINUTE, bank="other") is None
@@ -75,7 +75,7 @@ class TestLeases:
             ledger.tasks.lease(KINDS, lasting=MINUTE, bank="none")
 
     def test_busy_banks_can_be_passed_over(self, ledger: Ledger, bank: str, passes: Passes) -> None:
-        """Who does one task of a bank at a time is given the longest due of another, and told when that is due."""
+        """Busy banks can be excluded from leasing and from the next due time."""
         ledger.create_bank("other")
         enqueued(ledger, work("first"), work("second"))
         enqueued(ledger, work("third", MINUTE), bank="other")
@@ -90,7 +90,7 @@ class TestLeases:
         assert ledger.tasks.lease(KINDS, lasting=MINUTE, besides=(bank, "other")) is None
 
     def test_tasks_are_counted_by_state(self, ledger: Ledger, bank: str) -> None:
-        """Over all banks, states that no task is in included."""
+        """Tasks are counted by state over all banks, including zero counts."""
         ledger.create_bank("other")
         enqueued(ledger, work("x"), work("y"), work("z"))
         enqueued(ledger, work("x"), bank="other")
@@ -105,7 +105,7 @@ class TestLeases:
         }
 
     def test_only_kinds_named_are_leased(self, ledger: Ledger, bank: str) -> None:
-        """Work nobody here can do stays where it is, and is not waited for."""
+        """Only tasks of the given kinds are leased and counted as due."""
         enqueued(ledger, work("parked"))
         for kinds in ((QUEUED,), ()):
             assert ledger.tasks.lease(kinds, lasting=MINUTE) is None
@@ -114,7 +114,7 @@ class TestLeases:
 
     @pytest.mark.usefixtures("bank")
     def test_the_next_is_known_without_waiting(self, ledger: Ledger, passes: Passes) -> None:
-        """What waits says how long; what is leased is due when its lease ends; what is done or dead never is."""
+        """The next due time includes waiting tasks and ends of leases, but not done or dead tasks."""
         assert ledger.tasks.next_due(KINDS) is None
         (task,) = enqueued(ledger, work("x", 2 * MINUTE))
         assert MINUTE < (ledger.tasks.next_due(KINDS) or NOW) <= 2 * MINUTE
@@ -127,7 +127,7 @@ class TestLeases:
 
     @pytest.mark.usefixtures("bank")
     def test_a_lease_ends(self, ledger: Ledger, passes: Passes) -> None:
-        """A task whose holder was killed is taken again, and the attempts tell."""
+        """A task whose lease has ended is leased again, and counts another attempt."""
         enqueued(ledger, work("x"))
         leased(ledger)
         passes(MINUTE / 2)
@@ -140,7 +140,7 @@ class TestLeases:
 
     @pytest.mark.usefixtures("bank")
     def test_a_lease_that_is_renewed_goes_on(self, ledger: Ledger, passes: Passes) -> None:
-        """A holder that says in time that it is at work keeps its task, however long that takes, as one attempt."""
+        """A renewed lease continues as one attempt."""
         enqueued(ledger, work("x"))
         claim = leased(ledger).claim
         for _ in range(30):
@@ -152,7 +152,7 @@ class TestLeases:
         assert not ledger.tasks.renew(claim, lasting=MINUTE)
 
     def test_a_late_holder_changes_nothing(self, ledger: Ledger, bank: str, passes: Passes) -> None:
-        """Whose lease was taken over can neither renew, nor fail, nor complete; whoever took over can."""
+        """A holder whose lease was taken over can neither renew, fail nor complete the task."""
         enqueued(ledger, work("x"))
         late = leased(ledger).claim
         passes(2 * MINUTE)
@@ -169,7 +169,7 @@ class TestLeases:
         assert (ledger.units.count(bank), state(ledger, holder.task)) == (1, TaskState.DONE)
 
     def test_a_holder_nobody_replaced_is_not_late(self, ledger: Ledger, bank: str, passes: Passes) -> None:
-        """A lease that ended unnoticed still completes its task: nobody else has it."""
+        """A holder whose lease ended can still complete the task if nobody else leased it."""
         enqueued(ledger, work("x"))
         claim = leased(ledger).claim
         passes(9 * MINUTE)
@@ -179,7 +179,7 @@ class TestLeases:
     def test_a_failed_task_rests_and_lets_others_pass(
         self, ledger: Ledger, bank: str, passes: Passes
     ) -> None:
-        """A failure is put back until its time, with the reason, and the next task is served."""
+        """A failed task is delayed with its reason, and other tasks are served first."""
         enqueued(ledger, work("poison"), work("sound"))
         poison = leased(ledger)
         assert ledger.tasks.fail(poison.claim, reason="bitter", retry_in=MINUTE)
@@ -190,7 +190,7 @@ class TestLeases:
         assert leased(ledger).payload == "poison"
 
     def test_what_does_not_count_is_no_attempt(self, ledger: Ledger, bank: str) -> None:
-        """A task put back for no fault of its own has as many attempts as before; how often that was, it tells."""
+        """A task that is put back without fault keeps its number of attempts, and counts the postponements."""
         enqueued(ledger, work("x"))
         for counted in (False, True, False):
             ledger.tasks.fail(leased(ledger).claim, reason="", retry_in=NOW, counted=counted)
@@ -198,7 +198,7 @@ class TestLeases:
         assert (task.attempts, task.uncounted, task.lease) == (1, 2, 3)
 
     def test_a_dead_task_waits_until_it_is_made_due(self, ledger: Ledger, bank: str) -> None:
-        """A task given up is not lost: it is listed, keeps its payload, and can be revived."""
+        """An abandoned task is listed, keeps its payload and can be retried."""
         enqueued(ledger, work("x"))
         ledger.tasks.fail(leased(ledger).claim, reason="enough", retry_in=None)
         assert (ledger.tasks.of_bank(bank)[0].state, idle(ledger)) == (TaskState.DEAD, True)
@@ -209,7 +209,7 @@ class TestLeases:
         assert ledger.tasks.make_due(bank, KINDS) == 0
 
     def test_completing_is_one_commit_with_the_facts(self, ledger: Ledger, bank: str, passes: Passes) -> None:
-        """What a task found and its end come together; a done task keeps no text and is never leased again."""
+        """A task's result and its completion are one commit; a done task keeps no text."""
         enqueued(ledger, work("text"))
         claim = leased(ledger).claim
         with pytest.raises(RevisionConflict):
@@ -221,7 +221,7 @@ class TestLeases:
         assert (idle(ledger), ledger.tasks.make_due(bank, KINDS)) == (True, 0)
 
     def test_only_what_is_leased_is_completed(self, ledger: Ledger, bank: str) -> None:
-        """A task that nobody took, or that does not exist, has no holder who could end it."""
+        """A task that is not leased or does not exist cannot be completed."""
         (task,) = enqueued(ledger, work("x"))
         for claim in (task.claim, TaskClaim(task.id, 1), TaskClaim(task.id + 99, 1)):
             with pytest.raises(TaskClosed):
@@ -229,7 +229,7 @@ class TestLeases:
         assert (ledger.units.count(bank), state(ledger, task.id)) == (0, TaskState.PENDING)
 
     def test_an_erasure_takes_tasks_back(self, ledger: Ledger, bank: str) -> None:
-        """What a holder read before an erasure cannot be committed after it; the task is done again, at no attempt's cost."""
+        """An erasure revokes leases, so that results based on erased text are rejected; the task runs again without losing an attempt."""
         commit(ledger, make_write_set(units=make_units("u1")))
         enqueued(ledger, work("{}"))
         claim = leased(ledger).claim
@@ -242,7 +242,7 @@ class TestLeases:
         assert leased(ledger).attempts == 1
 
     def test_tasks_come_in_with_an_archive(self, ledger: Ledger, bank: str) -> None:
-        """With their keys, attempts and reasons; who holds one there has no lease here."""
+        """Imported tasks keep keys, attempts and reasons, but no leases."""
         enqueued(ledger, work("1", MINUTE, OBSERVE, "a"), work("2"), work("3", 9 * MINUTE), work("4"))
         completed(ledger, leased(ledger).claim)
         held = leased(ledger)
@@ -263,7 +263,7 @@ class TestLeases:
         assert len(ledger.tasks.of_bank("copy")) == 4
 
     def test_the_tasks_of_an_entity_go_with_it(self, ledger: Ledger, bank: str) -> None:
-        """What is kept under the id of somebody who is erased is no trace of them."""
+        """Erasing an entity erases the tasks with its id."""
         writes = make_write_set(
             units=make_units("u1", "u2"),
             entities=[make_entity("e1", "alice"), make_entity("e2", "bob")],
@@ -276,10 +276,10 @@ class TestLeases:
 
 
 class TestSharedQueue:
-    """Many may take from the queue at once."""
+    """Several workers can take tasks from the queue concurrently."""
 
     def test_three_holders_do_each_task_once(self, ledger: Ledger, bank: str) -> None:
-        """Three who lease, renew and complete without knowing of each other: each task is had by one of them."""
+        """Three concurrent workers run each task once."""
         count = 30
         enqueued(ledger, *(work(f"u{number}") for number in range(count)))
         start, ends = threading.Barrier(3), threading.Lock()
@@ -301,7 +301,7 @@ class TestSharedQueue:
         assert {task.state for task in ledger.tasks.of_bank(bank)} == {TaskState.DONE}
 
     def test_of_many_who_end_one_task_one_does(self, ledger: Ledger, bank: str) -> None:
-        """Of holders that all believe to have the task, as processes that slept do, one commits its effect."""
+        """Of several holders that complete one task, exactly one commits its result."""
         enqueued(ledger, work("x"))
         claim = leased(ledger).claim
         start = threading.Barrier(3)

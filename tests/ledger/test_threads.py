@@ -1,4 +1,4 @@
-"""What every ledger promises of followed threads; a part of `LedgerContract`."""
+"""Contract of followed threads; part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ FIRST = ThreadMark(2, "digest", "m2")
 
 
 def followed(revision: int, *entries: ThreadEntry, mark: ThreadMark = FIRST, namespace: str = "") -> WriteSet:
-    """A write set that follows THREAD and stores nothing else."""
+    """Build a write set that only follows THREAD."""
     return WriteSet(BANK, revision, thread=ThreadWrite(THREAD, namespace, mark, entries))
 
 
 class TestThreads:
-    """Promises of the log of a thread: what was seen, in which order, and what a fork dropped."""
+    """The log of a thread: which messages were seen, in which order, and what a fork discarded."""
 
     def test_a_thread_never_followed_is_empty(self, ledger: Ledger, bank: str) -> None:
-        """Its mark is that of an empty list."""
+        """An unknown thread has the mark of an empty list."""
         assert ledger.turns.thread_mark(bank, THREAD, "") == ThreadMark()
         assert ledger.turns.thread(bank, THREAD, "") == Thread()
         assert ledger.turns.dropped(bank, [(THREAD, "m1")]) == frozenset()
 
     def test_a_log_is_kept_without_a_revision(self, ledger: Ledger, bank: str) -> None:
-        """No index serves it, so that following a conversation that did not change asks nothing of any."""
+        """Following an unchanged conversation does not raise the revision."""
         entries = ThreadEntry("m1", "h1"), ThreadEntry("m2", "h2", "m1")
         assert commit(ledger, followed(0, *entries)).revision == 0
         assert ledger.turns.thread_mark(bank, THREAD, "") == FIRST
@@ -44,7 +44,7 @@ class TestThreads:
         )
 
     def test_an_entry_takes_the_place_of_the_one_of_its_id(self, ledger: Ledger, bank: str) -> None:
-        """Order and parent stay as they were when it was first seen."""
+        """An entry with a known id keeps its order and parent."""
         commit(ledger, followed(0, ThreadEntry("m1", "h1"), ThreadEntry("m2", "h2", "m1")))
         later = ThreadMark(3, "later", "m3")
         commit(
@@ -60,7 +60,7 @@ class TestThreads:
         ]
 
     def test_a_message_is_dropped_where_no_list_has_it(self, ledger: Ledger, bank: str) -> None:
-        """One that an agent's part still has is no dropped one."""
+        """A message is discarded only if no list of the thread contains it."""
         gone = ThreadEntry("m1", "h1", gone=True)
         commit(ledger, followed(0, gone, ThreadEntry("m2", "h2", gone=True)))
         commit(ledger, followed(0, replace(gone, gone=False), namespace="part"))
@@ -68,14 +68,14 @@ class TestThreads:
         assert ledger.turns.dropped(bank, places) == {(THREAD, "m2")}
 
     def test_closed_memories_of_messages_are_found_if_asked_for(self, ledger: Ledger, bank: str) -> None:
-        """A fork back restores them."""
+        """Closed memories of messages can be found, so that a fork back restores them."""
         commit(ledger, replace(conversation(), units=(make_fact("u1", "m1"), make_fact("u2", "m1", "m2"))))
         rows = ledger.units.row_ids(bank, ["u1", "u2"])
         assert ledger.units.of_messages(bank, [(THREAD, "m1")]).tolist() == sorted(rows.values())
         assert ledger.units.of_messages(bank, [(THREAD, "m1")], closed=True).tolist() == []
 
     def test_forgetting_everything_forgets_what_was_seen(self, ledger: Ledger, bank: str) -> None:
-        """The same conversation is then new; forgetting one message is not forgetting that it was seen."""
+        """Forgetting everything makes a conversation new; forgetting one message does not make that message new."""
         commit(ledger, conversation())
         commit(ledger, followed(ledger.revision(bank), ThreadEntry("m1", "h1")))
         ledger.erasure.erase(bank, Erasure(thread=THREAD))

@@ -1,4 +1,4 @@
-"""What every ledger promises of source turns and of turns that wait; a part of `LedgerContract`."""
+"""Contract of source turns and waiting turns; part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from hindsight_integrations.model.units import FactType, UnitKind
 
 
 class TestTurnReads:
-    """The text of messages is read by message, by memory and by conversation, in its latest wording."""
+    """A message's latest text is found by message, memory and conversation."""
 
     def test_turns_come_back_as_they_were_said(self, ledger: Ledger, bank: str) -> None:
-        """Text, speaker, role, time, thread, tags, and the memories made from it."""
+        """Text, speaker, role, time, thread, tags and resulting memories are read back."""
         commit(ledger, conversation())
         rows = ledger.units.row_ids(bank, ["f1", "f2"])
         first = SourceTurn(
@@ -47,7 +47,7 @@ class TestTurnReads:
         }
 
     def test_a_message_that_is_a_unit_is_read_from_it(self, ledger: Ledger, bank: str) -> None:
-        """Word for word there is one text, the unit's; corrected there, it is corrected here."""
+        """A verbatim message shares its unit's text, including edits."""
         unit = replace(
             make_unit("v", "Alice: Hello.", hours=2, tags=("own",)),
             thread=THREAD,
@@ -65,7 +65,7 @@ class TestTurnReads:
         assert commit(ledger, replace(writes, expected_revision=1)).revision == 1
 
     def test_turns_are_found_by_exact_words(self, ledger: Ledger, bank: str) -> None:
-        """Whatever case, accents or blanks they are written with; in order of time, units word for word among them."""
+        """Turns are found by words, ignoring case, accents and spacing, in chronological order."""
         unit = replace(
             make_unit("v", "Alice: A café in Brünn sold\nmy  Kayak.", hours=-1),
             thread=THREAD,
@@ -96,7 +96,7 @@ class TestTurnReads:
         }
 
     def test_an_edited_message_keeps_its_latest_wording(self, ledger: Ledger, bank: str) -> None:
-        """A new wording replaces the text, and one that is not kept takes the earlier text away."""
+        """An edit replaces a message's text, or removes it if the new text is not kept."""
         commit(ledger, conversation())
         edit = replace(make_write_set(1), messages=(make_key("m1", "h2"), make_key("m2", "h2")))
         commit(ledger, replace(edit, turns=(make_turn("m1", "I bought a canoe."),)))
@@ -105,7 +105,7 @@ class TestTurnReads:
         }
 
     def test_a_turn_whose_memories_are_closed_is_history(self, ledger: Ledger, bank: str) -> None:
-        """All of them must be closed; a turn without any is none."""
+        """A turn is history only if it has memories and all are closed."""
         writes = replace(conversation(), events=(make_event("f1", CLOSED, 5),))
         commit(
             ledger,
@@ -121,10 +121,10 @@ class TestTurnReads:
 
 
 class TestWaiting:
-    """A turn that waits is a unit of another kind: in columns, vectors and texts, in nothing else."""
+    """A waiting turn is a unit of a separate kind: in columns, vectors and texts only."""
 
     def test_a_waiting_turn_is_no_memory(self, ledger: Ledger, bank: str) -> None:
-        """It is not counted, is no node of the graph, no unit of its message, and its type is none of a memory's."""
+        """A waiting turn is not counted as a memory, is not in the graph, and has its own type."""
         receipt = commit(
             ledger,
             replace(
@@ -141,13 +141,13 @@ class TestWaiting:
         assert ledger.units.get(bank, np.array([rows["w"]]))[rows["w"]].kind is UnitKind.TURN
 
     def test_one_without_a_vector_is_in_texts_alone(self, ledger: Ledger, bank: str) -> None:
-        """An embedder that failed costs the vector; another one can supply it."""
+        """A waiting turn may lack a vector after an embedder failure, and get one later."""
         commit(ledger, make_write_set(units=[make_waiting("w", "m1", vector=False)]))
         new = changes(ledger, bank)
         assert (new.count, new.vector_count, new.texts[1]) == (1, 0, ["Alice: w"])
 
     def test_extraction_ends_it_without_an_erasure(self, ledger: Ledger, bank: str) -> None:
-        """It goes in the commit that brings its facts; the feed says so, and that no file has to be cleaned."""
+        """Extraction removes the waiting turn in the commit of its facts, without counting as erasure."""
         waiting = make_waiting("w", "m1", "I bought a kayak.")
         turn = make_turn("m1", "I bought a kayak.", unit_id="w")
         commit(ledger, replace(make_write_set(units=[waiting]), messages=(make_key("m1"),), turns=(turn,)))
@@ -166,7 +166,7 @@ class TestWaiting:
         assert (new.removed.tolist(), new.erased, new.texts[1]) == ([row], False, ["fact f"])
 
     def test_an_edit_ends_what_waited_of_the_earlier_wording(self, ledger: Ledger, bank: str) -> None:
-        """A message retained in other words waits in these words alone, and the same write set again changes nothing."""
+        """An edited message waits with its new text only; repeating the write set changes nothing."""
         commit(ledger, replace(make_write_set(units=[make_waiting("w1", "m1")]), messages=(make_key("m1"),)))
         again = replace(make_write_set(1, units=[make_waiting("w2", "m1")]), messages=(make_key("m1", "h2"),))
         assert commit(ledger, again).revision == 2
@@ -175,10 +175,10 @@ class TestWaiting:
 
 
 class TestTurnErasure:
-    """A turn goes with any memory made from it, and is reached by what it is itself."""
+    """A turn is erased with any memory made from it, and can be selected directly."""
 
     def test_a_turn_goes_with_any_of_its_memories(self, ledger: Ledger, bank: str) -> None:
-        """Of two memories of a message one is erased: the text goes, the other memory stays, and the feed tells."""
+        """Erasing one of a message's memories erases its text; the other memories stay."""
         commit(ledger, conversation())
         receipt = ledger.erasure.erase(bank, Erasure(unit="f1"))
         assert (receipt.unit_ids, receipt.counts["turns"]) == (("f1",), 1)
@@ -186,7 +186,7 @@ class TestTurnErasure:
         assert changes(ledger, bank, 1).erased
 
     def test_turns_without_memories_are_reached(self, ledger: Ledger) -> None:
-        """By the time they were said, by conversation, by message, and by an entity's name as whole words."""
+        """Turns without memories are erased by time, conversation, message and entity name."""
         texts = {
             "m1": "Anna Berg rang.",
             "m2": "Annabel rang.",
@@ -213,7 +213,7 @@ class TestTurnErasure:
             assert repeated == {}
 
     def test_conversations_and_messages_go_with_their_memories(self, ledger: Ledger, bank: str) -> None:
-        """A message takes what was made from it, a conversation all; a document retained under its name stays."""
+        """Erasing a message or conversation erases its memories; a document with the same name stays."""
         document = with_vector(replace(make_unit("d"), thread=THREAD, document_id="doc"))
         commit(ledger, conversation())
         commit(ledger, make_write_set(1, units=[document]))
@@ -223,7 +223,7 @@ class TestTurnErasure:
         assert ledger.turns.of_thread(bank, THREAD) == []
 
     def test_what_waits_is_erased_as_its_message_is(self, ledger: Ledger, bank: str) -> None:
-        """A waiting turn goes with its message, by its name, and is counted as a turn."""
+        """A waiting turn is erased with its message and counted as a turn."""
         waiting = [make_waiting("w1", "m1", "Anna rang."), make_waiting("w2", "m2"), make_waiting("w3", "m3")]
         writes = make_write_set(units=waiting, entities=[make_entity("e", "anna")])
         commit(ledger, replace(writes, messages=tuple(map(make_key, ("m1", "m2", "m3")))))
@@ -234,10 +234,10 @@ class TestTurnErasure:
 
 
 class TestTurns:
-    """Source turns, turns that wait, and their erasure."""
+    """Source turns, waiting turns, and their erasure."""
 
     def test_turns_travel_in_archives(self, ledger: Ledger, bank: str) -> None:
-        """Texts, pointers to units and what waits come back as they were; memories are counted without them."""
+        """Texts, links to units and waiting turns survive an archive."""
         writes = conversation()
         waiting = [make_waiting("w1", "m3"), make_waiting("w2", "m4", vector=False)]
         commit(

@@ -1,4 +1,4 @@
-"""What every ledger promises of a transaction and its commit; a part of `LedgerContract`."""
+"""Contract of transactions and commits; part of `LedgerContract`."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ DOCUMENT = DocumentWrite("d", "h", "", at(0))
 
 
 class TestCommit:
-    """Commits are whole, idempotent and refused when decided on an old revision; validity is a log."""
+    """Commits are atomic, idempotent, and rejected on an outdated revision; validity is a log."""
 
     def test_a_commit_is_read_back_whole(self, ledger: Ledger, bank: str) -> None:
-        """Every field of a retained unit survives the ledger."""
+        """Every field of a retained unit is read back."""
         unit = replace(
             make_unit("u", "Alice spent 3.41 USD", fact_type=FactType.OPINION, tags=("a", "b")),
             occurred=Interval(at(-30), at(-6)),
@@ -72,7 +72,7 @@ class TestCommit:
         assert ledger.units.unit_ids(bank, wanted) == {rows["v"]: "v", rows["u"]: "u"}
 
     def test_the_same_write_set_twice_changes_nothing(self, ledger: Ledger, bank: str) -> None:
-        """A retried retain leaves memory exactly as it was, down to counts and revision."""
+        """Repeating a write set changes nothing, including counts and revision."""
         commit(ledger, rich_write_set())
         before, entity = everything_of(ledger), ledger.entities.named(bank, ["alice"])["alice"]
         receipt = commit(ledger, rich_write_set(1))
@@ -82,7 +82,7 @@ class TestCommit:
         assert len(ledger.units.validity(bank, "u1")) == 1
 
     def test_what_is_there_is_left_as_it_is(self, ledger: Ledger, bank: str) -> None:
-        """A unit, link or entity that is written again with other content keeps its first content."""
+        """A unit, link or entity written again keeps its first content."""
         commit(ledger, rich_write_set())
         again = replace(
             make_write_set(
@@ -98,7 +98,7 @@ class TestCommit:
         assert ledger.entities.named(bank, ["alice"])["alice"].name == "Alice"
 
     def test_a_write_decided_on_an_old_revision_is_refused(self, ledger: Ledger, bank: str) -> None:
-        """Two writers cannot overwrite each other: the later one is refused, and nothing of its set is kept."""
+        """A write decided on an old revision is rejected as a whole."""
         commit(ledger, make_write_set(units=make_units("u1")))
         with pytest.raises(RevisionConflict) as caught:
             commit(ledger, make_write_set(units=make_units("u2")))
@@ -106,7 +106,7 @@ class TestCommit:
         assert ledger.units.row_ids(bank, ["u1", "u2"]).keys() == {"u1"}
 
     def test_an_empty_write_set_is_no_commit(self, ledger: Ledger, bank: str) -> None:
-        """Retaining nothing leaves the revision alone."""
+        """An empty write set does not raise the revision."""
         assert commit(ledger, make_write_set()).revision == 0
         assert ledger.revision(bank) == 0
 
@@ -127,7 +127,7 @@ class TestCommit:
     def test_a_write_set_naming_what_is_not_there_is_refused_whole(
         self, ledger: Ledger, bank: str, broken: WriteSet
     ) -> None:
-        """A dangling reference or a foreign vector is an error, and nothing of its write set is kept."""
+        """A dangling reference or a foreign vector rejects the whole write set."""
         commit(ledger, rich_write_set())
         before = everything_of(ledger)
         good = (*make_units("u9"), *broken.units)
@@ -138,7 +138,7 @@ class TestCommit:
         assert ledger.turns.known(bank, [message]) == frozenset()
 
     def test_row_ids_only_grow(self, ledger: Ledger, bank: str) -> None:
-        """A row id, once given, is never given to another unit, refused write sets included."""
+        """Row ids are never reused, even after a rejected write set."""
         commit(ledger, make_write_set(units=make_units("u1", "u2")))
         with pytest.raises(InvalidRequest):
             commit(ledger, make_write_set(1, units=make_units("u3"), mentions=[("u3", "ghost")]))
@@ -147,7 +147,7 @@ class TestCommit:
         assert rows["u1"] < rows["u2"] < rows["u4"]
 
     def test_a_closed_unit_can_be_restored(self, ledger: Ledger, bank: str) -> None:
-        """Closing sets closed_at to the earliest statement, restoring clears it, and the log tells both."""
+        """Closing sets closed_at to the earliest statement, restoring clears it, and the log has both."""
         commit(ledger, make_write_set(units=make_units("u", "by")))
         row = ledger.units.row_ids(bank, ["u"])["u"]
 
@@ -167,7 +167,7 @@ class TestCommit:
         assert ledger.units.validity(bank, "by") == ledger.units.validity(bank, "unknown") == []
 
     def test_an_event_repeated_after_a_restore_does_not_close_again(self, ledger: Ledger, bank: str) -> None:
-        """A retried retraction that was undone meanwhile stays undone."""
+        """A repeated retraction that was undone meanwhile stays undone."""
         closing = make_event("u", CLOSED, 1)
         commit(ledger, make_write_set(units=make_units("u"), events=[closing]))
         commit(ledger, make_write_set(1, events=[make_event("u", RESTORED, 2)]))
@@ -176,10 +176,10 @@ class TestCommit:
 
 
 class TestDocument:
-    """Documents, and which wording of a message counts."""
+    """Documents, and which wording of a message is current."""
 
     def test_a_document_is_its_chunks(self, ledger: Ledger, bank: str) -> None:
-        """The text read back is the text retained, and an unknown document is None."""
+        """A document's text is read back as retained; an unknown document is None."""
         commit(ledger, replace(make_write_set(), documents=(DOCUMENT,), chunks=(TWO, ONE)))
         stored = ledger.units.document(bank, "d")
         assert stored is not None
@@ -187,7 +187,7 @@ class TestDocument:
         assert ledger.units.document(bank, "other") is None
 
     def test_a_changed_document_replaces_the_stored_one(self, ledger: Ledger, bank: str) -> None:
-        """After a change the new chunks are read in their order, and no ordinal is ever given twice."""
+        """A changed document's new chunks are read in order, and ordinals are never reused."""
         commit(ledger, replace(make_write_set(), documents=(DOCUMENT,), chunks=(ONE, TWO)))
         three = ChunkWrite("d", 2, "three ", "h2", position=0)
         changes = (three, replace(TWO, position=NOWHERE), replace(ONE, position=1))
@@ -198,14 +198,14 @@ class TestDocument:
         assert (stored.text, stored.content_hash, stored.next_ordinal) == ("three one ", "h'", 3)
 
     def test_the_same_document_again_is_no_change(self, ledger: Ledger, bank: str) -> None:
-        """A second identical write leaves the revision where it was."""
+        """Writing an identical document does not raise the revision."""
         writes = replace(make_write_set(), documents=(DOCUMENT,), chunks=(ONE, TWO))
         first = commit(ledger, writes).revision
         assert commit(ledger, replace(writes, expected_revision=first)).revision == first
         assert ledger.revision(bank) == first
 
     def test_the_latest_wording_of_a_message_counts(self, ledger: Ledger, bank: str) -> None:
-        """A message is known only in the wording retained last, also after an edit back."""
+        """A message is known only in its latest wording, also after it was edited back."""
         old, new, other = MessageKey("t", "m", "old"), MessageKey("t", "m", "new"), MessageKey("u", "m", "x")
         for revision, key in enumerate((old, new, old)):
             commit(ledger, replace(make_write_set(revision), messages=(key, other)))
@@ -214,10 +214,10 @@ class TestDocument:
 
 
 class TestTransaction:
-    """What is decided is committed on the state that was read."""
+    """A decision is committed on the state that it read."""
 
     def test_a_transaction_reads_what_it_commits_on(self, ledger: Ledger, bank: str) -> None:
-        """Reads and feed inside show the bank as it stands, and the commit follows from it."""
+        """Reads and feed in a transaction show the state that the commit is based on."""
         commit(ledger, rich_write_set())
         with ledger.transaction(bank) as transaction:
             known = transaction.turns.known(bank, [MessageKey("thread", "m1", "h1")])
@@ -230,7 +230,7 @@ class TestTransaction:
         assert (ledger.revision(bank), ledger.units.count(bank)) == (2, 3)
 
     def test_a_transaction_left_without_a_commit_changes_nothing(self, ledger: Ledger, bank: str) -> None:
-        """Deciding that there is nothing to do, or failing at it, leaves the bank and lets others write."""
+        """A transaction without a commit, or with an error, changes nothing and releases other writers."""
         with ledger.transaction(bank):
             pass
         with pytest.raises(ZeroDivisionError), ledger.transaction(bank):
@@ -238,7 +238,7 @@ class TestTransaction:
         assert commit(ledger, make_write_set(units=make_units("u"))).revision == 1
 
     def test_a_transaction_commits_once_and_to_its_own_bank(self, ledger: Ledger, bank: str) -> None:
-        """A second commit, and one to another bank, are refused; what was committed stays."""
+        """A second commit, or one to another bank, is rejected; the first stays."""
         ledger.create_bank("other")
         with ledger.transaction(bank) as transaction:
             with pytest.raises(InvalidRequest):
@@ -249,7 +249,7 @@ class TestTransaction:
         assert ledger.units.count(bank) == 1
 
     def test_writers_wait_for_each_other(self, ledger: Ledger, bank: str) -> None:
-        """While one decides another waits, and then decides on what the first has written: nobody is refused."""
+        """A writer waits for the other's transaction and then decides on its result; none is rejected."""
 
         def write(name: str) -> None:
             for number in range(10):
@@ -265,7 +265,7 @@ class TestTransaction:
         assert ledger.revision(bank) == ledger.units.count(bank) == 30
 
     def test_readers_do_not_wait_for_a_decision(self, ledger: Ledger, bank: str) -> None:
-        """While a transaction is open, and takes its time, others read the state before it."""
+        """Readers see the previous state while a transaction is open, without waiting."""
         commit(ledger, make_write_set(units=make_units("u1")))
         counts: list[int] = []
         with ledger.transaction(bank) as transaction:

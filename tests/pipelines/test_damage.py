@@ -256,7 +256,7 @@ def test_a_malformed_page_is_one_error_with_a_remedy(opener: Opener, tmp_path: P
 def test_the_command_line_tells_of_damage(opener: Opener, tmp_path: Path) -> None:
     """`doctor --deep` names the memories, and says so where all is well."""
     ids = kept(opener, tmp_path)
-    assert "what was written" in CliRunner().invoke(app, ["doctor", str(tmp_path), "--deep"]).stdout
+    assert "all correct" in CliRunner().invoke(app, ["doctor", str(tmp_path), "--deep"]).stdout
     change_bytes(tmp_path, b"code is 1033", b"code is 1032")
     told = CliRunner().invoke(app, ["doctor", str(tmp_path), "--deep"]).stdout
     assert ids["The locker code is 1033."][:20] in told

@@ -85,7 +85,7 @@ def test_a_worker_elsewhere_is_told_of(opened: Opened, reader: Reader, tmp_path:
     ("options", "match"),
     [
         ({"worker": True, "read_only": True}, "read-only"),
-        ({"worker": "elsewhere", "path": ":memory:"}, "this process"),
+        ({"worker": "elsewhere", "path": ":memory:"}, "in-memory bank"),
         ({"worker": "somewhere"}, "True, False or 'elsewhere'"),
         ({"worker": 1}, "True, False or 'elsewhere'"),
     ],

@@ -1,4 +1,4 @@
-"""The graph channel on real rustworkx: worked examples, and a plain-Python reading of eq. 12 to agree with."""
+"""The graph channel on rustworkx: worked examples, and agreement with a plain-Python eq. 12."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def indifferent(ids: IntArray) -> FloatArray:
 def walked(
     walk: Callable[..., Hits], graph: RustworkxMemoryGraph, seeds: Mapping[int, float], **options: Any
 ) -> dict[int, float]:
-    """What a strategy finds, best first."""
+    """Return the results of a strategy, best first."""
     settings_ = {"muted": NOBODY, "allowed": None, "budget": 100, "similarity": indifferent, **options}
     hits = walk(graph, seeded(seeds), **settings_)
     assert (hits.ids.dtype, hits.scores.dtype) == (np.dtype(np.int64), np.dtype(np.float32))
@@ -64,7 +64,7 @@ def walked(
 
 
 def test_activation_decays_by_a_fifth_per_hop_and_stops_after_four() -> None:
-    """A chain of sure links from a sure seed: 1, 0.8, 0.64, 0.512, 0.4096, and nobody fifth."""
+    """A chain of links of weight 1 from a seed of 1: 1, 0.8, 0.64, 0.512, 0.4096, and no fifth hop."""
     chain = graph_of([(unit, unit + 1, SEMANTIC, 1.0) for unit in range(6)])
     assert walked(spread, chain, {0: 1.0}) == pytest.approx(
         {0: 1.0, 1: 0.8, 2: 0.64, 3: 0.512, 4: 0.4096}, abs=1e-6
@@ -72,7 +72,7 @@ def test_activation_decays_by_a_fifth_per_hop_and_stops_after_four() -> None:
 
 
 def test_what_falls_below_a_tenth_is_dropped() -> None:
-    """0.5 over links of 0.4: 0.16, then 0.0512, which is noise."""
+    """From 0.5 over links of 0.4: 0.16, then 0.0512, which is below the threshold."""
     chain = graph_of([(0, 1, TEMPORAL, 0.4), (1, 2, TEMPORAL, 0.4)])
     assert walked(spread, chain, {0: 0.5}) == pytest.approx({0: 0.5, 1: 0.16}, abs=1e-6)
 
@@ -92,13 +92,13 @@ def test_each_kind_of_link_has_its_multiplier_and_none_beats_the_cap(
 
 
 def test_effects_lead_to_causes_as_causes_to_effects() -> None:
-    """Asking about an effect finds its cause with the same strength."""
+    """Causal links work in both directions with the same strength."""
     graph = graph_of([(0, 1, CAUSES, 0.4)])
     assert walked(spread, graph, {1: 1.0})[0] == walked(spread, graph, {0: 1.0})[1]
 
 
 def test_a_unit_keeps_its_maximum_not_a_sum() -> None:
-    """Two paths to unit 3, of 0.64 and 0.32: it has 0.64."""
+    """Of two paths with 0.64 and 0.32 the maximum counts."""
     graph = graph_of([(1, 3, SEMANTIC, 0.8), (2, 3, SEMANTIC, 0.4)])
     assert walked(spread, graph, {1: 1.0, 2: 1.0})[3] == pytest.approx(0.64, abs=1e-6)
 
@@ -117,13 +117,13 @@ def test_sharing_an_entity_is_one_hop() -> None:
 
 
 def test_hubs_transmit_nothing() -> None:
-    """That both units mention the user says nothing; that both mention Room 101 does."""
+    """Sharing the user as an entity transmits nothing; sharing Room 101 does."""
     graph = graph_of(said=[(0, 7), (1, 7), (0, 8), (2, 8)])
     assert set(walked(spread, graph, {0: 1.0}, muted=int_array([7]))) == {0, 2}
 
 
 def test_units_outside_the_window_neither_show_nor_transmit() -> None:
-    """Unit 1 is not allowed: it is missing, and so is unit 2, which only it leads to; a mask says the same as ids."""
+    """Units outside the filter are neither returned nor traversed, whether given as ids or as a mask."""
     graph = graph_of([(0, 1, SEMANTIC, 1.0), (1, 2, SEMANTIC, 1.0), (0, 3, SEMANTIC, 1.0)])
     by_ids = walked(spread, graph, {0: 1.0, 1: 0.9}, allowed=int_array([0, 2, 3]))
     by_mask = walked(spread, graph, {0: 1.0, 1: 0.9}, allowed=lambda ids: ids != 1)
@@ -132,14 +132,14 @@ def test_units_outside_the_window_neither_show_nor_transmit() -> None:
 
 
 def test_an_entity_lights_its_two_hundred_units_nearest_to_the_query() -> None:
-    """Of 260 units that mention a project, the 200 most similar to the question are activated, even the newest ones last."""
+    """Of an entity's 260 units, the 200 most similar to the question are activated."""
     graph = graph_of(said=[(unit, 7) for unit in range(260)])
     found = walked(spread, graph, {0: 1.0}, budget=1000, similarity=lambda ids: (-ids).astype(np.float32))
     assert set(found) == set(range(200))
 
 
 def test_the_fan_out_is_spent_on_units_that_may_be_seen() -> None:
-    """Closed units nearer to the query take no place from valid ones."""
+    """Closed units do not use up the fan-out."""
     graph = graph_of(said=[(unit, 7) for unit in range(260)])
     valid = int_array([0, *range(60, 260)])
     found = walked(
@@ -149,7 +149,7 @@ def test_the_fan_out_is_spent_on_units_that_may_be_seen() -> None:
 
 
 def test_units_without_a_vector_are_the_farthest() -> None:
-    """A NaN cosine comes last among equals and breaks nothing."""
+    """Units without a vector come last among equals."""
     graph = graph_of(said=[(unit, 7) for unit in range(4)])
     near = {0: 0.0, 1: math.nan, 2: 0.1, 3: 0.9}
     found = walked(
@@ -162,7 +162,7 @@ def test_units_without_a_vector_are_the_farthest() -> None:
 
 
 def test_ties_go_by_hop_then_cosine_then_id() -> None:
-    """Equal activation: fewer hops first, then nearer to the question, then lower id."""
+    """Ties are ordered by hops, then cosine, then id."""
     links = [(0, 1, SEMANTIC, 0.8), (1, 9, SEMANTIC, 1.0)]  # 9 at 0.512, two hops
     links += [(0, unit, CAUSES, 0.4) for unit in (7, 5, 6)]  # 5, 6, 7 at 0.64, one hop
     links += [
@@ -181,7 +181,7 @@ def test_ties_go_by_hop_then_cosine_then_id() -> None:
 
 
 def test_the_budget_limits_what_comes_back_to_the_most_active() -> None:
-    """A small budget returns the head of what a large one returns."""
+    """A smaller budget returns the head of a larger budget's result."""
     graph = graph_of(
         [(0, unit, SEMANTIC, 1.0 - 0.2 * (unit % 4)) for unit in range(1, 12)], [(1, 5), (12, 5)]
     )
@@ -191,14 +191,14 @@ def test_the_budget_limits_what_comes_back_to_the_most_active() -> None:
 
 
 def test_seeds_are_clipped_merged_and_may_be_unknown() -> None:
-    """A seed not in the graph yet is still a result; doubles keep their best; nothing exceeds 1 or is below 0.1."""
+    """Seeds are clipped to [0.1, 1], duplicates keep the best, and a seed not in the graph is still returned."""
     seeds = Hits(int_array([5, 5, 6, 7]), np.array([0.3, 0.6, 1.2, 0.05], np.float32))
     hits = spread(graph_of(), seeds, muted=NOBODY, allowed=None, budget=10, similarity=indifferent)
     assert (hits.ids.tolist(), hits.scores.tolist()) == ([6, 5], pytest.approx([1.0, 0.6]))
 
 
 def test_no_seeds_no_activation() -> None:
-    """A question nothing resembles activates nothing in either strategy."""
+    """Without seeds, neither strategy returns anything."""
     graph = graph_of([(0, 1, SEMANTIC, 1.0)])
     assert walked(spread, graph, {}) == walked(link_expansion, graph, {}) == {}
 
@@ -219,7 +219,7 @@ MU = {CAUSES: 2.0, CAUSED_BY: 2.0, ENABLES: 1.5, PREVENTS: 1.5}
 def literal_spread(
     links: list[LinkRow], said: list[Pair], seeds: Mapping[int, float], muted: set[int], budget: int
 ) -> tuple[list[float], dict[int, float]]:
-    """Eq. 12 edge by edge, with the design's floor, cap and beam but no shortcut."""
+    """Compute eq. 12 edge by edge, with the design's floor, cap and beam."""
     gains = [(a, b, min(w * 0.8 * MU.get(code, 1.0), 0.95)) for a, b, code, w in links]
     shared = [(a, b) for a, one in said for b, other in said if a != b and one == other and one not in muted]
     gains += [(a, b, 0.95) for a, b in shared]
@@ -248,7 +248,7 @@ def literal_spread(
 def test_spread_is_equation_12(
     links: list[LinkRow], said: list[Pair], seeds: dict[int, float], muted: set[int], budget: int
 ) -> None:
-    """The vectorised walk with its shortcuts finds what the formula finds edge by edge, under any budget."""
+    """The vectorised walk gives the same result as eq. 12 edge by edge, under any budget."""
     found = walked(spread, graph_of(links, said), seeds, muted=int_array(sorted(muted)), budget=budget)
     activations, everyone = literal_spread(links, said, seeds, muted, budget)
     assert list(found.values()) == pytest.approx(activations, abs=1e-5)
@@ -260,7 +260,7 @@ def test_spread_is_equation_12(
 def test_activation_stays_in_range_and_under_the_best_seed(
     links: list[LinkRow], said: list[Pair], seeds: dict[int, float]
 ) -> None:
-    """In [0.1, 1], best first, never above the strongest seed, and no seed ends below where it began."""
+    """Activations are in [0.1, 1], sorted, at most the strongest seed, and no seed falls below its start."""
     found = walked(spread, graph_of(links, said), seeds)
     values = list(found.values())
     assert values == sorted(values, reverse=True)
@@ -273,7 +273,7 @@ def test_activation_stays_in_range_and_under_the_best_seed(
 def test_more_links_and_stronger_seeds_never_lower_an_activation(
     links: list[LinkRow], said: list[Pair], seeds: dict[int, float], more: list[LinkRow], unit: int
 ) -> None:
-    """Nobody is forgotten because something else was learned (as long as the budget does not cut)."""
+    """More links or stronger seeds never lower an activation, unless the budget cuts."""
     before = walked(spread, graph_of(links, said), seeds)
     after = walked(spread, graph_of([*links, *more], said), seeds | {unit: 1.0})
     assert all(after[known] >= value - 1e-6 for known, value in before.items())
@@ -283,7 +283,7 @@ def test_more_links_and_stronger_seeds_never_lower_an_activation(
     weight=st.floats(0, 1), mu=st.floats(1, 2), decays=st.tuples(st.floats(0.01, 0.99), st.floats(0.01, 0.99))
 )
 def test_gain_rises_with_decay_up_to_the_cap(weight: float, mu: float, decays: tuple[float, float]) -> None:
-    """A larger delta passes on more, never more than 0.95 and never less than nothing."""
+    """A larger decay factor passes on more, within [0, 0.95]."""
     weak, strong = (float(gain(np.array([weight]), np.array([mu]), delta)[0]) for delta in sorted(decays))
     assert 0.0 <= weak <= strong <= 0.95
 
@@ -315,7 +315,7 @@ def test_a_unit_naming_two_entities_is_one_seed_and_the_window_holds() -> None:
 
 
 def test_hubs_are_the_tenth_most_banks_talk_of_and_the_roles() -> None:
-    """More than a tenth of 100 units is a hub, a tenth is not; in a small bank more than four; the user always is."""
+    """An entity in more than a tenth of 100 units is a hub, in a small bank in more than four; the user always is."""
     entities, degrees = int_array([1, 2, 3]), int_array([11, 10, 1])
     assert hub_entities(entities, degrees, 100, int_array([3])).tolist() == [1, 3]
     assert hub_entities(entities, int_array([5, 4, 1]), 8, NOBODY).tolist() == [1]
@@ -344,14 +344,14 @@ def test_link_expansion_takes_one_hop_strongest_links_and_no_temporal_ones() -> 
 
 
 def test_shared_entities_are_counted_over_all_seeds_without_hubs() -> None:
-    """Unit 2 shares 7 with both seeds and 8 with one: two entities; 9 is a hub and counts for nobody."""
+    """Unit 2 shares entity 7 with both seeds and 8 with one, which counts as two entities; hub 9 does not count."""
     said = [(0, 7), (1, 7), (1, 8), (2, 7), (2, 8), (0, 9), (2, 9), (3, 9)]
     found = walked(link_expansion, graph_of(said=said), {0: 0.9, 1: 0.8}, muted=int_array([9]))
     assert found == pytest.approx({2: math.tanh(1.0)}, abs=1e-6)
 
 
 def test_link_expansion_leaves_out_seeds_and_what_is_not_allowed() -> None:
-    """Seeds are in the semantic list already; a seed outside the window leads nowhere."""
+    """Link expansion returns no seeds and nothing outside the filter."""
     graph = graph_of(
         [(0, 1, SEMANTIC, 1.0), (0, 2, SEMANTIC, 0.8), (3, 4, SEMANTIC, 1.0)], [(0, 7), (3, 7), (5, 7)]
     )
@@ -360,7 +360,7 @@ def test_link_expansion_leaves_out_seeds_and_what_is_not_allowed() -> None:
 
 
 def test_equal_expansions_go_by_cosine_then_id_and_the_budget_cuts_last() -> None:
-    """Many units share one entity: the ones nearest to the question are the ones kept."""
+    """Equal scores are ordered by cosine, then id, before the budget cuts."""
     graph = graph_of(said=[(unit, 7) for unit in range(9)])
 
     def near(ids: IntArray) -> FloatArray:
@@ -374,7 +374,7 @@ def test_equal_expansions_go_by_cosine_then_id_and_the_budget_cuts_last() -> Non
 def test_link_expansion_scores_stay_in_the_docs_range(
     links: list[LinkRow], said: list[Pair], seeds: dict[int, float]
 ) -> None:
-    """Three signals of at most 1 each: (0, 3], best first, never a seed."""
+    """Scores are in (0, 3], sorted, and never include a seed."""
     found = walked(link_expansion, graph_of(links, said), seeds)
     assert not set(found) & set(seeds)
     assert list(found.values()) == sorted(found.values(), reverse=True)

@@ -1,4 +1,4 @@
-"""What the Chroma backend promises beyond the contract: isolation, healing, files, threads and quiet."""
+"""The Chroma backend beyond the contract: isolation, repair, files, threads and output."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ENOUGH_TO_REACH_DISK = 1100  # more than Chroma's sync_threshold of 1000
 
 @pytest.fixture
 def open_store(tmp_path: Path) -> Iterator[OpenStore]:
-    """Makes stores and closes them after the test."""
+    """Open stores, and close them after the test."""
     made: list[ChromaVectors] = []
 
     def make(data: Path | None = tmp_path) -> ChromaVectors:
@@ -62,7 +62,7 @@ def fill(index: ChromaVectorIndex, count: int = 5, dimension: int = 8) -> np.nda
 
 
 def bound(index: ChromaVectorIndex) -> _Bound:
-    """What the index holds of Chroma now."""
+    """Return the index's current Chroma objects."""
     assert index.watermark is None or index._bound
     assert index._bound
     return index._bound
@@ -119,7 +119,7 @@ def test_users_own_ephemeral_client_is_left_alone(open_store: OpenStore) -> None
 
 
 def test_banks_are_apart(open_store: OpenStore) -> None:
-    """Each bank has a collection and a watermark of its own."""
+    """Each bank has its own collection and watermark."""
     store = open_store()
     fill(store.open("abc"))
     assert (store.open("xyz").count(), store.open("xyz").watermark) == (0, None)
@@ -185,7 +185,7 @@ def test_damage_stays_within_its_bank(open_store: OpenStore, tmp_path: Path) -> 
 def test_unreadable_database_is_made_anew(
     open_store: OpenStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A Chroma folder that cannot be opened at all is replaced by an empty one, watermarks included, and the log says so."""
+    """A Chroma directory that cannot be opened is replaced by an empty one, and the log says so."""
     (tmp_path / "chroma" / "watermarks").mkdir(parents=True)
     (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"not a database" * 500)
     index = open_store().open("abc")
@@ -204,7 +204,7 @@ def test_clear_leaves_no_vectors_in_files(open_store: OpenStore, tmp_path: Path)
 
 
 def test_rebuilds_beside_searches_break_nothing(open_store: OpenStore, tmp_path: Path) -> None:
-    """While banks are cleared, replayed and removed, searches of another one all succeed and the database stays whole."""
+    """Searches of one bank succeed while others are cleared, replayed and removed."""
     store = open_store()
     searched, rebuilt = store.open("abc"), store.open("xyz")
     vectors = fill(searched, 50)
@@ -234,7 +234,7 @@ def test_rebuilds_beside_searches_break_nothing(open_store: OpenStore, tmp_path:
 
 
 def test_work_on_files_waits_for_calls_and_goes_before_later_ones() -> None:
-    """Work begins when the calls under way have ended; a call that comes after it waits until it is done."""
+    """Work on files starts after running calls, and later calls wait for it."""
     gate, order = Gate(), []
     working, finish = threading.Event(), threading.Event()
 
@@ -262,7 +262,7 @@ def test_work_on_files_waits_for_calls_and_goes_before_later_ones() -> None:
 
 
 def test_a_failed_call_or_piece_of_work_leaves_the_gate_open() -> None:
-    """An exception inside does not keep anybody out afterwards."""
+    """An exception does not block later calls."""
     gate = Gate()
     for way in (gate.shared, gate.exclusive) * 2:
         with pytest.raises(ValueError, match="inside"), way():
@@ -270,7 +270,7 @@ def test_a_failed_call_or_piece_of_work_leaves_the_gate_open() -> None:
 
 
 def test_watermark_of_a_deleted_collection_reads_none(open_store: OpenStore, tmp_path: Path) -> None:
-    """If the collection was deleted behind our back, the bank is replayed from the start."""
+    """If the collection was deleted externally, the bank is replayed from the start."""
     store = open_store()
     fill(store.open("abc"))
     store.close()
@@ -306,7 +306,7 @@ def test_collection_deleted_while_open_is_out_of_step(open_store: OpenStore) -> 
     ],
 )
 def test_unreadable_watermark_reads_none(tmp_path: Path, content: str) -> None:
-    """A watermark file that makes no sense means a replay, not a crash."""
+    """An unreadable watermark causes a replay, not a crash."""
     path = tmp_path / "abc.json"
     path.write_text(content)
     assert WatermarkFile(path).read("c") is None
@@ -413,7 +413,7 @@ def test_nothing_is_sent_anywhere(open_store: OpenStore, monkeypatch: pytest.Mon
 def test_environment_does_not_steer_chroma(
     open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Chroma settings in the environment or in a project's .env do not redirect where memory is kept."""
+    """Chroma settings in the environment or in a .env file do not change where memory is stored."""
     (tmp_path / ".env").write_text("CHROMA_API_IMPL=chromadb.api.fastapi.FastAPI\nMIGRATIONS=none\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CHROMA_SERVER_HOST", "example.invalid")
@@ -425,7 +425,7 @@ def test_environment_does_not_steer_chroma(
 
 
 def test_importing_the_module_does_not_import_chromadb() -> None:
-    """Chroma costs a second to import; nobody pays it before opening a bank."""
+    """Importing the module does not import chromadb."""
     code = "import sys, hindsight_integrations.indexes.chroma as c; c.ChromaVectors(None); print('chromadb' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -1,4 +1,4 @@
-"""What no link of a Chroma graph leads to is scored beside it, and how often the graph is looked through for it."""
+"""Vectors that a Chroma graph cannot reach are scored separately, and how often the graph is checked for them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def index() -> Iterator[ChromaVectorIndex]:
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many vectors the graph held at each look so far."""
+    """Record the number of vectors at each check."""
     seen: list[int] = []
     scan = SearchReach.scan
 
@@ -42,12 +42,12 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def nearest_ids(index: ChromaVectorIndex, vectors: Matrix) -> list[int]:
-    """The id found first for each vector."""
+    """Return the nearest id of each vector."""
     return [int(hits.ids[0]) for hits in index.search(vectors, 1)]
 
 
 def stored(index: ChromaVectorIndex, ids: IntArray, vectors: Matrix, revision: int) -> None:
-    """Written as a follower does."""
+    """Write vectors as a follower does."""
     index.upsert(ids, vectors)
     index.advance(make_mark(revision))
 
@@ -55,7 +55,7 @@ def stored(index: ChromaVectorIndex, ids: IntArray, vectors: Matrix, revision: i
 def test_a_graph_is_looked_through_at_its_first_search_and_after_a_share_of_writes(
     index: ChromaVectorIndex, looks: list[int]
 ) -> None:
-    """Not by a process that only writes; not by each search; and a few new ones are found without."""
+    """The graph is checked at the first search and after a share of new vectors, but not when only writing."""
     ids, vectors = np.arange(HELD + 12, dtype=np.int64), alike(HELD + 12, seed=0)
     stored(index, ids[:HELD], vectors[:HELD], 1)
     assert looks == []
@@ -74,7 +74,7 @@ def test_a_graph_is_looked_through_at_its_first_search_and_after_a_share_of_writ
 def test_a_search_that_comes_back_short_makes_it_look_from_there(
     index: ChromaVectorIndex, looks: list[int]
 ) -> None:
-    """Where a look missed what later searches cannot come to, the first of them that shows it mends it."""
+    """A search with too few results triggers another check."""
     vectors = alike(600, seed=1)
     stored(index, np.arange(600, dtype=np.int64), vectors, 1)
     index.search(vectors[:1], 1)
@@ -88,7 +88,7 @@ def test_a_search_that_comes_back_short_makes_it_look_from_there(
 
 
 def test_an_emptied_index_scores_nothing_beside_it(index: ChromaVectorIndex) -> None:
-    """What was beside the old graph is gone with it."""
+    """Clearing the index also clears the separately scored vectors."""
     vectors = alike(600, seed=2)
     stored(index, np.arange(600, dtype=np.int64), vectors, 1)
     index.search(vectors[:1], 1)

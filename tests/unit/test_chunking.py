@@ -1,4 +1,4 @@
-"""Chunking: nothing is lost, nothing is too long, and doing it twice changes nothing."""
+"""Chunking is lossless, bounded and idempotent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_text_survives_chunking(text: str, limit: int) -> None:
 @given(_TEXT, _LIMIT)
 @settings(max_examples=40, deadline=None)
 def test_chunking_a_piece_again_keeps_it(text: str, limit: int) -> None:
-    """A piece that was cut to size is not cut again when it is retained on its own."""
+    """A chunk is not cut again."""
     assert all(chunk_text(piece, limit) == [piece] for piece in chunk_text(text, limit))
 
 
@@ -60,13 +60,13 @@ def test_chunking_a_conversation_again_changes_nothing(texts: list[str], limit: 
 
 
 def test_turns_are_kept_whole_while_they_fit() -> None:
-    """A question is not torn from itself: chunks end between turns."""
+    """Chunks end between turns if these fit."""
     chunks = chunk_messages(_messages(["a" * 40, "b" * 40, "c" * 40]), 90)
     assert [[message.text[0] for message in chunk] for chunk in chunks] == [["a", "b"], ["c"]]
 
 
 def test_a_long_turn_is_cut_after_a_sentence() -> None:
-    """The model never sees half a sentence if a whole one fits."""
+    """A long turn is cut after a sentence if possible."""
     text = "The first sentence is here. The second sentence is here. The third one."
     assert chunk_text(text, 40) == [
         "The first sentence is here. ",
@@ -76,7 +76,7 @@ def test_a_long_turn_is_cut_after_a_sentence() -> None:
 
 
 def test_paragraphs_are_cut_before_sentences() -> None:
-    """A document is cut where its author began something new."""
+    """Documents are cut between paragraphs first."""
     assert chunk_text("One idea is told. It ends here.\n\nAnother idea. More.", 45) == [
         "One idea is told. It ends here.\n\n",
         "Another idea. More.",

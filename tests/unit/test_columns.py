@@ -1,4 +1,4 @@
-"""Columns: snapshots follow the ledger's changes, and masks select what filters promise."""
+"""Columns: snapshots follow the ledger, and masks select by the filters."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_restored_unit_was_not_valid_in_its_gap() -> None:
 
 
 def test_masks_by_type_and_tag() -> None:
-    """Networks and tags select rows; an unknown tag selects none strictly."""
+    """Types and tags select rows; with strict modes an unknown tag selects none."""
     columns = updated(empty_columns(), rows(1, kind=0, tags=("a",)), NONE)
     columns = updated(columns, rows(2, kind=1), NONE)
     assert of_types(columns, [FactType.EXPERIENCE]).tolist() == [False, True]
@@ -152,7 +152,7 @@ changes_of_rows = st.tuples(
 def test_columns_that_grow_are_those_made_anew(
     history: list[tuple[list[int], int, tuple[int, ...], tuple[str, ...], int]],
 ) -> None:
-    """Whatever is added, changed and removed, a grown snapshot equals one made from nothing, and earlier ones stay."""
+    """A grown snapshot equals a rebuilt one, and earlier snapshots do not change."""
     growing, whole, last = GrowingColumns(), empty_columns(), 0
     earlier = []
     for changed, added, gone, tags, moment in history:
@@ -172,7 +172,7 @@ def test_columns_that_grow_are_those_made_anew(
 
 
 def spelt_out(columns: Columns) -> tuple[object, ...]:
-    """All that a snapshot says, codes as what they stand for."""
+    """Return a snapshot's content with decoded values."""
     arrays = (
         getattr(columns, name).tolist() for name in ARRAYS if name not in ("tag_sets", "threads", "speakers")
     )
@@ -183,7 +183,7 @@ def spelt_out(columns: Columns) -> tuple[object, ...]:
 
 
 def test_a_turn_copies_no_column() -> None:
-    """New rows are written behind the old ones, and a closing copies the one column it changes."""
+    """New rows are appended in place, and a closing copies only the changed column."""
     growing = GrowingColumns()
     growing.update(rows(*range(1, 2000)), NONE)
     growing.update(rows(2000), NONE)  # the first row beyond what was loaded makes room
@@ -199,7 +199,7 @@ def test_a_turn_copies_no_column() -> None:
 
 
 def test_items_of_documents_are_found_and_are_no_memories() -> None:
-    """Who selects memories by type gets none; what a search finds includes them, and a turn is no item."""
+    """Selecting memories by type excludes items; searches include them."""
     kinds = [0, IN_DOCUMENT, WAITING, STORED]
     columns = empty_columns()
     for row, kind in enumerate(kinds, 1):

@@ -1,4 +1,4 @@
-"""The short prompt for small models: how small it is, and what becomes of its answers."""
+"""The short prompt for small models: its size, and parsing of its answers."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def fact_of(**fields: object) -> ExtractedFact:
 
 @pytest.mark.parametrize("general", GeneralKnowledge)
 def test_it_is_short(general: GeneralKnowledge) -> None:
-    """A model that reads forty tokens a second has read it in less than twenty; the gap for general knowledge is filled."""
+    """The prompt is short enough for slow models, and has no unfilled gap."""
     text = system(Instructions(ExtractionMode.CONCISE, general_knowledge=general))
     assert default_token_counter().count([text])[0] <= MOST_SYSTEM_TOKENS
     assert "{general_knowledge}" not in text
 
 
 def test_its_schema_is_less_than_half_of_the_long_one() -> None:
-    """What a server makes a grammar of, or a model has to read, is small."""
+    """The schema is less than half the size of the long prompt's."""
     short, long = (
         default_token_counter().count([json.dumps(schema.model_json_schema())])[0]
         for schema in (ConciseFacts, ExtractedFacts)
@@ -66,13 +66,13 @@ def test_its_schema_is_less_than_half_of_the_long_one() -> None:
 
 
 def test_the_system_message_is_the_same_for_every_passage() -> None:
-    """Servers keep it in their cache, and read each passage alone."""
+    """The system message is constant, so that servers can cache it."""
     full = Passage(SAID, SAID, "a chat", [HELD], categories={RecordKind.EXPENSE: ["lunch"]})
     assert system() == system(passage=full)
 
 
 def test_it_explains_every_field_and_its_example_fits() -> None:
-    """A small model is shown what to write by an answer that our own reading takes whole."""
+    """The prompt explains every field, and its example answer is valid."""
     text = system()
     assert [name for name in ConciseFact.model_fields if f'"{name}"' not in text] == []
     example = ConciseFacts.model_validate_json(text[text.index('{"facts": [{') :])
@@ -84,7 +84,7 @@ def test_it_explains_every_field_and_its_example_fits() -> None:
 
 
 def test_every_list_and_text_of_the_answer_is_bounded() -> None:
-    """A grammar made of the schema ends a model that repeats itself."""
+    """All lists and texts in the schema are bounded."""
     schema = ConciseFacts.model_json_schema()
     fields = [schema["properties"]["facts"], *schema["$defs"]["ConciseFact"]["properties"].values()]
     assert [field for field in fields if field["type"] == "array" and "maxItems" not in field] == []
@@ -92,7 +92,7 @@ def test_every_list_and_text_of_the_answer_is_bounded() -> None:
 
 
 def test_a_fact_becomes_one_of_the_long_prompt() -> None:
-    """Numbers become ids, the date gets its day of the week from us, names are entities, records are kept exactly."""
+    """A short fact is converted: numbers become ids, names entities, and dates get their weekday."""
     fact = fact_of(
         lines=[1],
         date="2024-05-05",
@@ -130,7 +130,7 @@ def test_a_concise_fact_ends_memories_and_neither_replaces_one_nor_ends_a_part()
 def test_a_date_is_as_exact_as_it_was_written(
     date: str, when: str, start: str | None, end: str | None
 ) -> None:
-    """A month stays a month, two days stay two, and what is no date is none."""
+    """Dates keep their granularity, and invalid dates are dropped."""
     fact = fact_of(date=date)
     assert (fact.when, fact.occurred_start, fact.occurred_end) == (when, start, end)
 
@@ -154,7 +154,7 @@ def test_who_is_not_in_a_fact_is_no_entity_of_it() -> None:
 
 
 def test_what_cannot_be_read_costs_no_more_than_itself() -> None:
-    """Sound facts are kept beside unsound ones, each problem is named."""
+    """Valid facts are kept next to invalid ones, and each problem is named."""
     items = facts_of(
         {"fact": "The user sold their bicycle.", "lines": [1, 7], "date": "soon", "records": "none"},
         {"lines": [1]},
@@ -174,7 +174,7 @@ def test_what_cannot_be_read_costs_no_more_than_itself() -> None:
 
 
 def test_a_fact_cut_at_its_bound_is_no_fact() -> None:
-    """A grammar ends a text in the middle of a sentence: half a fact is named and left out, a whole long one is kept."""
+    """A fact cut in the middle of a sentence is dropped and named; a complete long one is kept."""
     cut, whole = "The user sold their bicycle and " * 20, "The user sold their bicycle. " * 20
     items = facts_of(*({"fact": text} for text in (cut[:400], whole[:399] + ".", cut[:500])))
     assert [item.fact is not None for item in items] == [False, True, True]
@@ -182,7 +182,7 @@ def test_a_fact_cut_at_its_bound_is_no_fact() -> None:
 
 
 def test_an_expense_without_a_number_is_none() -> None:
-    """A small model that writes "unknown" wherever something might cost money adds nothing to anybody's sums."""
+    """An expense without a number is dropped."""
     records = [
         {"kind": "expense", "category": "rent", "value": "unknown", "unit": "EUR"},
         {"kind": "task", "category": "home", "value": "pay the rent", "unit": ""},

@@ -1,4 +1,4 @@
-"""The confidence of a recall: what moves it, and what it makes of the units it is shown."""
+"""The confidence of a recall: its signals, and how it weighs the units."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ MARIA = recalled("Maria: What a day, John!", 2, 0.65, 3.0, "Maria", "John")
 
 @given(SIGNALS)
 def test_confidence_is_between_none_and_full(signals: AnswerSignals) -> None:
-    """Whatever the signals, also those of a reranker with large logits."""
+    """Confidence is in [0, 1] for any signals, including large logits."""
     assert 0.0 <= confidence(signals) <= 1.0
     assert confidence(signals) <= confidence(signals, named=False) <= 1.0
 
 
 @given(SIGNALS, st.sampled_from(["cosine", "words", "share", "names", "logit"]), SHARE)
 def test_more_of_a_signal_never_lowers_confidence(signals: AnswerSignals, name: str, more: float) -> None:
-    """Each signal is made so that more of it speaks for an answer."""
+    """Confidence rises with each signal."""
     value = getattr(signals, name)
     if value is not None:
         stronger = replace(signals, **{name: value + more})
@@ -65,7 +65,7 @@ def test_more_of_a_signal_never_lowers_confidence(signals: AnswerSignals, name: 
 
 
 def test_what_another_speaker_did_is_no_answer() -> None:
-    """John adopted a dog: asked of John it is found, asked of Maria the same units speak against an answer."""
+    """A memory of John's supports a question about John and speaks against one about Maria."""
     of_john, of_maria = (
         answer_signals([JOHN, MARIA], QuestionNames(frozenset({name})), OWN, {}) for name in ("john", "maria")
     )
@@ -78,7 +78,7 @@ def test_what_another_speaker_did_is_no_answer() -> None:
 
 
 def test_the_rerankers_best_reading_of_the_speaker_counts() -> None:
-    """A unit the reranker did not read counts as the worst it read; none of the speaker's likewise."""
+    """An unscored unit counts as the worst scored one; so does a missing unit of the speaker."""
     read = {JOHN.unit.id: 5.0, MARIA.unit.id: -3.0}
     named = {name: QuestionNames(frozenset({name})) for name in ("john", "maria", "carla")}
     logits = {name: answer_signals([JOHN, MARIA], names, OWN, read).logit for name, names in named.items()}
@@ -87,7 +87,7 @@ def test_the_rerankers_best_reading_of_the_speaker_counts() -> None:
 
 
 def test_a_question_that_names_no_speaker_is_weighed_by_its_best_unit() -> None:
-    """Whose words were found says nothing then, for or against."""
+    """Without a named speaker only the best unit counts."""
     signals = answer_signals([JOHN, MARIA], QuestionNames(), OWN, {})
     assert signals.cosine == pytest.approx(0.7)
     assert (signals.words, signals.share) == (NEUTRAL_WORDS, NEUTRAL_SHARE)
@@ -115,19 +115,19 @@ def test_names_nobody_mentioned_count_against_an_answer() -> None:
     ],
 )
 def test_who_a_memory_is_about_is_who_comes_first(text: str, entities: tuple[str, ...], own: bool) -> None:
-    """The speaker of a turn and the subject of a fact stand before whoever else is in it."""
+    """A memory is about its speaker or its first-named subject."""
     assert comes_first(text, {"maria"}, entities) is own
 
 
 @given(st.text("ab .", max_size=12), st.text("ab", min_size=1, max_size=2))
 def test_a_name_is_found_as_a_whole_word_only(text: str, name: str) -> None:
-    """'Al' is not found in 'Alice': a name stands where the words of the text stand."""
+    """Names match whole words only: 'Al' is not in 'Alice'."""
     words = "".join(letter if letter.isalnum() else " " for letter in text).split()
     assert (word_position(name, text) < len(text)) is (name in words)
 
 
 def test_the_names_in_a_question_are_distinguished_from_its_words() -> None:
-    """The speaker, in any case, is not counted again among the other names."""
+    """The speaker is not counted again among the other names."""
     names = names_in_question(
         "What did Caroline's friend Zoe see in Sweden?", frozenset({"caroline"}), [ENGLISH]
     )

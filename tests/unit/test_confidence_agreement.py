@@ -1,4 +1,4 @@
-"""Confidence: whatever was recorded, in whatever order, it is what the plain reading of it gives."""
+"""Confidence equals a plain computation, whatever was recorded and in whatever order."""
 
 from __future__ import annotations
 

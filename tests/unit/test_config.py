@@ -1,4 +1,4 @@
-"""Settings: read from the environment in one place, checked where they are made."""
+"""Settings: read from the environment in one place, validated on creation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hindsight_integrations.config import (
 
 @pytest.mark.promise("Nothing phones home.")
 def test_the_environment_overrides_defaults() -> None:
-    """Each HINDSIGHT_ variable sets what it names; an API key alone selects no model."""
+    """Each HINDSIGHT_ variable sets its field; an API key alone selects no model."""
     config = HindsightConfig.from_env(
         {
             "HINDSIGHT_MODEL": "openai:gpt-5-mini",
@@ -76,7 +76,7 @@ def test_an_unknown_choice_in_the_environment_is_named() -> None:
     ],
 )
 def test_plain_strings_are_choices(kind: Any, field: str, good: str) -> None:
-    """A string is as good as the enum member; a misspelt one is refused instead of silently meaning the default."""
+    """Strings work like enum members; an unknown one raises an error."""
     assert getattr(kind(**{field: good}), field) is type(getattr(kind(), field))(good)
     with pytest.raises(InvalidRequest, match=f"{field}: 'exakt' is not a known choice"):
         kind(**{field: "exakt"})
@@ -94,7 +94,7 @@ def test_plain_strings_are_choices(kind: Any, field: str, good: str) -> None:
     ],
 )
 def test_numbers_under_which_no_observation_could_be_made_are_refused(numbers: dict[str, Any]) -> None:
-    """A delay that never ends, a request that holds no facts, or a profile of none, is refused where it is set."""
+    """Invalid delays, budgets and profile sizes of observations are rejected."""
     with pytest.raises(InvalidRequest, match=next(iter(numbers))):
         ObservationConfig(**numbers)
 

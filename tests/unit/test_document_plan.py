@@ -1,4 +1,4 @@
-"""Plans for documents: whatever the edit, the passages make up the new text and none is lost or doubled."""
+"""Document plans: after any edit the passages make up the new text, without loss or duplication."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cut(text: str) -> list[str]:
 
 
 def stored(plan: DocumentPlan, before: StoredDocument | None = None) -> StoredDocument:
-    """What the ledger holds after a plan was carried out."""
+    """Return the ledger's passages after a plan was executed."""
     rows = {chunk.ordinal: chunk for chunk in (*(before.chunks if before else ()), *plan.chunks)}
     present = sorted((c for c in rows.values() if c.position != NOWHERE), key=lambda c: c.position)
     after = max([*rows, before.next_ordinal - 1 if before else -1]) + 1
@@ -37,7 +37,7 @@ def stored(plan: DocumentPlan, before: StoredDocument | None = None) -> StoredDo
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 @settings(max_examples=40, deadline=None)
 def test_the_passages_always_make_up_the_latest_text(versions: list[str]) -> None:
-    """After any series of edits the stored passages are the text, each place is taken once, no ordinal is reused."""
+    """After any edits the passages are the text, each position is used once, and no ordinal is reused."""
     held: StoredDocument | None = None
     seen: set[int] = set()
     for text in versions:
@@ -53,7 +53,7 @@ def test_the_passages_always_make_up_the_latest_text(versions: list[str]) -> Non
 @given(TEXTS)
 @settings(max_examples=40, deadline=None)
 def test_the_same_text_changes_nothing(text: str) -> None:
-    """Planning a document against itself reads nothing and moves nothing."""
+    """Planning an unchanged document extracts and moves nothing."""
     held = stored(plan_document(document(text), None, cut))
     assert plan_document(document(text), held, cut).chunks == ()
 
@@ -61,7 +61,7 @@ def test_the_same_text_changes_nothing(text: str) -> None:
 @given(TEXTS, TEXTS)
 @settings(max_examples=40, deadline=None)
 def test_appending_reads_only_what_was_added(text: str, more: str) -> None:
-    """Every passage there was stays where it was."""
+    """Appending keeps all existing passages and extracts only the new text."""
     held = stored(plan_document(document(text), None, cut))
     plan = plan_document(document(more, append=True), held, cut)
     assert (plan.moved, plan.removed) == ((), ())
@@ -69,7 +69,7 @@ def test_appending_reads_only_what_was_added(text: str, more: str) -> None:
 
 
 def test_an_erased_passage_is_read_again_if_it_is_still_there() -> None:
-    """A passage whose text was erased from the ledger never matches; its row is given up."""
+    """A passage whose text was erased is extracted again if the document still has it."""
     erased = ChunkWrite("d", 0, "", "h", position=0)
     plan = plan_document(document("A kayak."), StoredDocument("d", "h", (erased,), 1), cut)
     assert [(chunk.ordinal, chunk.text) for chunk in plan.fresh] == [(1, "A kayak.")]

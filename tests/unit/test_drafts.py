@@ -1,4 +1,4 @@
-"""Drafts and ids: what makes a memory the same memory."""
+"""Drafts and ids: which memories are the same."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def ids(*facts: dict[str, object], origin: Origin = ORIGIN) -> list[str]:
 
 
 def test_the_same_fact_of_the_same_message_is_the_same_unit() -> None:
-    """White space, case and compatible characters do not make a new memory."""
+    """White space, case and compatible characters do not change a unit's id."""
     assert ids({"what": "I paid 5 €", "sources": ["m1"]}) == ids({"what": "i  paid 5 €", "sources": ["m1"]})
 
 
 def test_the_same_words_later_are_another_unit() -> None:
-    """Two equal expenses are two: by message, by place within a message, by thread and by bank."""
+    """Equal texts are different units by message, position in the message, thread and bank."""
     paid: dict[str, object] = {"what": "I paid 5 euros", "sources": ["m1"]}
     variants = {
         *ids(paid, paid),
@@ -51,20 +51,20 @@ def test_the_same_words_later_are_another_unit() -> None:
 
 
 def test_a_fact_is_mentioned_when_its_last_source_was_written() -> None:
-    """A fact drawn from two messages is known from the second on."""
+    """A fact from two messages has the time of the second."""
     drafts, _ = drafted([[ExtractedFact(what="x", sources=["m1", "m2"])]])
     assert drafts[0].unit.mentioned_at == NOW + timedelta(minutes=1)
 
 
 def test_text_is_what_when_and_why() -> None:
-    """The stored text carries the three dimensions that `what` does not already give."""
+    """The stored text includes when and why, unless `what` already does."""
     fact = ExtractedFact(what="Bob moved.", when="May 2024", where="Lisbon", who="Bob", why="A new job.")
     assert fact.narrative == "Bob moved. | When: May 2024 | A new job."
     assert ExtractedFact(what="Bob moved.").narrative == "Bob moved."
 
 
 def test_causal_indexes_count_within_their_chunk_and_survive_dropped_facts() -> None:
-    """A claim about a dropped fact vanishes; others still point at the right unit."""
+    """Causal claims about dropped facts vanish; others still refer to the right unit."""
     chunk = [
         ExtractedFact(what="bad", sources=["nowhere"]),
         ExtractedFact(what="storm", sources=["m1"]),
@@ -89,7 +89,7 @@ def test_causal_indexes_count_within_their_chunk_and_survive_dropped_facts() -> 
 
 
 def test_records_keep_their_decimals() -> None:
-    """An amount is kept exactly, so that sums are exact."""
+    """Amounts are stored exactly."""
     fact = ExtractedFact.model_validate(
         {"what": "coffee", "record": {"kind": "expense", "category": None, "value": "3.41", "unit": "USD"}}
     )
@@ -99,7 +99,7 @@ def test_records_keep_their_decimals() -> None:
 
 
 def test_a_fact_keeps_all_its_records_in_their_order() -> None:
-    """Purchases and to-dos of one exchange are records of one memory, whatever word each has for its kind."""
+    """A fact keeps all its records in order, with canonical kinds."""
     fact = ExtractedFact.model_validate(
         {
             "what": "Bob bought tea and bread and has to call Ann.",
@@ -120,12 +120,12 @@ def test_a_fact_keeps_all_its_records_in_their_order() -> None:
 
 @given(st.text(max_size=60))
 def test_normalising_text_is_idempotent(text: str) -> None:
-    """What counts for identity is stable."""
+    """Text normalisation is idempotent."""
     assert normalised_text(normalised_text(text)) == normalised_text(text)
 
 
 def test_items_of_a_document_are_units_of_their_own() -> None:
-    """Behind all facts, numbered in the order given, with the sources of their head; other records stay with it."""
+    """Items become separate units after all facts, numbered in order, with their head's sources."""
     item = {"kind": "document_item", "category": "clothes"}
     records = [{**item, "value": "two shirts"}, {"kind": "task", "value": "pack"}, {**item, "value": "a hat"}]
     chunk = [
@@ -146,7 +146,7 @@ def test_items_of_a_document_are_units_of_their_own() -> None:
 
 
 def test_a_belief_has_no_items() -> None:
-    """Only what is of the world or was experienced is a document."""
+    """Only world and experience facts can have items."""
     record = {"kind": "document_item", "value": "two shirts"}
     fact = ExtractedFact.model_validate({"what": "It suits", "fact_type": "opinion", "records": [record]})
     extraction = Extraction(((fact,),), given=True)

@@ -1,4 +1,4 @@
-"""Which names an entity keeps when some of the units that mention it are forgotten."""
+"""Which names an entity keeps when some of its units are forgotten."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ from hindsight_integrations.ledger.erasure import kept_names
 def test_a_name_goes_when_nothing_else_uses_it(
     forgotten: list[str], remaining: list[str], name: str, names: tuple[str, ...]
 ) -> None:
-    """Names in another spelling count as used; whose every name is forgotten is called as it was mentioned last."""
+    """Unused names are erased; other spellings count as use, and an entity without names takes its last mention."""
     kept = kept_names("Alice Chen", ["alice chen", "alice"], forgotten, remaining)
     assert (kept.name, kept.names) == (name, names)

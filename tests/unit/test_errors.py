@@ -1,4 +1,4 @@
-"""Errors as a caller meets them: what they carry, and that they survive a journey between processes."""
+"""Errors: their fields, and pickling between processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hindsight_integrations.errors import HindsightError
 
 
 def error_classes(parent: type[HindsightError] = HindsightError) -> Iterator[type[HindsightError]]:
-    """Every class of the tree that builds its own message."""
+    """Return every class of the tree that builds its own message."""
     for kind in parent.__subclasses__():
         if "__init__" in vars(kind):
             yield kind
@@ -23,7 +23,7 @@ def error_classes(parent: type[HindsightError] = HindsightError) -> Iterator[typ
 
 
 def example(kind: type[HindsightError]) -> HindsightError:
-    """One such error, each argument of its declared type."""
+    """Build an instance, with each argument of its declared type."""
     hints = get_type_hints(kind.__init__)
     given = {}
     for name in list(inspect.signature(kind).parameters):
@@ -47,7 +47,7 @@ def example(kind: type[HindsightError]) -> HindsightError:
 
 @every_row("kind", list(error_classes()), ids=lambda kind: kind.__name__)
 def test_an_error_comes_back_whole_from_another_process(kind: type[HindsightError]) -> None:
-    """Process pools and task queues pickle what is raised: type, message and fields are the same afterwards."""
+    """A pickled error keeps its type, message and fields."""
     error = example(kind)
     for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301 - our own bytes
         assert type(twin) is kind

@@ -1,4 +1,4 @@
-"""What the numpy index promises beyond the contract."""
+"""The numpy vector index beyond the contract."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hindsight_integrations.indexes.exact import ExactVectorIndex
 
 
 def test_growth_keeps_every_vector() -> None:
-    """A bank that grows unit by unit past several doublings finds each unit still."""
+    """A growing index still finds every vector."""
     vectors = unit_vectors(exact.FIRST_CAPACITY * 2 + 3, 8)
     index = ExactVectorIndex()
     for row, vector in enumerate(vectors):
@@ -23,7 +23,7 @@ def test_growth_keeps_every_vector() -> None:
 
 
 def test_what_a_search_sees_never_changes() -> None:
-    """Rows handed to a running search stay as they were while the writer appends, replaces and removes."""
+    """A running search is not affected by concurrent writes."""
     vectors = unit_vectors(20, 8)
     index = ExactVectorIndex()
     index.upsert(np.arange(10), vectors[:10])
@@ -63,13 +63,13 @@ def test_equal_vectors_tie_in_a_large_bank(seed: int) -> None:
 
 
 def test_rounding_keeps_nobody_out_of_the_list() -> None:
-    """A unit whose rough score lost its place by rounding alone is still compared exactly; a worse one is not."""
+    """A unit that loses its place only by rounding of the rough score is still compared exactly."""
     rough = np.array([0.5, 0.9, 0.9 - 1e-6, 0.1], np.float32)
     assert exact._shortlist(rough, 1).tolist() == [1, 2]
 
 
 def test_another_dimension_is_refused() -> None:
-    """Vectors of another embedder are refused by name and leave the index as it was."""
+    """Vectors with another dimension are rejected, and the index is unchanged."""
     index = ExactVectorIndex("diary")
     index.upsert(np.arange(2), unit_vectors(2, 8))
     with pytest.raises(IndexOutOfStep, match=r"'diary'.*8 dimensions and was given 16"):

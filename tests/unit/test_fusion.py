@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion, by the worked examples of the recall docs and the reference, and by its symmetries."""
+"""Reciprocal rank fusion: worked examples of the recall docs and the reference, and symmetries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RANKINGS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=15), min_
 
 
 def at_rank(rank: int, unit: int = 7) -> IntArray:
-    """A list in which `unit` stands at `rank`, behind units that are in no other list."""
+    """Build a list with `unit` at `rank`, after units that are in no other list."""
     return np.array([1000 * rank + place for place in range(1, rank)] + [unit], np.int64)
 
 
@@ -27,7 +27,7 @@ def fuse(*lists: list[int] | IntArray) -> dict[int, float]:
 
 
 def test_docs_example_first_and_fifth() -> None:
-    """Recall docs, stage 1: rank 1 in semantic and 5 in BM25 make 0.0318, ahead of rank 1 alone."""
+    """Recall docs, stage 1: rank 1 in semantic and 5 in BM25 give 0.0318, ahead of rank 1 alone."""
     scores = fuse(at_rank(1), at_rank(5))
     assert scores[7] == pytest.approx(1 / 61 + 1 / 65)
     assert round(scores[7], 4) == 0.0318
@@ -35,14 +35,14 @@ def test_docs_example_first_and_fifth() -> None:
 
 
 def test_reference_example_four_channels() -> None:
-    """Reference, "Example Calculation": ranks 2, 1, 2, 3 make 0.0645."""
+    """Reference, "Example Calculation": ranks 2, 1, 2, 3 give 0.0645."""
     score = fuse(at_rank(2), at_rank(1), at_rank(2), at_rank(3))[7]
     assert score == pytest.approx(1 / 62 + 1 / 61 + 1 / 62 + 1 / 63)
     assert round(score, 4) == 0.0645
 
 
 def test_equal_sums_go_to_the_better_single_rank() -> None:
-    """1/63 + 1/84 = 1/72 + 1/72 on paper: the unit that one channel put third comes first, last digits or not."""
+    """1/63 + 1/84 equals 1/72 + 1/72: the unit with the better single rank comes first, despite rounding."""
     lists = [[0] * 24, [0] * 12]
     lists[0] = [*range(100, 102), 9, *range(103, 111), 5]  # unit 9 third, unit 5 twelfth
     lists[1] = [*range(200, 211), 5, *range(212, 223), 9]  # unit 5 twelfth, unit 9 twenty-fourth
@@ -51,17 +51,17 @@ def test_equal_sums_go_to_the_better_single_rank() -> None:
 
 
 def test_full_ties_go_to_the_lower_id() -> None:
-    """Two units nobody can tell apart keep one order for good."""
+    """Fully tied units have a stable order."""
     assert list(fuse([8, 3], [3, 8])) == [3, 8]
 
 
 def test_a_repeat_in_one_list_counts_once_at_its_best_rank() -> None:
-    """A channel cannot vote twice for one unit."""
+    """A repeated unit in one list counts once, at its best rank."""
     assert fuse([7, 8, 7])[7] == pytest.approx(1 / (RRF_K + 1))
 
 
 def test_nothing_in_nothing_out() -> None:
-    """A question no channel answers gives an empty ranking, not an error."""
+    """No results in any channel give an empty ranking."""
     for lists in ({}, {Channel.GRAPH: np.empty(0, np.int64)}):
         ids, scores = reciprocal_rank_fusion(lists)
         assert (len(ids), len(scores), ids.dtype) == (0, 0, np.dtype(np.int64))
@@ -70,7 +70,7 @@ def test_nothing_in_nothing_out() -> None:
 @settings(max_examples=40, deadline=None)
 @given(lists=RANKINGS, data=st.data())
 def test_channels_are_equals(lists: list[list[int]], data: st.DataObject) -> None:
-    """Neither the order of channels nor which channel gave which list moves a unit or a digit."""
+    """Neither the order of channels nor which channel has which list changes the ranking."""
     shuffled = data.draw(st.permutations(lists))
     one, other = fuse(*lists), fuse(*shuffled)
     assert list(one.items()) == list(other.items())
@@ -79,7 +79,7 @@ def test_channels_are_equals(lists: list[list[int]], data: st.DataObject) -> Non
 @settings(max_examples=40, deadline=None)
 @given(lists=RANKINGS)
 def test_scores_are_the_sum_of_equation_15(lists: list[list[int]]) -> None:
-    """Every unit found by any channel is there once, with the score the paper gives it, best first."""
+    """Every unit of any channel is listed once with its score by eq. 15, best first."""
     fused = fuse(*lists)
     expected: dict[int, float] = {}
     for ranking in lists:
@@ -93,7 +93,7 @@ def test_scores_are_the_sum_of_equation_15(lists: list[list[int]]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(lists=RANKINGS, unit=st.integers(0, 30))
 def test_a_vote_more_never_hurts(lists: list[list[int]], unit: int) -> None:
-    """A unit one more channel finds scores higher than before."""
+    """A unit found by one more channel scores higher."""
     if unit in lists[3]:
         lists[3].remove(unit)
     before = fuse(*lists).get(unit, 0.0)

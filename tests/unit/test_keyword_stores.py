@@ -1,4 +1,4 @@
-"""What the Lucene and the FTS5 keyword index do beyond the port: repair, eviction, erasure, agreement."""
+"""Lucene and FTS5 keyword indexes beyond the contract: repair, eviction, erasure, agreement."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def stores(backend: Callable[..., KeywordStores], tmp_path: Path) -> Iterator[Ke
 
 
 def index_files(folder: Path) -> list[Path]:
-    """The files that hold the index, without Lucene's lock."""
+    """Return the index's files, without Lucene's lock."""
     return [path for path in folder.rglob("*") if path.is_file() and path.name != "write.lock"]
 
 
@@ -47,7 +47,7 @@ def spoil(folder: Path) -> None:
 def test_broken_index_says_so_and_can_be_cleared(
     backend: Callable[..., KeywordStores], tmp_path: Path
 ) -> None:
-    """Files a failing disk has spoiled give an error that names the bank, and `clear` makes the index usable again."""
+    """Corrupt files raise an error that names the bank, and `clear` makes the index usable again."""
     stores = backend(tmp_path)
     fill(stores.open("bank"), CORPUS, 5)
     stores.close()
@@ -65,7 +65,7 @@ def test_broken_index_says_so_and_can_be_cleared(
 
 
 def test_lucene_index_missing_a_file_can_be_cleared(tmp_path: Path) -> None:
-    """An index that lost one segment file is reported, is not left locked, and can be cleared."""
+    """A missing segment file is reported, leaves no lock, and can be cleared."""
     stores = LuceneKeywords(tmp_path)
     fill(stores.open("bank"), CORPUS, 5)
     stores.close()
@@ -81,7 +81,7 @@ def test_lucene_index_missing_a_file_can_be_cleared(tmp_path: Path) -> None:
 
 
 def test_broken_bank_leaves_the_others_alone(stores: KeywordStores, tmp_path: Path) -> None:
-    """One bank's broken files do not keep another bank from answering."""
+    """Corrupt files of one bank do not affect other banks."""
     fill(stores.open("good"), CORPUS)
     bad = stores.open("bad")
     fill(bad, CORPUS)
@@ -94,7 +94,7 @@ def test_broken_bank_leaves_the_others_alone(stores: KeywordStores, tmp_path: Pa
 
 
 def test_more_banks_than_open_files(stores: KeywordStores) -> None:
-    """An engine with more banks than it keeps open answers for all of them, and forgets nothing on the way."""
+    """More banks than open stores all answer, and lose nothing."""
     banks = {f"bank{number}": stores.open(f"bank{number}") for number in range(6)}
     for revision in (1, 2):
         for number, index in enumerate(banks.values()):
@@ -106,7 +106,7 @@ def test_more_banks_than_open_files(stores: KeywordStores) -> None:
 
 
 def test_eviction_between_write_and_advance_loses_nothing(stores: KeywordStores) -> None:
-    """Banks written at the same time, more than stay open, all keep what was written before their `advance`."""
+    """Banks evicted between write and `advance` lose nothing."""
     banks = [stores.open(f"bank{number}") for number in range(5)]
     for index in banks:
         index.upsert(int_ids(1), ["indigo garden"])
@@ -116,7 +116,7 @@ def test_eviction_between_write_and_advance_loses_nothing(stores: KeywordStores)
 
 
 def test_error_never_lets_the_watermark_run_ahead(stores: KeywordStores) -> None:
-    """If an error costs the index changes it had not recorded, it refuses to record them until it is reopened."""
+    """After an error that loses unrecorded changes, the index refuses to advance until it is reopened."""
     index = stores.open("bank")
     fill(index, CORPUS, 5)
     index.upsert(int_ids(9), ["indigo garden"])
@@ -133,7 +133,7 @@ def broken_disk() -> None:
 
 
 def test_forgotten_words_leave_the_files(stores: KeywordStores, tmp_path: Path) -> None:
-    """Words of an erased memory can no longer be read from the files of the index."""
+    """Words of an erased memory are not in the index files."""
     index = stores.open("bank")
     fill(index, {**CORPUS, 9: "zyxwvsecretbox indigo"}, 1)
     assert any(b"zyxwvsecretbox" in path.read_bytes() for path in index_files(tmp_path))
@@ -143,7 +143,7 @@ def test_forgotten_words_leave_the_files(stores: KeywordStores, tmp_path: Path) 
 
 
 def test_both_backends_agree_on_the_best_match(tmp_path: Path) -> None:
-    """With or without a JVM the same memory comes first for plain words."""
+    """Lucene and FTS5 rank the same memory first for plain words."""
     questions = (
         "red kite",
         "lantern market",
@@ -171,7 +171,7 @@ def test_word_forms_are_matched(stores: KeywordStores, question: str) -> None:
 
 
 def test_query_words_are_capped_and_distinct() -> None:
-    """FTS5 looks up a bounded number of words, each once, without stop words."""
+    """FTS5 queries have a bounded number of distinct words, without stop words."""
     assert query_words("The cat's cat, and THE dog") == ["cat", "dog"]
     assert len(query_words(" ".join(f"w{number}" for number in range(5000)))) == MAX_QUERY_TERMS
 
@@ -196,7 +196,7 @@ def test_closed_engine_and_closed_bank_refuse(stores: KeywordStores) -> None:
 
 
 def test_lucene_files_others_wrote_to_are_not_searched(tmp_path: Path) -> None:
-    """Bytes changed under an open index are reported instead of searched, until it is cleared."""
+    """Bytes changed under an open index are reported until it is cleared."""
     stores = LuceneKeywords(tmp_path)
     index = stores.open("bank")
     fill(index, CORPUS, 5)
@@ -211,7 +211,7 @@ def test_lucene_files_others_wrote_to_are_not_searched(tmp_path: Path) -> None:
 
 
 def test_lucene_files_only_touched_are_read_anew(tmp_path: Path) -> None:
-    """Where another program changed the time of a file but not its bytes, one search fails and the next one is whole."""
+    """If only a file's time changed, one search fails and the next one works."""
     stores = LuceneKeywords(tmp_path)
     index = stores.open("bank")
     fill(index, CORPUS, 5)
@@ -224,7 +224,7 @@ def test_lucene_files_only_touched_are_read_anew(tmp_path: Path) -> None:
 
 
 def test_a_lucene_index_removed_while_open_does_not_come_back_empty(tmp_path: Path) -> None:
-    """With its folder removed every use reports it, instead of finding nothing in a new index, until it is cleared."""
+    """An index directory removed while open is reported by every call until it is cleared."""
     stores = LuceneKeywords(tmp_path, open_stores=1)
     index, other = stores.open("bank"), stores.open("other")
     fill(index, CORPUS, 5)
@@ -240,7 +240,7 @@ def test_a_lucene_index_removed_while_open_does_not_come_back_empty(tmp_path: Pa
 
 
 def test_a_flipped_byte_in_a_lucene_index_is_found_on_opening(tmp_path: Path) -> None:
-    """Damage that leaves a file its length and shape shows when the index is opened, not as a wrong answer later."""
+    """A flipped byte is found when the index is opened."""
     stores = LuceneKeywords(tmp_path)
     fill(stores.open("bank"), CORPUS, 5)
     stores.close()

@@ -1,4 +1,4 @@
-"""German and Spanish against tables written blind: names, and questions for a cause."""
+"""German and Spanish tables, written blind: names, and questions for a cause."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def found_names(text: str, *codes: str, others: tuple[str, ...] = ()) -> list[st
 @every_row(("code", "recall"), [("de", 0.85), ("es", 0.92)])
 @every_row("alone", [True, False])
 def test_names_are_found_and_nouns_are_not(code: str, recall: float, *, alone: bool) -> None:
-    """Hardly anything is taken for a name that is none, also where all three languages are configured."""
+    """Names are found and nouns are hardly ever mistaken for names, also with three languages configured."""
     right = found = wanted = 0
     for row in rows(code, "names"):
         names = found_names(row["text"], *((code,) if alone else ("en", "de", "es")))
@@ -45,7 +45,7 @@ def test_names_are_found_and_nouns_are_not(code: str, recall: float, *, alone: b
 
 @pytest.mark.parametrize("code", ["de", "es"])
 def test_questions_for_a_cause_are_distinguished_from_others(code: str) -> None:
-    """As in: "weshalb" and "a qué se debe" ask why; "Grundstück" and "por casualidad" do not."""
+    """ "weshalb" and "a qué se debe" ask for a cause; "Grundstück" and "por casualidad" do not."""
     table = rows(code, "why")
     right = [row for row in table if asks_for_a_cause(row["question"], [LANGUAGES[code]]) == row["why"]]
     assert len(right) >= 0.94 * len(table)
@@ -63,12 +63,12 @@ def test_questions_for_a_cause_are_distinguished_from_others(code: str) -> None:
     ],
 )
 def test_chains_lead_to_a_name(code: str, question: str, steps: int) -> None:
-    """A chain of possessives is walked from the name it ends in; one without a name is none."""
+    """A chain of possessives starts from the name at its end; a chain without a name is ignored."""
     assert chain_steps(question, [LANGUAGES[code]]) == steps
 
 
 def test_a_name_in_one_message_is_one_in_the_next() -> None:
-    """As in: "mit Tamsin" makes a name of "Tamsins Garten" in another message, where it could be a noun."""
+    """ "mit Tamsin" in one message makes "Tamsins" a name in another."""
     assert found_names("Tamsins Garten ist groß.", "de") == []
     assert found_names("Tamsins Garten ist groß.", "de", others=("Ich war mit Tamsin dort.",)) == ["Tamsin"]
 
@@ -83,5 +83,5 @@ def test_a_name_in_one_message_is_one_in_the_next() -> None:
     ],
 )
 def test_a_text_is_read_in_its_language(text: str, code: str) -> None:
-    """Of three configured languages the one with the most small words in the text reads it; else the first."""
+    """Of three configured languages, the one with the most stop words in the text is used; else the first."""
     assert language_of(text, [LANGUAGES[c] for c in ("en", "de", "es")]).code == code

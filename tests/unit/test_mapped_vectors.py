@@ -1,4 +1,4 @@
-"""The vectors of a bank in a mapped file: what kills, damage and a full disk leave, and what must not be in it."""
+"""A bank's vectors in a memory-mapped file: kills, damage, a full disk, and erasure."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def files(data: Path) -> list[Path]:
 
 
 def holding(data: Path, rows: IntArray | list[int]) -> list[str]:
-    """Files that hold any of these vectors."""
+    """Return the files that contain any of these vectors."""
     needles = [VECTORS[row].tobytes() for row in rows]
     return [path.name for path in files(data) if any(needle in path.read_bytes() for needle in needles)]
 
 
 def assert_answers(index: MappedVectorIndex, ids: IntArray, vectors: Matrix) -> None:
-    """Every search answers as brute force over these does."""
+    """Check that every search equals brute force."""
     assert index.count() == len(ids)
     for query in VECTORS[::7]:
         right = nearest(ids, vectors, query, 5)
@@ -59,7 +59,7 @@ def assert_answers(index: MappedVectorIndex, ids: IntArray, vectors: Matrix) -> 
 
 
 def test_what_was_removed_is_in_no_file(tmp_path: Path) -> None:
-    """Once the removal is recorded no file holds the vector, and the others are found as before."""
+    """A removed vector is in no file once the removal is recorded."""
     index = filled(tmp_path)
     assert holding(tmp_path, [5])
     index.remove(np.array([5, 6]))
@@ -73,7 +73,7 @@ def test_what_was_removed_is_in_no_file(tmp_path: Path) -> None:
 
 
 def test_the_last_removal_leaves_no_file(tmp_path: Path) -> None:
-    """A bank whose every vector was erased keeps no file, and can be filled again."""
+    """Removing the last vector removes the file; the bank can be filled again."""
     index = filled(tmp_path)
     index.remove(IDS)
     index.advance(mark(2))
@@ -84,7 +84,7 @@ def test_the_last_removal_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_what_was_replaced_leaves_the_file_when_it_is_written(tmp_path: Path) -> None:
-    """A memory embedded anew is found by its new vector at once, before and after the file knows it."""
+    """A replaced vector is found immediately by its new value, before and after the file is written."""
     index = filled(tmp_path)
     vectors = VECTORS[:40].copy()
     vectors[3:6] = VECTORS[55:58]
@@ -96,7 +96,7 @@ def test_what_was_replaced_leaves_the_file_when_it_is_written(tmp_path: Path) ->
 
 
 def test_a_running_search_sees_what_it_began_on(tmp_path: Path) -> None:
-    """The rows handed to a search stay as they were while the file grows, is written anew and is deleted."""
+    """A running search is not affected when the file grows, is rewritten or deleted."""
     index = filled(tmp_path)
     seen = index._held.stored
     index.upsert(IDS[40:], VECTORS[40:])
@@ -109,7 +109,7 @@ def test_a_running_search_sees_what_it_began_on(tmp_path: Path) -> None:
 
 
 def test_few_vectors_wait_in_memory(tmp_path: Path) -> None:
-    """A turn's vectors are found without a file being touched; the durable watermark says that they are not in it."""
+    """A turn's vectors are searchable without writing the file, and the durable watermark shows it."""
     filled(tmp_path)
     index = opened(tmp_path, tail_rows=10)
     index.upsert(IDS[40:45], VECTORS[40:45])
@@ -131,7 +131,7 @@ def test_a_bank_filled_at_one_go_is_not_held_in_memory(tmp_path: Path) -> None:
 
 
 def test_a_kill_between_the_rows_and_their_record(tmp_path: Path) -> None:
-    """Rows that were written and never recorded are cut off when the file is opened: nobody would know to erase them."""
+    """Rows written but not recorded are cut off when the file is opened."""
     filled(tmp_path)
     record = tmp_path / FOLDER / "abc.json"
     before = record.read_bytes()
@@ -182,7 +182,7 @@ def test_a_kill_while_the_file_is_written_anew(tmp_path: Path) -> None:
     ],
 )
 def test_damage_is_known_and_the_bank_starts_over(tmp_path: Path, damage: Any) -> None:
-    """Files that are not as they were recorded are dropped; the ledger gives the vectors again."""
+    """Damaged files are dropped, and the vectors are restored from the ledger."""
     filled(tmp_path).close()
     damage(tmp_path / FOLDER)
     index = opened(tmp_path)
@@ -211,7 +211,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 def test_a_full_disk_costs_no_answer(tmp_path: Path, full_disk: list[bool]) -> None:
-    """What cannot be written is found all the same, and is written once there is space again."""
+    """Vectors that cannot be written are still found, and written once there is space."""
     index = filled(tmp_path)
     full_disk.append(True)
     index.upsert(IDS[40:], VECTORS[40:])
@@ -226,7 +226,7 @@ def test_a_full_disk_costs_no_answer(tmp_path: Path, full_disk: list[bool]) -> N
 
 
 def test_an_erasure_on_a_full_disk_deletes_the_file(tmp_path: Path, full_disk: list[bool]) -> None:
-    """Where the file cannot be written anew it goes as a whole: nothing erased stays, and searches go on."""
+    """If the file cannot be rewritten for an erasure, it is deleted, and searches continue."""
     index = filled(tmp_path)
     full_disk.append(True)
     index.remove(IDS[:5])
@@ -241,7 +241,7 @@ def test_an_erasure_on_a_full_disk_deletes_the_file(tmp_path: Path, full_disk: l
 
 
 def test_files_deleted_under_an_open_bank_come_back(tmp_path: Path) -> None:
-    """Somebody who empties the folder while the bank is open loses nothing."""
+    """Deleting the files of an open bank loses nothing."""
     index = filled(tmp_path)
     for path in files(tmp_path):
         path.unlink()
@@ -253,7 +253,7 @@ def test_files_deleted_under_an_open_bank_come_back(tmp_path: Path) -> None:
 
 
 def test_another_dimension_is_refused(tmp_path: Path) -> None:
-    """Vectors of another embedder are refused by name and leave the index as it was."""
+    """Vectors with another dimension are rejected, and the index is unchanged."""
     index = filled(tmp_path)
     with pytest.raises(IndexOutOfStep, match=r"'diary'.*16 dimensions and was given 8"):
         index.upsert(IDS[:2], unit_vectors(2, 8))
@@ -261,7 +261,7 @@ def test_another_dimension_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_banks_share_a_folder(tmp_path: Path) -> None:
-    """Clearing one bank leaves the files of another whose key begins alike."""
+    """Clearing a bank keeps the files of another whose key has the same prefix."""
     index = filled(tmp_path)
     other = MappedVectors(tmp_path).open("abcd", tail_rows=1)
     other.upsert(IDS[:9], VECTORS[:9])

@@ -1,4 +1,4 @@
-"""How long the worker leaves an unavailable model alone."""
+"""Back-off while the model is unavailable."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hindsight_integrations.engine.worker import FIRST_PAUSE, LONGEST_PAUSE, Out
 
 
 def test_each_failure_doubles_the_pause_and_an_answer_ends_it() -> None:
-    """1, 2, 4 ... seconds, at most five minutes; once the model answers, nobody waits any more."""
+    """The pause is 1, 2, 4 ... seconds, at most five minutes, and an answer ends it."""
     outage, now, pauses = Outage(), 100.0, []
     for _ in range(11):
         outage.failed(now)
@@ -19,7 +19,7 @@ def test_each_failure_doubles_the_pause_and_an_answer_ends_it() -> None:
 
 
 def test_calls_that_fail_together_count_once() -> None:
-    """Four tasks under way when the model goes down are one outage, not four."""
+    """Four concurrent failures count as one."""
     outage = Outage()
     for _ in range(4):
         outage.failed(50.0)
@@ -27,7 +27,7 @@ def test_calls_that_fail_together_count_once() -> None:
 
 
 def test_after_a_pause_one_call_asks_for_all() -> None:
-    """While nobody knows whether the model is back, one task tries it and the others wait for its answer."""
+    """After a pause one call probes the model, and the others wait for it."""
     outage = Outage()
     outage.failed(0.0)
     assert outage.may_ask(FIRST_PAUSE, asking=False)

@@ -1,4 +1,4 @@
-"""Projections of one ledger: several may follow it, and each decides on what the others have written."""
+"""Several projections can follow one ledger, and each decides on an up-to-date view."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def keywords() -> Iterator[Fts5Keywords]:
 
 @pytest.fixture
 def elsewhere() -> Iterator[Ledger]:
-    """Another ledger, with a bank of the same name."""
+    """Another ledger with a bank of the same name."""
     opened = Ledger.open(":memory:")
     opened.create_bank(BANK)
     yield opened
@@ -50,7 +50,7 @@ def elsewhere() -> Iterator[Ledger]:
 
 
 def following(ledger: Ledger, keywords: Fts5Keywords, name: str) -> BankProjection:
-    """A projection with indexes of its own, as each process beside a shared ledger has them."""
+    """A projection with its own indexes, as in a separate process."""
     index = ExactVectorIndex(BANK)
     made = BankProjection(BANK, ledger, Indexes(index, index, keywords.open(name), RustworkxMemoryGraph()))
     made.open()
@@ -58,7 +58,7 @@ def following(ledger: Ledger, keywords: Fts5Keywords, name: str) -> BankProjecti
 
 
 def test_who_is_behind_catches_up_before_deciding(ledger: Ledger, keywords: Fts5Keywords) -> None:
-    """What another wrote meanwhile is in every index of the view that is decided on, and the commit is not refused."""
+    """A projection catches up with other writers before deciding, so that its commit is accepted."""
     here, there = (following(ledger, keywords, name) for name in ("here", "there"))
     for revision in range(3):
         writer = (here, there)[revision % 2]
@@ -74,7 +74,7 @@ def test_who_is_behind_catches_up_before_deciding(ledger: Ledger, keywords: Fts5
 
 
 def test_a_decision_not_to_write_leaves_the_view_caught_up(ledger: Ledger, keywords: Fts5Keywords) -> None:
-    """Catching up inside a transaction is for good, whether or not anything is committed."""
+    """Catching up inside a transaction persists even without a commit."""
     here = following(ledger, keywords, "here")
     commit(
         ledger,
@@ -91,7 +91,7 @@ def test_a_decision_not_to_write_leaves_the_view_caught_up(ledger: Ledger, keywo
 def test_an_index_of_another_history_is_not_believed(
     ledger: Ledger, elsewhere: Ledger, keywords: Fts5Keywords
 ) -> None:
-    """The same numbers of commits and units are not the same memories, and an index that knows others is left as it is."""
+    """An index with another history is not used, even at the same numbers, and is left unchanged."""
     for there, text in ((elsewhere, "a quartz clock"), (ledger, "a copper kettle")):
         commit(there, make_write_set(units=[with_vector(make_unit("u1", text))]))
     following(elsewhere, keywords, "shared")
@@ -101,7 +101,7 @@ def test_an_index_of_another_history_is_not_believed(
 
 
 def test_an_index_of_a_bank_made_anew_is_not_believed(ledger: Ledger, keywords: Fts5Keywords) -> None:
-    """A bank forgotten and made anew under its name has the same numbers; what an index knows of the first is dropped."""
+    """An index of a forgotten bank is dropped for a new bank with the same name."""
     for text in ("a quartz clock", "a copper kettle"):
         ledger.erasure.drop_bank(BANK)
         ledger.create_bank(BANK)

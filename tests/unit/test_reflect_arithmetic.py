@@ -1,4 +1,4 @@
-"""The calculator of a reflection: exact, and nothing but arithmetic."""
+"""The calculator of a reflection: exact arithmetic and nothing else."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from hindsight_integrations.reflect.agentic.toolbox import LONGEST, NoArithmetic
     ],
 )
 def test_it_is_exact(expression: str, value: str) -> None:
-    """Tenths are tenths, and what is rounded is rounded as people do."""
+    """Decimals are exact, and rounding is half up."""
     assert evaluated(expression) == Decimal(value)
 
 
@@ -74,7 +74,7 @@ def test_it_is_exact(expression: str, value: str) -> None:
     ],
 )
 def test_it_is_nothing_but_arithmetic(expression: str) -> None:
-    """No names, no texts, no endless numbers: whatever a model writes, nothing is run and nothing hangs."""
+    """Names, strings and huge numbers are rejected; nothing is executed and nothing hangs."""
     with pytest.raises(NoArithmetic):
         evaluated(expression)
 
@@ -84,5 +84,5 @@ NUMBERS = st.decimals(min_value=-9999, max_value=9999, places=2)
 
 @given(NUMBERS, NUMBERS, NUMBERS)
 def test_it_computes_as_fractions_do(a: Decimal, b: Decimal, c: Decimal) -> None:
-    """Sums and products are those of rational numbers, to the last digit."""
+    """Results equal those of rational numbers."""
     assert Fraction(evaluated(f"({a}) + ({b}) * ({c})")) == Fraction(a) + Fraction(b) * Fraction(c)

@@ -1,4 +1,4 @@
-"""Nearness, questions for whatever is remembered, and the cut of a ranking."""
+"""Relevance: nearness, questions for everything remembered, and cutting a ranking."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hindsight_integrations.recall.rerank import unread
 
 
 def test_nearness_of_a_worked_example() -> None:
-    """Cosine 0.3 and a BM25 of 12 over four distinct words, one of them said twice: 0.3 + 0.05 * 12 / 4."""
+    """Cosine 0.3 and a BM25 of 12 over four distinct words: 0.3 + 0.05 * 12 / 4."""
     assert nearness(0.3, 12.0, "Who adopted who today") == pytest.approx(0.3 + 0.05 * 12 / 3)
     assert nearness(0.3, 12.0, "Who adopted Biscuit today?") == pytest.approx(0.45)
 
@@ -29,7 +29,7 @@ def test_nearness_of_a_worked_example() -> None:
 def test_nearness_rises_with_meaning_and_with_words(
     cosine: float, bm25: float, more: float, text: str
 ) -> None:
-    """Neither signal ever speaks against a memory, whatever is asked, even nothing."""
+    """Nearness rises with cosine and with BM25."""
     here = nearness(cosine, bm25, text)
     assert nearness(cosine + more, bm25, text) > here
     assert nearness(cosine, bm25 + more, text) > here
@@ -50,7 +50,7 @@ def test_nearness_rises_with_meaning_and_with_words(
     ],
 )
 def test_questions_for_whatever_is_remembered(question: str, expected: bool) -> None:
-    """They name no subject: a sister or a boat is one."""
+    """Questions for everything remembered name no subject such as a sister or a boat."""
     assert asks_for_all(question) is expected
 
 
@@ -59,7 +59,7 @@ def test_questions_for_whatever_is_remembered(question: str, expected: bool) -> 
     least=st.floats(-25.0, 25.0) | st.sampled_from([float("-inf"), float("inf")]),
 )
 def test_a_cut_keeps_the_head_and_tells_the_fate_of_the_rest(scores: list[float], least: float) -> None:
-    """Nothing is lost from the trace, and nothing kept is below the bar."""
+    """A cut keeps everything above the bar, and the trace lists the rest."""
     ranking = unread(np.arange(len(scores)), np.array(scores, np.float64))
     head, fates = likely(ranking, least)
     assert [*head.ids.tolist(), *fates] == ranking.ids.tolist()

@@ -1,4 +1,4 @@
-"""Entity resolution: which names are one, and which stay apart (paper eq. 2)."""
+"""Entity resolution: which names are merged, and which stay apart (paper eq. 2)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def draft(number: int, *mentions: tuple[str, EntityType], at: datetime = NOW) ->
 def resolved(
     *mentions: tuple[str, EntityType], known: Sequence[Entity] = (), speakers: frozenset[str] = frozenset()
 ) -> Resolution:
-    """Each mention in a unit of its own, against everything the bank knows."""
+    """Resolve each mention in a separate unit against the bank."""
 
     def lookup(names: Sequence[str]) -> Mapping[str, list[Entity]]:
         return {name: list(known) for name in names}
@@ -58,12 +58,12 @@ def resolved(
 
 
 def nobody(_: Sequence[str]) -> Mapping[str, frozenset[str]]:
-    """No entity was ever mentioned with another."""
+    """No co-occurrences."""
     return {}
 
 
 def test_company_decides_between_spellings() -> None:
-    """A misspelt name long after is the known person only if it comes with those the person was mentioned with."""
+    """A misspelt name is resolved to a known person only with that person's co-occurring entities."""
     long_ago = Entity("e1", "Katarina", PERSON, names=("katarina",), last_seen=NOW - timedelta(days=90))
 
     def entities_of(company: frozenset[str]) -> set[str]:
@@ -105,7 +105,7 @@ def groups(*mentions: tuple[str, EntityType]) -> int:
     ],
 )
 def test_apart(first: tuple[str, EntityType], second: tuple[str, EntityType]) -> None:
-    """Names that only look alike stay two entities, in either order."""
+    """Merely similar names stay two entities, in either order."""
     assert groups(first, second) == groups(second, first) == 2
 
 
@@ -122,12 +122,12 @@ def test_apart(first: tuple[str, EntityType], second: tuple[str, EntityType]) ->
     ],
 )
 def test_together(mentions: list[tuple[str, EntityType]]) -> None:
-    """Forms of one name are one entity."""
+    """Forms of one name become one entity."""
     assert groups(*mentions) == 1
 
 
 def test_a_short_form_that_fits_two_people_is_neither() -> None:
-    """With Alice Chen and Alice Wong known, a bare Alice is a third person rather than a guess."""
+    """An ambiguous short form becomes a separate entity."""
     assert groups(("Alice Chen", PERSON), ("Alice Wong", PERSON), ("Alice", PERSON)) == 3
 
 
@@ -149,7 +149,7 @@ def test_known_entities_are_found_and_learn_new_names() -> None:
     ],
 )
 def test_speakers_user_and_agent_have_roles(name: str, role: EntityRole) -> None:
-    """Who is in every unit is marked, so that the graph does not walk through them."""
+    """Speakers, user and agent get roles, so that the graph does not traverse them."""
     result = resolved((name, OTHER), speakers=frozenset({"Caroline"}))
     assert (result.entities[0].role, result.entities[0].type) == (role, PERSON)
 
@@ -169,7 +169,7 @@ def test_names_of_one_fact_are_not_spellings_of_each_other() -> None:
 
 
 def test_equation_2_by_hand() -> None:
-    """0.5 name + 0.3 co-occurrence + 0.2 recency, worked on numbers."""
+    """Eq. 2: 0.5 name + 0.3 co-occurrence + 0.2 recency, on numbers."""
     entity = Entity(
         "e",
         "Katarina",
@@ -188,13 +188,13 @@ def test_equation_2_by_hand() -> None:
 
 @given(st.text(max_size=40))
 def test_normalising_is_idempotent(name: str) -> None:
-    """A normalised name stays as it is."""
+    """Name normalisation is idempotent."""
     assert normalise_name(normalise_name(name)) == normalise_name(name)
 
 
 @given(st.text(min_size=1, max_size=12), st.text(min_size=1, max_size=12))
 def test_name_relations_are_symmetric(first: str, second: str) -> None:
-    """Which name came first does not matter."""
+    """Name relations are symmetric."""
     assert one_edit_apart(first, second) == one_edit_apart(second, first)
     assert contains_name(first, second) == contains_name(second, first)
     assert 0.0 <= name_similarity(first, second) <= 1.0

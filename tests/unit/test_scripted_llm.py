@@ -1,4 +1,4 @@
-"""The LLM that tests of LlamaIndex agents and engines are scripted with."""
+"""ScriptedLLM, the fake LLM for tests of LlamaIndex agents and engines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def shed(name: str) -> str:
 
 
 def test_every_way_of_asking_gives_the_next_reply() -> None:
-    """Chat and completion, sync and async, whole and streamed: one reply each, and each prompt is kept."""
+    """Chat and completion, sync, async and streamed, give one reply each and record each prompt."""
     llm = ScriptedLLM([WORDS] * 8)
 
     async def asynchronous() -> list[str]:
@@ -48,7 +48,7 @@ def test_every_way_of_asking_gives_the_next_reply() -> None:
 
 
 def test_errors_are_raised_and_functions_answer_by_what_they_are_asked() -> None:
-    """A test can let a model fail, and foretell answers of callers whose order is not known."""
+    """A script can raise errors, or be a function of the messages."""
     with pytest.raises(TimeoutError):
         ScriptedLLM([TimeoutError()]).chat(ASKED)
     echo = ScriptedLLM(lambda messages: f"{messages[-1].content} In the shed.")
@@ -57,7 +57,7 @@ def test_errors_are_raised_and_functions_answer_by_what_they_are_asked() -> None
 
 @pytest.mark.parametrize("streaming", [True, False])
 def test_agents_of_both_kinds_are_driven_by_it(streaming: bool) -> None:
-    """A tool is called with its arguments, its result is shown to the model, and the answer streams."""
+    """An agent calls its tool, shows the result to the model and streams the answer."""
 
     async def run(kind: type, llm: ScriptedLLM) -> tuple[str, int]:
         handler = kind(tools=[shed], llm=llm, streaming=streaming).run(user_msg="Where is the kayak?")

@@ -1,4 +1,4 @@
-"""Which memories take the places that are shown to a model."""
+"""Which memories are shown to the extraction model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DATED = unit(RecordKind.EVENT, occurred=TODAY)
     ],
 )
 def test_what_is_over(memory: MemoryUnit, ended: tuple[MemoryUnit, ...], hours: int, over: bool) -> None:
-    """Past events, the expenses of other days, and that a task is done; never a task, nor what no record tells of."""
+    """Past events, expenses of other days and the end of a task are over; tasks and memories without such records are not."""
     assert is_over(memory, ended, at(0) + timedelta(hours=hours)) is over
 
 
@@ -58,7 +58,7 @@ def test_a_third_of_the_places_goes_to_the_nearest_and_the_rest_to_what_is_open(
 
 @given(st.lists(st.integers(0, 30), unique=True), st.sets(st.integers(0, 30)), st.integers(1, 20))
 def test_nothing_is_left_out_or_shown_twice(nearest: list[int], over: set[int], limit: int) -> None:
-    """What is open keeps its order, and is shown wherever it would be by nearness alone."""
+    """No memory is lost or repeated, and open ones keep their order."""
     ordered = in_order_of_use(nearest, over, limit)
     assert sorted(ordered) == sorted(nearest)
     assert [row for row in ordered if row not in over] == [row for row in nearest if row not in over]

@@ -1,4 +1,4 @@
-"""The source-turn signal: what is added to the fused score of a memory, and what a reranker makes of both."""
+"""The source-turn signal: its effect on a memory's fused score and on reranking."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ COSINES = st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=20)
 
 
 def test_evidence_is_the_formula_by_hand() -> None:
-    """(6 * (c - 0.3) + w / max w) / 60: at 0.5 and half of the best words 1.7 ranks; below the floor words alone."""
+    """(6 * (c - 0.3) + w / max w) / 60: at cosine 0.5 and half of the best words 1.7 ranks; below the floor words only."""
     found = evidence(np.array([0.5, 0.1, 0.7]), np.array([2.0, 4.0, 0.0], np.float32))
     assert (found * RRF_K).tolist() == pytest.approx([1.2 + 0.5, 1.0, 2.4])
 
 
 def test_no_words_count_nothing() -> None:
-    """Where no word matches anything, nearness stands alone, and nothing is divided by 0."""
+    """Without any word match only the cosine counts, and nothing is divided by 0."""
     assert evidence(np.array([0.3, 0.2]), np.zeros(2, np.float32)).tolist() == [0.0, 0.0]
 
 
 @given(COSINES, st.data())
 def test_evidence_rises_with_both(cosines: list[float], data: st.DataObject) -> None:
-    """Nearer, or better worded, is never less; and it stays within its range."""
+    """Evidence rises with cosine and with word score, and stays in its range."""
     count = len(cosines)
     words = data.draw(st.lists(st.floats(0.0, 30.0, width=32), min_size=count, max_size=count))
     near, worded = np.array(cosines), np.array(words, np.float32)

@@ -1,4 +1,4 @@
-"""What only the SQLite ledger can get wrong: files, schema versions, damage, limits."""
+"""The SQLite ledger only: files, schema versions, damage, limits."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def opened_with(path: Path | str, *unit_ids: str) -> Ledger:
 
 
 def test_everything_survives_a_restart(tmp_path: Path) -> None:
-    """What was retained is there, to the last link, when the agent starts again."""
+    """All content is there after a restart."""
     ledger = Ledger.open(tmp_path)
     ledger.create_bank(BANK)
     commit(ledger, rich_write_set())
@@ -69,7 +69,7 @@ def test_everything_survives_a_restart(tmp_path: Path) -> None:
 
 
 def test_read_only_creates_nothing(tmp_path: Path) -> None:
-    """Looking into a directory without a ledger is an error and leaves it untouched."""
+    """Opening a directory without a ledger read-only raises an error and creates nothing."""
     with pytest.raises(LedgerReadOnly, match="no ledger"):
         Ledger.open(tmp_path / "nothing", read_only=True)
     assert list(tmp_path.iterdir()) == []
@@ -102,7 +102,7 @@ def test_a_file_is_not_a_data_directory(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_record_is_not_served(tmp_path: Path, damage: str) -> None:
-    """A record that is not what was written, one lost and one that nobody wrote: their unit is damaged, and stays so."""
+    """A changed, missing or extra record marks its unit as damaged."""
     ledger = opened_with(tmp_path, "u1")
     paid = Record(RecordKind.EXPENSE, Decimal("3.10"), "tea", "USD", "tea")
     commit(ledger, make_write_set(1, units=[with_vector(replace(make_unit("u2"), records=(paid, paid)))]))
@@ -126,7 +126,7 @@ def test_a_damaged_record_is_not_served(tmp_path: Path, damage: str) -> None:
 
 
 def test_records_are_found_by_index(tmp_path: Path) -> None:
-    """By kind and category, by category alone, and by nothing: no table of records is read as a whole."""
+    """Record queries use an index; none scans the table."""
     ledger = opened_with(tmp_path, "u1")
     statements: list[str] = []
     with ledger._database.reading() as connection:
@@ -184,7 +184,7 @@ def test_the_mark_keeps_the_last_64_transactions(tmp_path: Path) -> None:
 def test_a_mark_that_cannot_be_written_stops_no_commit(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The commit is on disk all the same; the log says once that a loss might not show."""
+    """If the mark cannot be written, the commit succeeds and the log warns once."""
     (tmp_path / "ledger.mark").mkdir()
     ledger = opened_with(tmp_path, "u1")
     commit(ledger, make_write_set(1, units=make_units("u2")))
@@ -215,7 +215,7 @@ DIGEST = "092f9902831b3e01ea2a3508b5760ea2e14b1ac3d8253f0fb3d874e9023b1c21"
 
 @pytest.mark.parametrize("place", ["directory", "memory"])
 def test_the_schema_of_version_1_is_this_one(tmp_path: Path, place: str) -> None:
-    """On disk and in memory alike; a schema that differs by a column needs a version of its own."""
+    """The schema is version 1, on disk and in memory; a change needs a new version."""
     ledger = Ledger.open(":memory:" if place == "memory" else tmp_path)
     with ledger._database.reading() as connection:
 
@@ -240,7 +240,7 @@ def test_the_schema_of_version_1_is_this_one(tmp_path: Path, place: str) -> None
 
 
 def test_every_ledger_has_an_id_of_its_own(tmp_path: Path) -> None:
-    """Ledgers in memory are copies of one image, and are told apart all the same."""
+    """Every ledger has a unique id, in-memory ones too."""
     ids = set()
     for path in (":memory:", ":memory:", tmp_path / "one", tmp_path / "two"):
         ledger = opened_with(path, "u1")
@@ -292,7 +292,7 @@ def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
-    """Garbage where the ledger should be, or another program's database, is reported as that."""
+    """A corrupt file or another program's database raises an error that names it."""
     garbage, foreign = tmp_path / "garbage", tmp_path / "foreign"
     garbage.mkdir()
     (garbage / "ledger.sqlite").write_bytes(b"not a database at all " * 500)
@@ -323,7 +323,7 @@ def test_a_ledger_locked_by_a_foreign_tool_is_busy(tmp_path: Path, monkeypatch: 
 
 
 def test_row_ids_of_erased_units_are_not_given_again(tmp_path: Path) -> None:
-    """An index that still knows an erased unit's number can never take another unit for it."""
+    """Row ids of erased units are not reused."""
     ledger = opened_with(tmp_path, "u1", "u2")
     erased = ledger.units.row_ids(BANK, ["u2"])["u2"]
     raw = sqlite3.connect(tmp_path / "ledger.sqlite")
@@ -364,7 +364,7 @@ def test_a_long_bank_reads_in_one_go_whatever_the_number_of_ids(tmp_path: Path) 
 
 
 def test_a_failed_commit_leaves_the_ledger_usable(tmp_path: Path) -> None:
-    """After a refused write set the next one goes through as if nothing had been."""
+    """A rejected write set does not affect later ones."""
     ledger = opened_with(tmp_path, "u1")
     naive = replace(make_unit("u2"), mentioned_at=make_unit("u2").mentioned_at.replace(tzinfo=None))
     with pytest.raises(TypeError):
@@ -375,7 +375,7 @@ def test_a_failed_commit_leaves_the_ledger_usable(tmp_path: Path) -> None:
 
 
 def test_scrubbing_says_what_became_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clean, waiting for somebody who reads the old state elsewhere, or not ours: opened read-only."""
+    """Scrubbing reports clean, waiting for a reader, or read-only."""
     monkeypatch.setattr("hindsight_integrations.ledger.databases.BUSY_MILLISECONDS", 20)
     ledger = opened_with(tmp_path, "u1", "u2")
     assert ledger.erasure.scrub() is Scrub.CLEAN

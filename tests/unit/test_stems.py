@@ -1,4 +1,4 @@
-"""Stems of words: per language, and from several threads at once."""
+"""Word stems: by language, and from several threads concurrently."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hindsight_integrations.language.stems import snowball
     ],
 )
 def test_forms_of_one_word_have_one_stem(algorithm: str, forms: tuple[str, ...]) -> None:
-    """Inflected forms are compared as one word."""
+    """Inflected forms of a word have the same stem."""
     assert len({snowball(algorithm)(form) for form in forms}) == 1
 
 
 def test_threads_do_not_mix_up_their_words() -> None:
-    """Eight threads that stem different words at once get what one thread gets."""
+    """Eight concurrent threads get the same stems as one."""
     words = [
         f"{start}{ending}" for start in ("optimiz", "refactor", "schedul") for ending in ("ing", "ed", "es")
     ]

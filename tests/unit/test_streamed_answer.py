@@ -1,4 +1,4 @@
-"""A streamed answer: the line that names its sources is never shown, whatever the pieces are, and everything else is."""
+"""A streamed answer: the line with the sources is never shown, however the text is split; everything else is."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read(text: str, size: int) -> tuple[str, tuple[str, ...] | None]:
 def test_what_is_shown_and_what_is_cited(
     text: str, shown: str, marks: tuple[str, ...] | None, size: int
 ) -> None:
-    """However the service cuts it."""
+    """The shown text and the citations do not depend on how the service splits the stream."""
     assert read(text, size) == (shown, marks)
 
 
@@ -47,7 +47,7 @@ PARTS = st.lists(
 
 @given(PARTS, st.integers(1, 9))
 def test_pieces_do_not_matter(parts: list[str], size: int) -> None:
-    """A text in pieces is read as the text in one piece, and only white space and the last line are left out."""
+    """A split text is read like the whole text; only white space and the last line are dropped."""
     text = "".join(parts)
     shown, marks = read(text, size)
     assert (shown, marks) == read(text, max(len(text), 1))

@@ -1,4 +1,4 @@
-"""Conditions on tags: every mode against every kind of unit, and / or / not, and what is refused."""
+"""Tag conditions: every mode, combined with and / or / not, and invalid ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OWN = {"untagged": "", "one of two": "a", "both": "ab", "both and more": "abc", 
 
 
 def units(*tags: str) -> Columns:
-    """A snapshot of units, one per string; each letter is a tag."""
+    """Build a snapshot of units from strings; each letter is a tag."""
     size = len(tags)
 
     def column(value: int) -> IntArray:
@@ -64,7 +64,7 @@ def units(*tags: str) -> Columns:
     ],
 )
 def test_a_leaf_selects_as_its_mode_says(match: TagsMatch, passing: set[str]) -> None:
-    """Every mode against untagged units and every overlap; `not` of it selects exactly the others."""
+    """Every mode selects the right units, and `not` selects exactly the others."""
     leaf = TagLeaf(("a", "b"), match)
     assert {name for name, own in OWN.items() if group_selects(frozenset(own), leaf)} == passing
     assert {name for name, own in OWN.items() if group_selects(frozenset(own), TagNot(leaf))} == (
@@ -175,12 +175,12 @@ def buried(levels: int) -> Any:
     ],
 )
 def test_what_makes_no_sense_is_refused_where_it_stands(groups: Any, message: str) -> None:
-    """The error names the place, what is wrong there, and the forms there are."""
+    """The error names the place, the problem and the valid forms."""
     with pytest.raises(InvalidRequest, match=message):
         checked_tag_groups(groups)
 
 
 def test_the_limits_themselves_are_allowed() -> None:
-    """Eight levels and 64 leaves pass."""
+    """Eight levels and 64 leaves are allowed."""
     assert checked_tag_groups([buried(8)])
     assert len(checked_tag_groups([A] * 64)) == 64

@@ -1,4 +1,4 @@
-"""One task run to its end: its lease is kept while it is at work, and ends as it should however the work ends."""
+"""Running one task: its lease is renewed while it runs, and ends correctly however the task ends."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass
 class Engine:
-    """What the runner needs of one, and a clock by which sleeping takes no time."""
+    """The parts of an engine that the runner needs, with a clock on which sleeping takes no time."""
 
     ledger: Ledger
     workers: Workers
     clock: FrozenClock
 
     async def sleep(self, seconds: float) -> None:
-        """Let the time pass at once."""
+        """Advance the clock instead of sleeping."""
         await asyncio.sleep(0)
         self.clock.advance(timedelta(seconds=seconds))
 
@@ -80,7 +80,7 @@ class Engine:
         return await run_task(task, handler, self.services, sleep=self.sleep)
 
     def end(self, claim: TaskClaim, unit: str) -> Settled:
-        """Commit a unit as the task's effect, with its end."""
+        """Commit a unit as the task's effect, and complete the task."""
         writes = make_write_set(self.ledger.revision(BANK), units=make_units(unit))
         commit(self.ledger, replace(writes, completed_tasks=(claim,)))
         return Settled(created=1)
@@ -91,7 +91,7 @@ class Engine:
 
     @property
     def task(self) -> Task:
-        """The first task there is."""
+        """Return the first task."""
         return self.ledger.tasks.of_bank(BANK)[0]
 
 
@@ -108,7 +108,7 @@ async def opened(*payloads: str) -> AsyncIterator[Engine]:
 
 
 def on_a_loop(test: Callable[P, Coroutine[None, None, None]]) -> Callable[P, None]:
-    """A test that is a coroutine."""
+    """Run a coroutine test."""
 
     @wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -128,7 +128,7 @@ def failing(error: Exception) -> Handler:
 
 @on_a_loop
 async def test_a_handler_that_takes_ten_minutes_keeps_its_lease() -> None:
-    """While it works nobody else is given its task, at no moment; it is done once, at the first attempt."""
+    """A long task keeps its lease and is completed once, at the first attempt."""
     async with opened("u") as engine:
         taken = []
 
@@ -147,7 +147,7 @@ async def test_a_handler_that_takes_ten_minutes_keeps_its_lease() -> None:
 @pytest.mark.parametrize("how", ["taken over", "erased"])
 @on_a_loop
 async def test_a_stolen_lease_is_noticed(how: str, caplog: pytest.LogCaptureFixture) -> None:
-    """A holder that slept too long, or whose bank something was erased from, is stopped, and the log says so; nothing of it is kept."""
+    """A holder that loses its lease is stopped and logged, and nothing of it is committed."""
     async with opened("u") as engine:
         stopped = asyncio.Event()
         task = engine.lease()
@@ -179,7 +179,7 @@ async def test_a_stolen_lease_is_noticed(how: str, caplog: pytest.LogCaptureFixt
 
 @on_a_loop
 async def test_a_late_holder_changes_nothing() -> None:
-    """Its commit is refused whole, its failure is not the task's, and who took over ends the task undisturbed."""
+    """A late holder's commit and failure are rejected; the new holder is not affected."""
     async with opened("u") as engine:
         late = engine.lease()
         engine.clock.advance(2 * LEASE)
@@ -195,7 +195,7 @@ async def test_a_late_holder_changes_nothing() -> None:
 
 @on_a_loop
 async def test_poison_is_dead_after_twelve_attempts_and_the_others_are_done() -> None:
-    """What fails each time comes first in line, blocks nothing, rests ever longer and ends."""
+    """A task that always fails is delayed longer each time, blocks no others, and is abandoned after twelve attempts."""
     async with opened("poison", *(f"u{number}" for number in range(9))) as engine:
 
         async def handle(task: Task) -> Settled:
@@ -219,7 +219,7 @@ async def test_poison_is_dead_after_twelve_attempts_and_the_others_are_done() ->
 
 @on_a_loop
 async def test_a_graceful_stop_gives_the_lease_back() -> None:
-    """Cancelled in the middle, the handler is cancelled too, and the task is due at once with no attempt counted."""
+    """A cancelled task is due again immediately, without counting the attempt."""
     async with opened("u") as engine:
         begun = asyncio.Event()
 
@@ -239,7 +239,7 @@ async def test_a_graceful_stop_gives_the_lease_back() -> None:
 
 @on_a_loop
 async def test_a_stop_while_a_task_is_leased_leaves_it_to_others() -> None:
-    """Cancelled before it was told which task it has, nobody holds the task."""
+    """A cancellation during leasing leaves the task available."""
     async with opened("u") as engine:
         held = threading.Event()
         blocking = asyncio.ensure_future(engine.workers.write(held.wait, 60))
@@ -257,7 +257,7 @@ async def test_a_stop_while_a_task_is_leased_leaves_it_to_others() -> None:
 
 @on_a_loop
 async def test_what_is_being_committed_at_a_stop_stays_committed() -> None:
-    """A cancellation while the effect is written neither repeats nor loses it."""
+    """A cancellation during the commit neither repeats nor loses the effect."""
     async with opened("u") as engine:
         started = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -284,7 +284,7 @@ async def test_what_is_being_committed_at_a_stop_stays_committed() -> None:
 )
 @on_a_loop
 async def test_what_is_not_the_tasks_fault_is_no_attempt(error: Exception) -> None:
-    """However often, it stays as far from being given up as it was."""
+    """Postponements through no fault of the task do not count as attempts."""
     async with opened("u") as engine:
         for _ in range(2 * MAX_ATTEMPTS):
             run = await engine.run(engine.lease(), failing(error))
@@ -295,7 +295,7 @@ async def test_what_is_not_the_tasks_fault_is_no_attempt(error: Exception) -> No
 
 @on_a_loop
 async def test_a_task_of_a_forgotten_bank_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
-    """It went with its bank: nothing is told of it but that."""
+    """A task whose bank was forgotten is not a failure."""
     caplog.set_level(logging.INFO)
     async with opened("u") as engine:
         run = await engine.run(engine.lease(), failing(BankForgotten(BANK)))
@@ -307,7 +307,7 @@ async def test_a_task_of_a_forgotten_bank_is_no_failure(caplog: pytest.LogCaptur
 async def test_a_ledger_that_is_busy_for_once_costs_no_lease(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A renewal that fails is made again well before the lease ends."""
+    """A failed renewal is retried well before the lease ends."""
     async with opened("u") as engine:
         renew, calls = engine.ledger.tasks.renew, []
         enough, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -332,7 +332,7 @@ async def test_a_ledger_that_is_busy_for_once_costs_no_lease(
 
 @on_a_loop
 async def test_a_closed_engine_leaves_the_task_to_the_next() -> None:
-    """Closed under the handler, nothing more can be told to the ledger; the lease ends by itself."""
+    """If the engine is closed during a task, the lease expires by itself."""
     async with opened("u") as engine:
 
         async def close(task: Task) -> Settled:
@@ -348,7 +348,7 @@ async def test_a_closed_engine_leaves_the_task_to_the_next() -> None:
 
 @on_a_loop
 async def test_a_task_begun_too_often_is_given_up() -> None:
-    """One whose process was killed at every attempt is not begun again."""
+    """A task whose process was killed at every attempt is abandoned."""
     async with opened("u") as engine:
         for _ in range(MAX_ATTEMPTS):
             engine.lease()

@@ -1,4 +1,4 @@
-"""The temporal channel: who is in the window, and how near its middle."""
+"""The temporal channel: which units are in the window, and their proximity to its middle."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def micros(*days: str) -> IntArray:
 
 
 def test_equation_13_takes_what_shares_an_instant() -> None:
-    """A trip from May into June happened in June; one that ended as June began did not, nor did one from 1 July."""
+    """Eq. 13: a trip from May into June is in June; one that ended when June began, or starts on 1 July, is not."""
     starts = micros("2024-05-20", "2024-05-01", "2024-06-10", "2024-07-01", "2024-01-01")
     ends = micros("2024-06-02", "2024-06-01", "2024-06-11", "2024-07-02", "2025-01-01")
     assert overlaps(starts, ends, JUNE).tolist() == [True, False, True, False, True]
 
 
 def test_undated_units_overlap_nothing_and_have_no_proximity() -> None:
-    """A unit without a time of its own is not silently at the beginning of time."""
+    """Undated units do not overlap any window."""
     nothing = np.array([UNDATED])
     everything = Interval(datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC))
     assert overlaps(nothing, nothing, everything).tolist() == [False]
@@ -44,7 +44,7 @@ def test_equation_14_at_the_middle_the_quarter_and_the_edge() -> None:
 
 
 def test_inside_the_window_nothing_scores_below_half() -> None:
-    """What happened on 30 June happened in June, however far that is from the 16th."""
+    """Inside the window the score is at least 0.5."""
     starts = micros("2024-06-16", "2024-06-30", "2024-07-02")
     scores = temporal_score(starts, starts + to_micros(datetime(1970, 1, 2, tzinfo=UTC)), JUNE)
     assert scores[0] == pytest.approx(1.0, abs=0.05)
@@ -52,7 +52,7 @@ def test_inside_the_window_nothing_scores_below_half() -> None:
 
 
 def test_mentions_follow_what_happened() -> None:
-    """Said in June, about no particular time or about May: found, but behind everything that happened in June."""
+    """Undated units mentioned in June come after everything that happened in June."""
     ids = np.array([1, 2, 3, 4])
     starts = np.concatenate([[UNDATED, UNDATED], micros("2024-06-30", "2024-05-01")])
     ends = np.concatenate([[UNDATED, UNDATED], micros("2024-07-01", "2024-05-02")])
@@ -63,7 +63,7 @@ def test_mentions_follow_what_happened() -> None:
 
 
 def test_equally_near_units_are_ordered_by_id() -> None:
-    """The same question gives the same list every time."""
+    """Equally near units are ordered by id."""
     ids, starts = np.array([9, 3, 5]), np.array([1_400, 1_400, 1_580])
     hits = temporal_hits(ids, starts, starts + 20, starts, window=ASKED)
     assert hits.ids.tolist() == [3, 5, 9]
@@ -71,14 +71,14 @@ def test_equally_near_units_are_ordered_by_id() -> None:
 
 
 def test_no_units_no_hits() -> None:
-    """An empty bank answers with nothing."""
+    """An empty bank gives no hits."""
     none = np.empty(0, np.int64)
     assert len(temporal_hits(none, none, none, none, window=JUNE)) == 0
 
 
 @given(start=MOMENT, length=st.integers(1, 1_000))
 def test_the_mask_is_interval_overlap(start: int, length: int) -> None:
-    """Columns decide as `Interval.overlaps` does for one pair."""
+    """The mask equals `Interval.overlaps` for each unit."""
     span = Interval(from_micros(start), from_micros(start + length))
     assert overlaps(np.array([start]), np.array([start + length]), ASKED).tolist() == [span.overlaps(ASKED)]
 
@@ -110,7 +110,7 @@ def test_occurrence_matches_always_come_first(spans: list[tuple[bool, int, int]]
 
 
 def test_a_window_of_one_second_still_scores() -> None:
-    """The narrowest window a question can name divides by nothing."""
+    """A one-second window does not divide by zero."""
     second = Interval(JUNE.start, JUNE.start + timedelta(seconds=1))
     starts = micros("2024-06-01")
     assert temporal_score(starts, starts + 1_000_000, second).tolist() == [1.0]

@@ -486,7 +486,7 @@ DATELESS = [
 
 @every_row(("text", "first", "last"), DATED)
 def test_a_dated_question_gets_its_days(text: str, first: str, last: str) -> None:
-    """However a time is worded, the search covers the days a reader means."""
+    """A question's time expression gives the expected days, however it is phrased."""
     window = find_window(text, JUNE, rules=TIME_RULES)
     assert window is not None
     end = window.interval.end - timedelta(microseconds=1)
@@ -495,5 +495,5 @@ def test_a_dated_question_gets_its_days(text: str, first: str, last: str) -> Non
 
 @every_row("text", DATELESS)
 def test_a_question_without_a_time_gets_none(text: str) -> None:
-    """A name, title, number, habit or thing is no time."""
+    """Names, titles, numbers, habits and things give no window."""
     assert find_window(text, JUNE, rules=TIME_RULES) is None

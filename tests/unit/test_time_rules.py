@@ -1,4 +1,4 @@
-"""A language whose rules cannot work is refused when it is loaded, not at the first question they match."""
+"""A language with invalid rules is rejected when it is loaded."""
 
 from __future__ import annotations
 
@@ -61,36 +61,36 @@ def test_a_rule_without_a_group_its_meaning_reads_is_refused(
 
 
 def test_a_group_that_is_optional_may_be_missing() -> None:
-    """A date without a year is one meaning with the date that has one."""
+    """A rule may lack an optional group."""
     language(r"(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})", meanings.in_figures)
 
 
 def test_a_continuation_is_checked_too() -> None:
-    """What may follow a phrase is a rule as well."""
+    """Continuations are validated like rules."""
     with pytest.raises(InvalidRule, match="weekday"):
         TimeRules("xx", WORDS, (), (Continuation(r", lunes", meanings.weekday_behind_week, Level.PART),))
 
 
 def test_words_spelled_out_in_a_rule_must_have_a_value() -> None:
-    """A rule that takes a word no table knows would look it up in vain."""
+    """A word spelled out in a rule must be in its table."""
     with pytest.raises(InvalidRule, match=r"'quincena'.*table units"):
         language(r"la (?P<unit>semana|quincena) de {time}", meanings.unit_of_day)
 
 
 def test_a_misspelt_fragment_is_named() -> None:
-    """A placeholder that stands for nothing is an error of its author, named with its rule."""
+    """An unknown placeholder raises an error that names its rule."""
     with pytest.raises(InvalidRule, match=r"\{mnth\} is not a fragment"):
         language(r"en {mnth}", meanings.month)
 
 
 def test_tables_must_fit_together() -> None:
-    """A month that needs no preposition is a month."""
+    """Subset tables must be part of their table."""
     with pytest.raises(InvalidRule, match="'junio' is not in the table months"):
         TimeRules("xx", replace(WORDS, clear_months=frozenset({"junio"})), (), ())
 
 
 def test_a_meaning_of_ones_own_declares_its_groups() -> None:
-    """A language may bring a meaning of its own, and it is checked as ours are."""
+    """A language's own meanings are validated too."""
 
     @needs("unit")
     def whole(match: re.Match[str], scope: Scope) -> Span:
@@ -105,7 +105,7 @@ def test_a_meaning_of_ones_own_declares_its_groups() -> None:
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_language_is_loaded_whole(code: str) -> None:
-    """Our own languages pass, and say which they are."""
+    """The built-in languages are valid and have their codes."""
     times = LANGUAGES[code].times
     assert times is not None
     assert times.code == code
@@ -115,7 +115,7 @@ def test_every_language_is_loaded_whole(code: str) -> None:
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
 def test_words_of_a_language_in_any_order_never_fail(code: str, data: st.DataObject) -> None:
-    """Whatever is strung together, a question is read or not; it never fails inside recall."""
+    """Arbitrary sequences of time words never raise."""
     times = LANGUAGES[code].times
     assert times is not None
     words = times.words
@@ -135,7 +135,7 @@ def test_words_of_a_language_in_any_order_never_fail(code: str, data: st.DataObj
 
 
 def test_a_table_is_spelled_as_texts_are_read() -> None:
-    """A name with a full stop or a capital would never be found again, and fail where it is looked up."""
+    """Table words must be lower case and without full stops, as texts are matched."""
     with pytest.raises(InvalidRule, match="ordinals"):
         TimeRules("xx", replace(WORDS, ordinals={"1.": 1}), (), ())
     with pytest.raises(InvalidRule, match="near"):

@@ -60,7 +60,7 @@ UNREADABLE = [
 
 @every_row(("text", "order", "moment"), WRITTEN)
 def test_exported_timestamps_are_read(text: str, order: DateOrder | None, moment: str) -> None:
-    """What an export wrote in front of a message is the moment it was sent, with its zone if it gave one."""
+    """An exported timestamp is parsed to its time, with its zone if it has one."""
     found = parse_timestamp(text, date_order=order)
     assert found is not None
     assert found.isoformat() == moment
@@ -68,7 +68,7 @@ def test_exported_timestamps_are_read(text: str, order: DateOrder | None, moment
 
 @every_row("text", AMBIGUOUS)
 def test_an_ambiguous_order_is_never_guessed(text: str) -> None:
-    """Which figure is the day is asked for by name of the setting, not guessed."""
+    """An ambiguous order raises an error that names the setting."""
     assert parse_timestamp(text, date_order=None) is None
     with pytest.raises(InvalidRequest, match="date_order"):
         checked_moment(text, "timestamp")
@@ -77,7 +77,7 @@ def test_an_ambiguous_order_is_never_guessed(text: str) -> None:
 
 @every_row("text", UNREADABLE)
 def test_what_names_no_moment_is_refused(text: str) -> None:
-    """Half dates, impossible ones and other numbers are no timestamp, whatever the order."""
+    """Partial or impossible dates and other numbers are rejected in any order."""
     assert not any(parse_timestamp(text, date_order=order) for order in (None, *DateOrder))
     with pytest.raises(InvalidRequest, match="cannot be read as a time"):
         checked_moment(text, "timestamp")
@@ -85,13 +85,13 @@ def test_what_names_no_moment_is_refused(text: str) -> None:
 
 @given(st.text(max_size=120))
 def test_arbitrary_text_never_raises(text: str) -> None:
-    """Any string is a moment or none."""
+    """Any string gives a time or None."""
     parse_timestamp(text, date_order=DateOrder.DMY)
 
 
 @given(st.datetimes().filter(lambda moment: moment.year > 1000), st.sampled_from(DateOrder))
 def test_what_is_written_in_an_order_is_read_in_it(moment: datetime, order: DateOrder) -> None:
-    """A date written in an order reads back in that order, and without it either the same or not at all."""
+    """A date written in an order is read back in that order; without the order it is the same or None."""
     figures = {"d": f"{moment:%d}", "m": f"{moment:%m}", "y": f"{moment:%Y}"}
     text = f"{'/'.join(figures[part] for part in order.value)}, {moment:%H:%M}"
     written = moment.replace(second=0, microsecond=0)

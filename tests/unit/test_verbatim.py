@@ -1,4 +1,4 @@
-"""The model-free extractor: every word kept, and by rules alone its time, speaker and names."""
+"""The model-free extractor: verbatim messages with time, speaker and names by rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _names(text: str, *more: str, aliases: tuple[str, ...] = ()) -> list[str]:
 
 
 def test_every_message_is_one_fact_word_for_word() -> None:
-    """Nothing a user said is lost or changed, and each memory leads back to its message."""
+    """Each message becomes one verbatim fact that refers to it."""
     turns = (("Nora", "I like figs; not dates!"), ("Desmond", "Noted.\n  Twice."))
     facts = _extract(*turns)
     assert [fact.what for fact in facts] == ["Nora: I like figs; not dates!", "Desmond: Noted.\n  Twice."]
@@ -46,7 +46,7 @@ def test_every_message_is_one_fact_word_for_word() -> None:
     ],
 )
 def test_what_the_agent_says_is_its_experience(speaker: str, kind: FactType) -> None:
-    """The agent's own words go to the experience network, everybody else's to the world."""
+    """The agent's messages are experiences, all others world facts."""
     assert _extract((speaker, "The pond is frozen."))[0].fact_type is kind
 
 
@@ -61,7 +61,7 @@ def test_what_the_agent_says_is_its_experience(speaker: str, kind: FactType) -> 
     ],
 )
 def test_times_count_from_the_message(text: str, start: str | None, end: str | None) -> None:
-    """As in: "Yesterday" is the day before the message was sent, whenever it is retained."""
+    """ "Yesterday" is the day before the message was sent."""
     fact = _extract(("Nora", text))[0]
     assert (fact.occurred_start, fact.occurred_end) == (start, end)
 
@@ -85,7 +85,7 @@ def test_names_are_found_and_mere_capitals_are_not(text: str, names: list[str]) 
 
 
 def test_a_sentence_may_begin_with_a_name_seen_elsewhere() -> None:
-    """As in: "Priya called" counts once somebody has said "I met Priya"."""
+    """ "Priya called" has a name if another message says "I met Priya"."""
     assert _names("Priya called me.") == []
     assert _names("Priya called me.", "I met Priya at the fair.") == ["Priya"]
 
@@ -108,7 +108,7 @@ def test_types_follow_plain_cues() -> None:
 
 
 def test_a_document_becomes_passages() -> None:
-    """A text without speakers is kept whole, in passages short enough to recall one by one."""
+    """A text without speakers is kept in short passages."""
     sentences = "The roses were pruned with care. " * 40
     text = f"Maple Street opened in June 2019.\n\n{sentences}\n\n\nThe end."
     pieces = [piece for piece in passages(text) if piece.strip()]

@@ -1,4 +1,4 @@
-"""What a walk through the graph reads, and that reading less of it finds the same."""
+"""The cost of a graph walk, and that its shortcuts do not change the result."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_what_is_not_read_would_not_have_been_found(
     budget: int,
     closed: set[int],
 ) -> None:
-    """Bars, crowded entities and ties included, the walk finds what looking at every edge finds, in the same order."""
+    """The walk returns the same as reading every edge, including ties."""
     graph = RustworkxMemoryGraph()
     fill(graph, links=links, mentioned=said)
     valid = set(range(14)) - closed
@@ -133,7 +133,7 @@ NAMED, BUDGET = 0, 300
 
 
 class Counted:
-    """A graph that counts what a walk asks of it, and a similarity that counts its look-ups."""
+    """A graph and a similarity that count their reads."""
 
     def __init__(self, graph: RustworkxMemoryGraph) -> None:
         self._graph = graph
@@ -179,7 +179,7 @@ def asked_of(graph: RustworkxMemoryGraph) -> dict[str, int]:
 
 
 def test_a_named_question_walks_as_far_in_a_bank_ten_times_as_large() -> None:
-    """Units walked from are the named entity's and the beam; how many units a bank has makes no difference."""
+    """The number of units walked from does not depend on the bank's size."""
     small, large = (asked_of(popular(units)) for units in (210, 2_100))
     assert {name: count for name, count in small.items() if name != "cosines"} == {
         name: count for name, count in large.items() if name != "cosines"
@@ -188,13 +188,13 @@ def test_a_named_question_walks_as_far_in_a_bank_ten_times_as_large() -> None:
 
 
 def test_a_named_question_compares_each_unit_once() -> None:
-    """Of thousands of units that are all as active, only the best are compared again to be put in order."""
+    """Of thousands of equally active units only the best are compared again for sorting."""
     reachable = 30 + 40 * 500
     assert asked_of(popular(500))["cosines"] <= reachable + 4 * BUDGET
 
 
 class CountedReads:
-    """A rustworkx graph of which the reads of an entity's units are counted."""
+    """A rustworkx graph that counts reads of an entity's units."""
 
     def __init__(self, graph: object) -> None:
         self._graph = graph

@@ -1,4 +1,4 @@
-"""Where model files come from: folder, package, hub - and what a user reads when none has them."""
+"""Where model files come from: directory, package or hub; and the error if there are none."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_installed_package_serves_both_models_without_being_imported() -> No
 
 
 def test_a_folder_comes_first(package: Path, tmp_path: Path) -> None:
-    """A caller's own weights are used even where a package is installed, under their own hash."""
+    """The caller's own weights take precedence over an installed package, with their own hash."""
     folder = tmp_path / "mine"
     (folder / "onnx").mkdir(parents=True)
     (folder / "onnx/model.onnx").write_bytes(b"my graph")
@@ -88,13 +88,13 @@ def test_a_folder_comes_first(package: Path, tmp_path: Path) -> None:
 
 
 def test_a_folder_without_the_files_is_the_callers_mistake(package: Path, tmp_path: Path) -> None:
-    """A mistyped path is reported, not silently replaced by other weights."""
+    """A wrong path raises an error instead of using other weights."""
     with pytest.raises(InvalidRequest, match=r"EMBEDDER_PATH: .*nowhere does not hold model\.onnx"):
         resolve_weights(spec("tiny_weights"), folder=tmp_path / "nowhere")
 
 
 def test_the_package_comes_before_the_hub(package: Path) -> None:
-    """Nothing is downloaded where the weights are installed."""
+    """Nothing is downloaded if the weights are installed."""
     found = resolve_weights(spec("tiny_weights"), download=unreachable)
     assert found.source is WeightsSource.PACKAGE
     assert found.model == package / "data/model.onnx"
@@ -102,14 +102,14 @@ def test_the_package_comes_before_the_hub(package: Path) -> None:
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
 def test_a_changed_file_is_refused(package: Path, name: str) -> None:
-    """Damaged or swapped weights never make vectors; the error says which file, and how to repair it."""
+    """Damaged or replaced weights are rejected with the file's name and the remedy."""
     (package / "data" / name).write_bytes(b"something else")
     with pytest.raises(MissingDependency, match=f"{name}.*--force-reinstall tiny-weights==1.0"):
         resolve_weights(spec("tiny_weights"), download=unreachable)
 
 
 def test_the_hub_serves_the_pinned_commit(tmp_path: Path) -> None:
-    """Everybody who downloads gets the same weights, whatever the repository holds later."""
+    """Everyone downloads the same weights, whatever the repository contains later."""
     fetched = []
 
     def download(repository: str, revision: str, path: str, offline: bool) -> Path:
@@ -128,14 +128,14 @@ def test_the_hub_serves_the_pinned_commit(tmp_path: Path) -> None:
 
 
 def test_a_download_with_another_content_is_refused(tmp_path: Path) -> None:
-    """A hub or proxy that serves something else is noticed before anything is embedded."""
+    """A download with the wrong content is rejected."""
     (tmp_path / "model.onnx").write_bytes(b"tampered")
     with pytest.raises(MissingDependency, match="damaged or another version"):
         resolve_weights(spec(), download=lambda *_: tmp_path / "model.onnx")
 
 
 def test_the_error_names_all_three_ways() -> None:
-    """Whoever has no weights reads every way to get them, in one message."""
+    """The error for missing weights lists all ways to get them."""
     with pytest.raises(MissingDependency) as caught:
         resolve_weights(spec(), download=unreachable)
     message = str(caught.value)
@@ -161,7 +161,7 @@ def test_offline_reads_the_hubs_cache_and_nothing_else(
 
 
 def test_without_the_hubs_client_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lean installation hears which package would fetch the weights."""
+    """Without the hub's client the error names the package to install."""
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingDependency, match="pip install huggingface_hub"):
         hub_file("somebody/tiny", "main", "model.onnx", offline=True)

@@ -1,1 +1,1 @@
-"""Prompts: one module a prompt, inputs to messages with the output schema beside it; long text in templates/."""
+"""Prompts: one module per prompt with its rendering and output schema; long texts are in templates/."""

@@ -28,8 +28,8 @@ from hindsight_integrations.prompts.memories import day, shown_tiers
 from hindsight_integrations.prompts.rendering import fenced, template
 from hindsight_integrations.prompts.typed_answer import with_output
 
-THINKING_TOKENS = 4_096  # beside the answer's own: opinions, and models that think aloud first
-UNSURE = 0.1  # of `RecallResult.confidence`: below it hardly anything of the question is in the memories
+THINKING_TOKENS = 4_096  # in addition to the answer: opinions, and models that reason first
+UNSURE = 0.1  # `RecallResult.confidence` below which the memories hardly match the question
 
 
 class Answer(BaseModel):
@@ -65,13 +65,13 @@ class Answer(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class PromptQuestion:
-    """A question as it is put to a model.
+class Asked:
+    """A question for a model.
 
     Attributes:
-        text: it.
-        at: when it is asked (aware UTC).
-        context: the caller's words about the situation; empty for none.
+        text: the question.
+        at: when it was asked (aware UTC).
+        context: the caller's description of the situation; may be empty.
     """
 
     text: str
@@ -88,15 +88,15 @@ def answer_prompt(
     max_answer_tokens: int = 2048,
     output: type[BaseModel] | None = None,
 ) -> Prompt[Answer]:
-    """Render a question with what is known of it, to be answered in the character of a profile.
+    """Render a question with its memories, to be answered in the character of a profile.
 
     Args:
         asked: the question.
-        tiers: what is known.
-        profile: who answers.
-        directives: rules of the operator.
-        max_answer_tokens: what the answer's text may cost.
-        output: a form in which the answer is wanted as well; see `with_output`.
+        tiers: the recalled memories.
+        profile: the agent's profile.
+        directives: the operator's rules.
+        max_answer_tokens: token limit of the answer's text.
+        output: schema of a structured answer; see `with_output`.
     """
     return Prompt(
         name="answer",
@@ -110,7 +110,7 @@ def answer_prompt(
 
 
 def system_message(rules: str, profile: BankProfile, directives: Sequence[str], *, tools: str = "") -> str:
-    """The rules of a template, what tools there are, who the agent is, and its operator's rules."""
+    """Build the system message: the template's rules, the tools, the agent's profile and the operator's rules."""
     parts = [template(rules), *([tools] if tools else []), verbalize(profile)]
     if directives:
         listed = [f"- {' '.join(each.split())}" for each in directives]
@@ -118,8 +118,8 @@ def system_message(rules: str, profile: BankProfile, directives: Sequence[str], 
     return "\n\n".join(parts)
 
 
-def question_parts(asked: PromptQuestion, tiers: MemoryTiers) -> list[str]:
-    """What the user's message of an answering prompt says: situation, memories, question."""
+def question_parts(asked: Asked, tiers: MemoryTiers) -> list[str]:
+    """Build the user message of an answering prompt: situation, memories, question."""
     parts = [f"About the situation:\n{fenced('CONTEXT', [asked.context])}"] if asked.context else []
     parts += shown_tiers(tiers) or ["No memories were found."]
     if tiers.recalled.units and tiers.recalled.confidence < UNSURE:

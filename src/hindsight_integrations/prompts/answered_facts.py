@@ -1,4 +1,4 @@
-"""The answer to the extraction prompt, read fact by fact: one bad fact, or one bad part of it, spoils no other.
+"""Lenient parsing of the extraction prompt's answer: an invalid fact, or part of one, does not affect the others.
 
 The schema a model is given is the strict one of `ExtractedFact`; only the reading is lenient.
 """
@@ -25,10 +25,10 @@ from pydantic_core import CoreSchema, core_schema
 from hindsight_integrations.model.facts import ExtractedFact, FactPart, Text, list_of, texts_of
 from hindsight_integrations.model.text import clean_text
 
-DEEPEST = 8  # levels of nesting in a fact's JSON are four; anything deeper is no fact
+DEEPEST = 8  # maximum nesting; a fact's JSON has four levels
 
 NEEDED = frozenset({"what", "fact_type", "sources", "fact"})
-"""What a fact cannot lose and still be true; any other part that cannot be read is left out of it."""
+"""Fields that a fact needs to be true; other unreadable fields are dropped."""
 
 F = TypeVar("F", bound=BaseModel)
 
@@ -40,9 +40,9 @@ class AnsweredItem(Generic[F]):
     """One item of a model's list of facts, in the schema it was asked for.
 
     Attributes:
-        fact: the fact, without the parts that could not be read; None if it is none.
-        excerpt: the item as the model wrote it, shortened, for people.
-        problems: why it, or a part of it, was left out.
+        fact: the fact without its unreadable parts; None if it is invalid.
+        excerpt: the item as the model wrote it, shortened, for reports.
+        problems: why it, or parts of it, were dropped.
     """
 
     fact: F | None
@@ -52,10 +52,10 @@ class AnsweredItem(Generic[F]):
 
 @dataclass(frozen=True, slots=True)
 class ReadLeniently:
-    """An annotation of `AnsweredItem`: its fact is read leniently, and its JSON schema is that of the fact alone.
+    """Annotation of `AnsweredItem`: parses its fact leniently, and gives it the fact's JSON schema.
 
     Attributes:
-        schema: the fact's.
+        schema: the fact's schema.
     """
 
     schema: type[BaseModel]
@@ -76,12 +76,12 @@ AnsweredFact: TypeAlias = Annotated[AnsweredItem[ExtractedFact], ReadLeniently(E
 def read_fact(
     value: object, strict: core_schema.ValidatorFunctionWrapHandler, *, optional: Set[str]
 ) -> AnsweredItem[Any]:
-    """One item of the list, cleaned of characters that cannot be stored; never raises for what a model may write.
+    """Parse one item of the list, without characters that cannot be stored; never raises for a model's output.
 
     Args:
-        value: as it was written.
-        strict: reads the fact's schema.
-        optional: fields it can be without.
+        value: the item as written.
+        strict: validator of the fact's schema.
+        optional: fields that may be dropped.
     """
     if isinstance(value, AnsweredItem):
         return value
@@ -104,7 +104,7 @@ def _problems(error: ValidationError) -> tuple[str, ...]:
 
 
 def _without(value: object, places: list[Location], optional: Set[str]) -> object:
-    """The fact without the optional parts at fault: an item of a list where only that is, else the whole field."""
+    """Remove the invalid optional parts: single list items if possible, else the whole field."""
     if not isinstance(value, dict):
         return value
     fields = dict(value)
@@ -117,7 +117,7 @@ def _without(value: object, places: list[Location], optional: Set[str]) -> objec
 
 
 def _cleaned(value: object, depth: int = 0) -> object:
-    """Texts without control characters and lone surrogates, at any level."""
+    """Remove control characters and lone surrogates from texts at any level."""
     if isinstance(value, str):
         return clean_text(value)
     if depth > DEEPEST:

@@ -1,4 +1,4 @@
-"""Opinions as a model puts them forward (paper section A.5.2); what is wrong with one is found by `reflect/opinions`."""
+"""Lenient schema of the opinions in a model's answer (paper section A.5.2); `reflect/opinions` validates them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from hindsight_integrations.model.facts import bare
 
-MOST_OPINIONS = 5  # of one answer; more are seldom about it
+MOST_OPINIONS = 5  # maximum opinions per answer; more are seldom about it
 
 
 class AnsweredOpinion(BaseModel):
@@ -16,7 +16,7 @@ class AnsweredOpinion(BaseModel):
 
     model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 
-    # Grammars of local servers keep to these bounds, so that a small model that repeats itself comes to an end.
+    # Local servers' grammars enforce these bounds, which stops small models that repeat themselves.
     opinion: str = Field(
         description='the judgement in the first person with its reason inside: "I think ... because ..."',
         json_schema_extra={"maxLength": 600},
@@ -50,18 +50,18 @@ class AnsweredOpinion(BaseModel):
 
 
 def text_of(given: object) -> str:
-    """A text as it is; anything else says nothing."""
+    """Return a string unchanged, and an empty string for anything else."""
     return given if isinstance(given, str) else ""
 
 
 def texts_of(given: object) -> list[str]:
-    """The texts of a list, numbers among them as text; a single one is a list of one."""
+    """Return the texts of a list, numbers as text; a single value becomes a list."""
     items = given if isinstance(given, list) else [given]
     return [str(item) for item in items if isinstance(item, str | int) and not isinstance(item, bool)]
 
 
 def opinions_of(given: object) -> list[object]:
-    """What of a list can be an opinion."""
+    """Return the items of a list that can be opinions."""
     return (
         [item for item in given if isinstance(item, dict | AnsweredOpinion)]
         if isinstance(given, list)

@@ -21,7 +21,7 @@ from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.observe import fact_line
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_PAIRS = 20  # of one prompt: a small model still answers each of them
+MOST_PAIRS = 20  # maximum pairs per prompt: a small model still answers all of them
 MOST_TOKENS = (
     8_192  # of an answer: twenty assessments have about 2,500; the rest is for models that think aloud first
 )
@@ -63,13 +63,13 @@ class AnsweredAssessments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class AskedOpinion:
-    """An opinion and the facts that are assessed for it.
+    """An opinion and the facts to assess as its evidence.
 
     Attributes:
-        text: its present wording.
-        conviction: how firmly it is held.
-        since: from when it is worded so.
-        pairs: numbers of the facts to be assessed, each with the numbers of earlier facts of the same source.
+        text: the current wording.
+        conviction: its confidence in words.
+        since: when this wording was adopted.
+        pairs: numbers of the facts to assess, each with the numbers of earlier facts from the same source.
     """
 
     text: str
@@ -81,12 +81,12 @@ class AskedOpinion:
 def assess_evidence_prompt(
     opinions: Sequence[AskedOpinion], facts: Sequence[MemoryUnit], profile: BankProfile
 ) -> Prompt[AnsweredAssessments]:
-    """Render the prompt for some opinions and the facts that may be evidence of them.
+    """Render the prompt for some opinions and the facts that may be evidence for them.
 
     Args:
-        opinions: their numbers count from 1.
-        facts: new ones and earlier ones, oldest first; their numbers count from 1.
-        profile: in whose character they are assessed.
+        opinions: the opinions, numbered from 1.
+        facts: new and earlier facts, oldest first, numbered from 1.
+        profile: the profile of the assessing agent.
     """
     parts = (
         "Your opinions, numbered:\n"
@@ -113,7 +113,7 @@ def _opinion_line(number: int, opinion: AskedOpinion) -> str:
 
 
 def _asked(number: int, opinion: AskedOpinion) -> str:
-    """The pairs of one opinion: "opinion 1: fact 3; fact 4 (may say again: 1, 2)"."""
+    """Format the pairs of one opinion: "opinion 1: fact 3; fact 4 (may say again: 1, 2)"."""
     named = (
         f"fact {fact}" + (f" (may say again: {', '.join(map(str, earlier))})" if earlier else "")
         for fact, earlier in opinion.pairs

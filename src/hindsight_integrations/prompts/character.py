@@ -1,4 +1,4 @@
-"""Who an agent is, in words: s = Verbalize(n, h, Theta) (paper sections 5.2.1 and 6.1, eq. 23).
+"""Verbalised profile of an agent: s = Verbalize(n, h, Theta) (paper sections 5.2.1 and 6.1, eq. 23).
 
 Big Five and bias: earlier paper 6.1, 6.2, 7.2 and 8.3. The words are in `templates/`: `disposition.md` and `big_five.md`, a row for each degree of each trait, and `bias_*.md`.
 """
@@ -12,12 +12,12 @@ from functools import cache
 from hindsight_integrations.model.profile import BankProfile, BigFive, Character
 from hindsight_integrations.prompts.rendering import fenced, template
 
-HIGH = 0.7  # a bias strength from here on is high, and so is a trait [earlier paper 8.3]
-LOW = 0.4  # below it is low [earlier paper 8.3]
+HIGH = 0.7  # bias strengths and traits from here on are high [earlier paper 8.3]
+LOW = 0.4  # values below are low [earlier paper 8.3]
 
 
 class Band(StrEnum):
-    """Where a share of 0 to 1 lies."""
+    """Band of a value in [0, 1]."""
 
     LOW = "low"
     MIDDLE = "middle"
@@ -29,8 +29,8 @@ class Wording:
     """One degree of one trait.
 
     Attributes:
-        being: what "You ..." goes on with.
-        shows: how it shows in an answer, a sentence.
+        being: the text after "You ...".
+        shows: a sentence on how it shows in answers.
     """
 
     being: str
@@ -38,7 +38,7 @@ class Wording:
 
 
 def verbalize(profile: BankProfile) -> str:
-    """S = Verbalize(n, h, Theta): all that a system message says of who the agent is (paper section 6.1)."""
+    """Compute s = Verbalize(n, h, Theta): the description of the agent in a system message (paper section 6.1)."""
     parts = (
         template("character"),
         fenced("NAME", [profile.name]) if profile.name else "",
@@ -50,7 +50,7 @@ def verbalize(profile: BankProfile) -> str:
 
 
 def character_in_words(character: Character) -> str:
-    """phi(Theta): what the agent is, in one sentence, and how each trait shows (paper eq. 23).
+    """Compute phi(Theta): what the agent is, in one sentence, and how each trait shows (paper eq. 23).
 
     Disposition(1, 2, 5) begins: "You are generally trusting, interpret language flexibly, and are highly empathetic."
     """
@@ -64,7 +64,7 @@ def character_in_words(character: Character) -> str:
 
 
 def band(share: float) -> Band:
-    """The band of a bias strength, or of a trait: high from 0.7 on, low below 0.4 (earlier paper 8.3)."""
+    """Return the band of a bias strength or trait: high from 0.7 on, low below 0.4 (earlier paper 8.3)."""
     if share >= HIGH:
         return Band.HIGH
     return Band.MIDDLE if share >= LOW else Band.LOW
@@ -72,6 +72,6 @@ def band(share: float) -> Band:
 
 @cache
 def _wordings(name: str) -> dict[tuple[str, str], Wording]:
-    """The rows of a template's table, below its head, by trait and degree."""
+    """Return the rows of a template's table, without its head, by trait and degree."""
     rows = ([cell.strip() for cell in row.strip("|").split("|")] for row in template(name).splitlines()[2:])
     return {(trait, degree): Wording(being, shows) for trait, degree, being, shows in rows}

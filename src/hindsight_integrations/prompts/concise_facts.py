@@ -1,4 +1,4 @@
-"""The short extraction prompt, for small models: few flat fields, numbers for ids, one worked example."""
+"""The short extraction prompt for small models: few flat fields, numbers for ids, one worked example."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from hindsight_integrations.prompts.answered_facts import AnsweredItem, ReadLeni
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage, shown_with
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_TOKENS = 4_096  # of an answer: eight facts have about 600; the rest is for models that think aloud first
+MOST_TOKENS = (
+    4_096  # maximum of an answer: eight facts take about 600; the rest is for models that reason first
+)
 
-# Grammars of local servers keep to these bounds, so that a model that repeats itself comes to an end.
-MOST_FACTS = 12  # of a passage of 1,000 characters; the prompt asks for eight
-MOST_PARTS = 8  # of any list in a fact
-MOST_CHARACTERS = 400  # of a fact; one that ends there without an end of its sentence was cut
+# Local servers' grammars enforce these bounds, which stops models that repeat themselves.
+MOST_FACTS = 12  # per passage of 1,000 characters; the prompt asks for eight
+MOST_PARTS = 8  # items in any list of a fact
+MOST_CHARACTERS = 400  # per fact; one of this length without a sentence end was cut
 MOST_NAME_CHARACTERS = 80
 
 _PARTS: JsonDict = {"maxItems": MOST_PARTS}
@@ -64,7 +66,7 @@ class ConciseFacts(BaseModel):
 
 
 def concise_facts_prompt(passage: Passage, instructions: Instructions) -> Prompt[ConciseFacts]:
-    """Render the short prompt for one passage; the system message is the same for every one."""
+    """Render the short prompt for one passage; the system message is the same for every passage."""
     parts = shown_with(passage)
     if passage.before:
         parts.append("Said before, known already:\n" + fenced("CONTEXT", map(_line, passage.before)))

@@ -1,4 +1,4 @@
-"""The prompt that asks which memories end by statements that say no memory's very words, and its answer."""
+"""The prompt that asks which memories are ended by statements that quote no memory literally, and its answer schema."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_STATEMENTS = 8  # of one prompt
-MOST_CANDIDATES = 8  # memories of one statement
+MOST_STATEMENTS = 8  # per prompt
+MOST_CANDIDATES = 8  # memories per statement
 MOST_TOKENS = (
     4_096  # of an answer: one of all statements has about 300; the rest is for models that think aloud first
 )
@@ -21,12 +21,12 @@ MOST_TOKENS = (
 
 @dataclass(frozen=True, slots=True)
 class OpenStatement:
-    """A statement that may mean some memories.
+    """A statement that may invalidate some memories.
 
     Attributes:
-        text: what no longer holds, in words.
+        text: what is no longer valid.
         by: the memory that states it.
-        candidates: memories it may mean, the nearest first.
+        candidates: the memories it may refer to, nearest first.
     """
 
     text: str
@@ -60,7 +60,7 @@ def end_memories_prompt(statements: Sequence[OpenStatement]) -> Prompt[AnsweredE
     """Render the prompt. Its system message is the same for every bank, so that services can cache it.
 
     Args:
-        statements: their numbers count from 1; the candidates of all are numbered together (`numbered_candidates`).
+        statements: the statements, numbered from 1; all candidates share one numbering (`numbered_candidates`).
     """
     numbers = {unit.id: number for number, unit in numbered_candidates(statements).items()}
     asked = (
@@ -88,7 +88,7 @@ def end_memories_prompt(statements: Sequence[OpenStatement]) -> Prompt[AnsweredE
 
 
 def numbered_candidates(statements: Sequence[OpenStatement]) -> dict[int, MemoryUnit]:
-    """The candidates of all statements, each once, by their numbers from 1."""
+    """Return the distinct candidates of all statements by number, from 1."""
     units = {unit.id: unit for each in statements for unit in each.candidates}
     return dict(enumerate(units.values(), 1))
 

@@ -15,25 +15,25 @@ from hindsight_integrations.models.protocols import Prompt, PromptMessage, Promp
 from hindsight_integrations.prompts.answered_facts import ExtractedFacts
 from hindsight_integrations.prompts.rendering import fenced, template
 
-QUOTED_CHARACTERS = 80  # of a fact, in a problem
+QUOTED_CHARACTERS = 80  # maximum characters of a fact quoted in a problem
 
 _BESIDE = frozenset(RecordKind) - {RecordKind.DOCUMENT_ITEM, RecordKind.OTHER}
-"""Kinds of records that stand beside a memory; items of a document have lines of their own."""
+"""Record kinds shown after a memory's text; items of a document have separate lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What one extraction is about.
+    """The input of one extraction.
 
     Attributes:
-        messages: to be extracted, with ids and times.
-        before: messages already remembered, for pronouns and references only.
-        context: about the source, from the caller.
-        memories: of the bank, shown so that the model can say which of them no longer hold; their numbers count from 1.
-        items: of those that are documents, by their ids, in the order in which they are served.
-        hidden: of documents with items that did not fit, by their ids, how many.
-        categories: names in use for the records of each kind.
-        names: of the entities of each memory, by its id: all names of each entity. Not shown; what replaces a memory tells them.
+        messages: the messages to extract, with ids and times.
+        before: earlier messages, only to resolve pronouns and references.
+        context: the caller's description of the source.
+        memories: the bank's memories that the model may invalidate, numbered from 1.
+        items: the items of shown documents, by document id, in serving order.
+        hidden: number of items that did not fit, by document id.
+        categories: existing category names by record kind.
+        names: all names of each memory's entities, by memory id. Not shown; a replacing fact must keep them.
     """
 
     messages: Sequence[Message]
@@ -48,12 +48,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """How facts are to be written.
+    """How to write facts.
 
     Attributes:
         mode: NARRATIVE, CONCISE (`concise_facts.py`) or CUSTOM (narrative with guidelines); AUTO means narrative.
-        guidelines: the user's own, for CUSTOM.
-        general_knowledge: what becomes of talk about how things work.
+        guidelines: the user's guidelines, for CUSTOM.
+        general_knowledge: how to treat general knowledge.
     """
 
     mode: ExtractionMode = ExtractionMode.NARRATIVE
@@ -80,17 +80,17 @@ def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIV
             PromptMessage(PromptRole.USER, "\n\n".join(parts)),
         ),
         schema=ExtractedFacts,
-        temperature=0.1,  # as the authors' own server extracts
+        temperature=0.1,  # as in the authors' own server
     )
 
 
 def untold_problem(fact: str, memory: int, missing: str) -> str:
-    """What is wrong with a fact that replaces a memory and leaves something out, for the model that wrote it.
+    """Describe, for the model, what a fact that replaces a memory leaves out.
 
     Args:
-        fact: its text.
-        memory: number of the memory.
-        missing: what it leaves out, in words.
+        fact: the fact's text.
+        memory: the memory's number.
+        missing: what is left out, in words.
     """
     told = {"{memory}": str(memory), "{missing}": missing, "{fact}": fact[:QUOTED_CHARACTERS]}
     problem = " ".join(template("extract_untold").split())
@@ -100,7 +100,7 @@ def untold_problem(fact: str, memory: int, missing: str) -> str:
 
 
 def shown_with(passage: Passage) -> list[str]:
-    """What stands before the messages of a passage: its source, categories and memories."""
+    """Build the part before a passage's messages: source, categories and memories."""
     parts = [f"About the source: {passage.context}"] if passage.context else []
     if passage.categories:
         lines = (f"{kind}: {', '.join(names)}" for kind, names in passage.categories.items())
@@ -118,7 +118,7 @@ def shown_with(passage: Passage) -> list[str]:
 
 
 def records_beside(unit: MemoryUnit) -> str:
-    """The records of a memory as they stand behind its text, without what the text says: " {task; expense, lunch: 12.50 USD}".
+    """Format a memory's records after its text, without what the text already says: " {task; expense, lunch: 12.50 USD}".
 
     A value in words is in the text, in these words or others.
     """
@@ -134,7 +134,7 @@ def records_beside(unit: MemoryUnit) -> str:
 
 
 def _says(text: str, words: str) -> bool:
-    """Whether a text without commas has these words in a row, in any case; "3" does not stand in "3.41"."""
+    """Return whether a text without commas contains these consecutive words, ignoring case; "3" is not in "3.41"."""
     wanted = re.escape(words.replace(",", ""))
     return not words or re.search(rf"(?<!\w)(?<!\d\.){wanted}(?!\w|\.\d)", text, re.IGNORECASE) is not None
 
@@ -149,7 +149,7 @@ def _system(instructions: Instructions) -> str:
 
 
 def _numbered(number: int, unit: MemoryUnit, items: Sequence[MemoryUnit], hidden: int) -> Iterator[str]:
-    """A memory in a line with its records, and each item of a document in one of its own."""
+    """Format a memory with its records on one line, and each item of a document on its own line."""
     yield f"[{number}] ({unit.mentioned_at:%A, %B %d, %Y}) {' '.join(unit.text.split())}{records_beside(unit)}"
     for item in items:
         yield f"[{number}.{item.number}] {' '.join(item.text.split())}"

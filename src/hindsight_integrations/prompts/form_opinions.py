@@ -38,12 +38,12 @@ class AnsweredOpinions(BaseModel):
 def form_opinions_prompt(
     question: str, answer: str, memories: Iterable[tuple[str, RecalledUnit]]
 ) -> Prompt[AnsweredOpinions]:
-    """Render a finished answer, whose opinions are to be found.
+    """Render a finished answer to extract its opinions.
 
     Args:
-        question: what was asked.
-        answer: what was answered.
-        memories: what the answer stands on, by the number under which it was shown.
+        question: the question.
+        answer: the answer.
+        memories: the memories that support the answer, by the number they were shown with.
     """
     parts = (
         "The question:\n" + fenced("QUESTION", [question]),

@@ -1,4 +1,4 @@
-"""A prompt for services that take no schema: the schema stands in the system message, in words."""
+"""Prompts for services without structured output: the schema is described in the system message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 def with_schema_in_words(prompt: Prompt[T]) -> Prompt[T]:
-    """`prompt` with its schema at the end of the system message, which stays the same for every passage."""
+    """Append the schema to the system message, which stays the same for every passage."""
     schema = json.dumps(prompt.schema.model_json_schema(), separators=(",", ":"))
     asked = f"{template('json_answer')}\n{schema}"
     first, *rest = prompt.messages

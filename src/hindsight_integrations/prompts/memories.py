@@ -1,4 +1,4 @@
-"""Memories as prompts show them: in tiers, numbered, dated, fenced (reference, "Retrieval Priority")."""
+"""Rendering of memories in prompts: tiered, numbered, dated and fenced (reference, "Retrieval Priority")."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from hindsight_integrations.prompts.rendering import fenced
 
 
 def citable(tiers: MemoryTiers) -> dict[str, RecalledUnit]:
-    """The memories an answer may stand on, by the number under which they are shown: "1", "2", ..."""
+    """Number the memories that an answer may cite: "1", "2", ..."""
     return {str(number): item for number, item in enumerate((*tiers.observations, *tiers.facts), 1)}
 
 
 def believed(tiers: MemoryTiers) -> dict[str, RecalledUnit]:
-    """The agent's opinions by the number under which they are shown: "B1", "B2", ..."""
+    """Number the agent's opinions: "B1", "B2", ..."""
     return {f"B{number}": item for number, item in enumerate(tiers.beliefs, 1)}
 
 
 def modelled(tiers: MemoryTiers) -> dict[str, MentalModel]:
-    """The mental models by the number under which they are shown: "M1", "M2", ..."""
+    """Number the mental models: "M1", "M2", ..."""
     return {f"M{number}": each for number, each in enumerate(tiers.mental_models, 1)}
 
 
 def shown_tiers(tiers: MemoryTiers) -> list[str]:
-    """The blocks of a prompt, the most worked-out tier first; what there is none of has no block."""
+    """Build the memory blocks of a prompt, the most refined tier first; empty tiers are omitted."""
     observed = len(tiers.observations)
     numbered = list(citable(tiers).items())
     blocks = (
@@ -47,7 +47,7 @@ def _digests(tiers: MemoryTiers) -> list[str]:
 
 
 def memory_line(number: str, item: RecalledUnit) -> str:
-    """A memory on one line: its number, network and dates, whether it still holds, and its text."""
+    """Format a memory on one line: number, fact type, dates, validity and text."""
     unit = item.unit
     when = readable_time(None, unit.mentioned_at)
     if unit.occurred:
@@ -57,7 +57,7 @@ def memory_line(number: str, item: RecalledUnit) -> str:
 
 
 def belief_line(number: str, item: RecalledUnit) -> str:
-    """A belief on one line: its number, how firmly it is held and since when, and its text."""
+    """Format an opinion on one line: number, confidence, date and text."""
     unit = item.unit
     confidence = 0.5 if unit.confidence is None else unit.confidence
     held = f"{conviction(confidence)} conviction, {confidence:.2f}"
@@ -66,12 +66,12 @@ def belief_line(number: str, item: RecalledUnit) -> str:
 
 
 def day(moment: datetime) -> str:
-    """The date of a moment."""
+    """Format the date of a time."""
     return f"{moment:%A, %B} {moment.day}, {moment:%Y}"
 
 
 def mental_model_line(number: str, model: MentalModel) -> str:
-    """A standing question with its answer on one line: its number, of when the answer is, and whether it may be out of date."""
+    """Format a mental model on one line: number, question, answer, date, and whether it may be outdated."""
     asked = f" of {day(model.refreshed_at)}" if model.refreshed_at else ""
     stale = "; may be out of date, memories have changed since" if model.stale else ""
     return f"[{number}] (answer{asked}{stale}) {one_line(model.question)} {one_line(model.text)}"
@@ -100,5 +100,5 @@ def _block(head: str, label: str, lines: Iterable[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text without line breaks, so that it cannot pass for several memories."""
+    """Remove line breaks, so that a text cannot imitate several memories."""
     return " ".join(text.split())

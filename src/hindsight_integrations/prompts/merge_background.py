@@ -16,7 +16,7 @@ MOST_TOKENS = (
     4_096  # of an answer: 500 characters have about 120; the rest is for models that think aloud first
 )
 
-MOST_REMOVED = 20  # texts; a background has a few sentences
+MOST_REMOVED = 20  # maximum texts; a background has few sentences
 
 
 class MergedBackground(BaseModel):
@@ -40,8 +40,8 @@ def merge_background_prompt(current: Sequence[str], snippet: Sequence[str]) -> P
     The system message is the same for every bank, so that services can cache it; what changes stands behind it.
 
     Args:
-        current: sentences of the background, in the first person; their numbers count from 1.
-        snippet: sentences of what is new, in the first person; their numbers go on.
+        current: the background's sentences, in the first person, numbered from 1.
+        snippet: the new sentences, in the first person, numbered on from there.
     """
     parts = (
         "The background as it is:\n" + fenced("BACKGROUND", _numbered(current, 1)),
@@ -60,5 +60,5 @@ def merge_background_prompt(current: Sequence[str], snippet: Sequence[str]) -> P
 
 
 def _numbered(sentences: Sequence[str], first: int) -> Iterator[str]:
-    """Each sentence on a line of its own, with its number."""
+    """Format each sentence on a separate line with its number."""
     return (f"[{number}] {' '.join(text.split())}" for number, text in enumerate(sentences, first))

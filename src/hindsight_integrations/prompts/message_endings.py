@@ -1,4 +1,4 @@
-"""The prompt that asks which memories each message ends, where messages are kept word for word, and its answer."""
+"""The prompt that asks which memories each verbatim message ends, and its answer schema."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hindsight_integrations.models.protocols import Prompt, PromptMessage, Promp
 from hindsight_integrations.prompts.extract_facts import Passage, shown_with
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_MESSAGES = 32  # of an answer; a passage of 3,000 characters seldom holds more
-MOST_ENDED = 8  # memories of one message, as many as a fact may end
-MOST_TOKENS = 2_048  # of an answer: most have under 50; the rest is for models that think aloud first
+MOST_MESSAGES = 32  # per answer; a passage of 3,000 characters seldom has more
+MOST_ENDED = 8  # memories per message, as many as a fact may end
+MOST_TOKENS = 2_048  # maximum of an answer: most take under 50; the rest is for models that reason first
 
 
 class AnsweredMessageEnding(BaseModel):
@@ -43,8 +43,8 @@ def message_endings_prompt(passage: Passage, asked: Collection[str]) -> Prompt[A
     """Render the prompt. Its system message is the same for every bank, so that services can cache it.
 
     Args:
-        passage: with the memories shown; their numbers count from 1.
-        asked: ids of the messages to judge, which are numbered (`numbered_messages`); the others are context.
+        passage: the passage with the shown memories, numbered from 1.
+        asked: ids of the messages to judge, which are numbered (`numbered_messages`); others are context.
     """
     numbers = {id(message): number for number, message in numbered_messages(passage, asked).items()}
     parts = shown_with(passage)
@@ -71,12 +71,12 @@ def message_endings_prompt(passage: Passage, asked: Collection[str]) -> Prompt[A
 
 
 def numbered_messages(passage: Passage, asked: Collection[str]) -> dict[int, Message]:
-    """The messages of a passage that are judged, by their numbers from 1."""
+    """Return the messages to judge by number, from 1."""
     return dict(enumerate((message for message in passage.messages if message.id in asked), 1))
 
 
 def _line(message: Message) -> str:
-    """On one line, so that no message can imitate another's beginning."""
+    """Format a message on one line, so that it cannot imitate another's start."""
     when = message.timestamp
     stamp = f"{when:%A, %B %d, %Y}" if isinstance(when, datetime) else "no date"
     return f"({stamp}) {message.speaker}: {' '.join(message.text.split())}"

@@ -1,4 +1,4 @@
-"""The prompt that sums up an entity (paper section A.3, in our own words) and its answer schema. It knows no profile."""
+"""The prompt that summarises an entity, independent of the profile (paper section A.3, in our own words), and its schema."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class AnsweredObservation(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    # Grammars of local servers keep to these bounds, so that a small model that repeats itself comes to an end.
+    # Local servers' grammars enforce these bounds, which stops small models that repeat themselves.
     text: str = Field(
         description="the observation: one or two plain sentences in the third person",
-        json_schema_extra={"maxLength": 500},  # beyond what its check takes: what is cut there is refused
+        json_schema_extra={"maxLength": 500},  # above the check's limit, so that a cut text is rejected
     )
     facts: list[int] = Field(
         description="the numbers of the facts it tells of, at least one", json_schema_extra={"maxItems": 100}
@@ -51,10 +51,10 @@ def observe_prompt(
     The system message is the same for every entity, so that services can cache it; what changes stands behind it.
 
     Args:
-        name: of the entity.
-        facts: oldest first; their numbers count from 1.
-        fewest: observations that are expected.
-        most: observations that are allowed.
+        name: the entity's name.
+        facts: the facts, oldest first, numbered from 1.
+        fewest: minimum number of observations.
+        most: maximum number of observations.
     """
     lines = (fact_line(number, fact) for number, fact in enumerate(facts, 1))
     parts = (
@@ -74,7 +74,7 @@ def observe_prompt(
 
 
 def fact_line(number: int, fact: MemoryUnit) -> str:
-    """A fact as the prompt shows it, on one line: its number, when it was mentioned and happened, and its text."""
+    """Format a fact on one line: number, time of mention, event time and text."""
     when = readable_time(None, fact.mentioned_at)
     if fact.occurred:
         when = f"{when}; {readable_time(fact.occurred, fact.mentioned_at)}"

@@ -1,4 +1,4 @@
-"""Record digests as agents' prompts show them: figures, goals, what was not counted, and a line for each record."""
+"""Rendering of record digests in agents' prompts: figures, goals, uncounted records, and one line per record."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from hindsight_integrations.model.record_digest import Bound, DayValue, Figures,
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule, readable_time
 
-MOST_NAMED = 3  # records that are named as not counted
-MOST_PERIODS = 31  # days, weeks or months that are told, the latest
+MOST_NAMED = 3  # maximum uncounted records listed
+MOST_PERIODS = 31  # maximum days, weeks or months listed, the latest
 _TIMED = r"(?:today|this week|this month|all time|[A-Z][a-z]{2} \d[^:\n]*)[^:\n]*: (?:sum \S|no records|\d+ records?\b|\S+ \S+ in \d)"
 _OTHER = r"(?:goal at (?:most|least) \S|not counted, |by (?:day|week|month)\b|rows: (?:complete|cut), |figures are of |too many records )"
 DIGEST_LINE = rf"(?:Records, seen on [A-Z][^\n]*: [^\n]* records\b|= (?:{_TIMED}|{_OTHER}))[^\n]*"
-"""A line above the rows of a digest, as `DigestWords` writes it: a user may paste one."""
+"""Matches a digest's lines above its rows, which a user may paste."""
 _CENT = Decimal("0.01")
 _PER = {Granule.DAY: "a day", Granule.WEEK: "a week", Granule.MONTH: "a month"}
 _PERIODS = {Granule.DAY: "days", Granule.WEEK: "weeks", Granule.MONTH: "months"}
 
 
 def record_line(entry: RecordEntry, *, valid: bool = True, seen_from: datetime | None = None) -> str:
-    """A record in one line: its value, of what, and when, as memories show it, behind another sign than theirs.
+    """Format a record on one line: value, category and date, with a different bullet than memories.
 
     Args:
         entry: the record and its memory.
-        valid: it holds at the time asked about.
-        seen_from: the moment of the question.
+        valid: whether it is valid at the time asked about.
+        seen_from: the time of the question.
     """
     record, memory = entry.record, entry.memory
     of = f", {record.category}" if record.category else ""
@@ -39,40 +39,40 @@ def record_line(entry: RecordEntry, *, valid: bool = True, seen_from: datetime |
 
 
 def as_heading(lines: Sequence[str]) -> str:
-    """The title and the lines below it, behind a sign that memories do not have, so that a pasted digest is known again."""
+    """Join the title and the lines, with a bullet that memories do not use, so that a pasted digest is recognised."""
     return "\n= ".join(lines)
 
 
 class DigestWords:
-    """Words the figures of one digest.
+    """Formats the figures of one digest.
 
     Args:
-        today: the day of the question; other days of its year are written without the year.
+        today: the day of the question; days in the same year are written without the year.
     """
 
     def __init__(self, today: date) -> None:
         self._today = today
 
     def title(self, kind: RecordKind, categories: Sequence[str]) -> str:
-        """What the digest is of."""
+        """Format the digest's subject."""
         what = f"{kind.value.replace('_', ' ')} records"
         about = f" ({', '.join(categories)})" if categories else ""
         return f"Records, seen on {self._today:%A}, {self._today}: {what}{about}"
 
     def figures(self, parts: Sequence[Figures]) -> str:
-        """The figures of one time, those of each unit behind another."""
+        """Format the figures of one period, unit by unit."""
         return f"{self.time(parts[0])}: {' and '.join(map(self._full, parts))}"
 
     def short(self, times: Sequence[Sequence[Figures]]) -> str:
-        """The figures of further times, in one line."""
+        """Format the figures of further periods on one line."""
         return "; ".join(f"{self.time(parts[0])}: {' and '.join(map(self._short, parts))}" for parts in times)
 
     def nothing(self, when: str, days: tuple[date, date]) -> str:
-        """That there are no records of a time."""
+        """Say that a period has no records."""
         return f"{self._when(when, days)}: no records"
 
-    def goal(self, standing: GoalStanding) -> str:
-        """How the records stand to a goal, now and in the time asked about."""
+    def goal(self, standing: Standing) -> str:
+        """Format the progress towards a goal, now and in the period asked about."""
         target = standing.target
         limit = target.bound is Bound.AT_MOST
         parts = [
@@ -97,14 +97,14 @@ class DigestWords:
         return "; ".join(parts)
 
     def periods(self, period: Granule, sums: Sequence[PeriodValue], unit: str) -> str:
-        """The sums of days, weeks or months with records."""
+        """Format the sums by day, week or month."""
         shown = sums[-MOST_PERIODS:]
         cut = f", the latest {len(shown)} of {len(sums)}" if len(shown) < len(sums) else ""
         told = ", ".join(f"{self._days((each.start, each.end))} {number(each.value, unit)}" for each in shown)
         return f"by {period.value}{cut}: {told}"
 
     def not_counted(self, why: str, entries: Sequence[tuple[RecordEntry, tuple[date, date]]]) -> str:
-        """Records that a reader might think are in the figures, and are not.
+        """List records that are not in the figures although a reader might expect them.
 
         Args:
             why: of all of them.
@@ -117,7 +117,7 @@ class DigestWords:
         return f"not counted, {why}: {named}{more}"
 
     def time(self, figures: Figures) -> str:
-        """The time that figures are of."""
+        """Format the period of figures."""
         return self._when(figures.when, figures.days)
 
     def _when(self, when: str, days: tuple[date, date] | None) -> str:
@@ -179,17 +179,17 @@ class DigestWords:
 
 
 def rows_line(*, shown: int, of: int) -> str:
-    """Whether the rows are all there are."""
+    """Return whether the rows are complete."""
     return f"rows: complete, {of} of {of}" if shown == of else f"rows: cut, the latest {shown} of {of}"
 
 
 def value(amount: Decimal | str, unit: str) -> str:
-    """A value with its unit."""
+    """Format a value with its unit."""
     return " ".join(f"{number(amount, unit) if isinstance(amount, Decimal) else amount} {unit}".split())
 
 
 def number(amount: Decimal | str, unit: str) -> str:
-    """A number, to the hundredth where it has more digits; money with its cents."""
+    """Format a number with at most two decimals; money always has two."""
     if isinstance(amount, str) or not amount.is_finite() or abs(amount.adjusted()) > 40:
         return str(amount)
     whole, _, fraction = f"{amount:f}".partition(".")

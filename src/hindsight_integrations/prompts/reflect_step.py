@@ -1,4 +1,4 @@
-"""The prompt of a step of an agentic reflection: a conversation that only ever grows, so that services cache its beginning.
+"""The prompt of an agentic reflection step: a conversation that only grows, so that prompt caching works.
 
 The system message has the rules, the tools and who answers; then comes the question with what plain recall found; then step
 by step what the model did and what it got.
@@ -20,9 +20,9 @@ from hindsight_integrations.prompts.answered_opinions import texts_of
 from hindsight_integrations.prompts.rendering import fenced, template
 
 ANSWER = "answer"
-"""What a step names as its tool when it answers."""
+"""Tool name of a step that answers."""
 
-MOST_TOKENS = 8_192  # of a step, reasoning included
+MOST_TOKENS = 8_192  # maximum of a step, including reasoning
 
 ArgumentValue: TypeAlias = str | int | float | bool | list[str]
 
@@ -50,8 +50,8 @@ class LookupStep(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    # Grammars of local servers keep to the bounds, so that a small model that repeats itself comes to an end.
-    # A default by factory stands in no schema: OpenAI's strict mode takes none.
+    # Local servers' grammars enforce the bounds, which stops small models that repeat themselves.
+    # A default factory keeps the default out of the schema, because OpenAI's strict mode allows none.
     thought: str = Field(
         default_factory=str,
         description="what is missing, in a sentence",
@@ -65,7 +65,7 @@ class LookupStep(BaseModel):
     @field_validator("arguments", mode="before")
     @classmethod
     def _from_an_object(cls, given: object) -> object:
-        """Many models write an object where a list of arguments is wanted, or null for what they leave out."""
+        """Accept an object instead of a list of arguments, and null for omitted fields, as many models write."""
         if isinstance(given, str):
             try:
                 given = json.loads(given or "{}")
@@ -79,7 +79,7 @@ class LookupStep(BaseModel):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The arguments by name."""
+        """Return the arguments by name."""
         return {each.name: each.value for each in self.arguments}
 
 
@@ -114,17 +114,17 @@ class ReflectStepAnswer(LookupStep):
     @field_validator("answer", mode="before")
     @classmethod
     def _of_an_answer(cls, given: object, step: ValidationInfo) -> object:
-        """Some models fill in an empty answer beside a call."""
+        """Drop the empty answer that some models write next to a call."""
         return given if step.data.get("tool") == ANSWER else None
 
 
 def _arguments(given: Mapping[str, object]) -> list[object]:
-    """An object of arguments as the schema wants them."""
+    """Convert an object of arguments to the schema's list."""
     return [{"name": name, "value": _plain(value)} for name, value in given.items() if value is not None]
 
 
 def _listed(item: object) -> list[object]:
-    """What an item of the list holds: an argument, nothing where that is null, or an object of arguments."""
+    """Yield the arguments in a list item: one argument, none for null, or those of an object."""
     if not isinstance(item, Mapping):
         return [item]
     if item.keys() != {"name", "value"}:
@@ -133,7 +133,7 @@ def _listed(item: object) -> list[object]:
 
 
 def _plain(value: object) -> object:
-    """A value as an argument holds it: whatever is nested as JSON."""
+    """Convert a value to an argument's form, with nested values as JSON."""
     if isinstance(value, list):
         return [each if isinstance(each, str) else json.dumps(each) for each in value]
     return json.dumps(value) if isinstance(value, Mapping) else value
@@ -148,15 +148,15 @@ def first_messages(
     *,
     calls: int,
 ) -> list[PromptMessage]:
-    """What a conversation begins with: rules, tools, who answers and the operator's rules; then the question.
+    """Build the start of the conversation: rules, tools, profile, operator's rules, and the question.
 
     Args:
-        usages: of the tools, memory's own first.
-        profile: who answers.
-        directives: rules of the operator.
+        usages: the tools' usage lines, memory tools first.
+        profile: the agent's profile.
+        directives: the operator's rules.
         asked: the question.
-        tiers: what plain recall found for it.
-        calls: how many calls of tools may be made.
+        tiers: the memories found by plain recall.
+        calls: maximum number of tool calls.
     """
     tools = "Tools\n" + "\n".join(f"- {each}" for each in usages)
     return [
@@ -166,18 +166,18 @@ def first_messages(
 
 
 def with_calls_left(message: PromptMessage, calls: int) -> PromptMessage:
-    """A message that ends in how many calls of tools may still be made."""
+    """Append the number of remaining tool calls to a message."""
     return PromptMessage(message.role, f"{message.text}\n\nCalls of tools left: {calls}.")
 
 
 def step_said(step: LookupStep) -> PromptMessage:
-    """A call as the conversation keeps it: in the very form in which the next is to be written."""
+    """Format a call for the conversation, exactly as the model must write the next one."""
     written = step.model_dump()
     return PromptMessage(PromptRole.ASSISTANT, json.dumps(written, ensure_ascii=False))
 
 
 def result_said(tool: str, lines: Sequence[str], note: str = "") -> PromptMessage:
-    """What a tool gave, as data."""
+    """Format a tool's result as data."""
     shown = [fenced("RESULT", lines)] if lines else []
     return PromptMessage(
         PromptRole.USER, "\n".join([f"Result of {tool}:", *shown, *([note] if note else [])])
@@ -185,18 +185,18 @@ def result_said(tool: str, lines: Sequence[str], note: str = "") -> PromptMessag
 
 
 def problem_said(tool: str, problem: str) -> PromptMessage:
-    """Why a call gave nothing."""
-    return PromptMessage(PromptRole.USER, f"{tool} gave nothing:\n{fenced('PROBLEM', [problem])}")
+    """Format why a call failed."""
+    return PromptMessage(Role.USER, f"{tool} gave nothing:\n{fenced('PROBLEM', [problem])}")
 
 
 def reflect_step_prompt(messages: Sequence[PromptMessage], *, streamed: bool = False) -> Prompt[LookupStep]:
-    """The next step; of a streamed reflection one without the answer, which is written afterwards."""
+    """Build the prompt for the next step; in a streamed reflection without the answer, which is written afterwards."""
     schema = LookupStep if streamed else ReflectStepAnswer
     return Prompt("reflect_step", tuple(messages), schema, most_tokens=MOST_TOKENS)
 
 
 def last_step_prompt(messages: Sequence[PromptMessage], why: str) -> Prompt[FinalAnswer]:
-    """The answer, from what was shown so far."""
+    """Build the prompt for the answer from what was shown so far."""
     asked = _asked(messages, f"{why} {template('reflect_last_step')}".strip())
     return Prompt("reflect_answer", asked, FinalAnswer, most_tokens=MOST_TOKENS)
 
@@ -204,13 +204,13 @@ def last_step_prompt(messages: Sequence[PromptMessage], why: str) -> Prompt[Fina
 def streamed_last_step_prompt(
     messages: Sequence[PromptMessage], why: str, *, max_answer_tokens: int
 ) -> TextPrompt:
-    """The answer as plain text, from what was shown so far; its sources come in a last line."""
+    """Build the prompt for a plain-text answer with its sources in the last line."""
     asked = _asked(messages, f"{why} {template('streamed_last_step')}".strip())
     return TextPrompt("reflect_answer", asked, most_tokens=max_answer_tokens + MOST_TOKENS)
 
 
 def _asked(messages: Sequence[PromptMessage], text: str) -> tuple[PromptMessage, ...]:
-    """A conversation that ends in this text of the user's: the templates of many models want both sides to take turns."""
+    """Append a user text to the conversation, merged with a preceding user message, since many chat templates need turns to alternate."""
     *before, last = messages
     if last.role is PromptRole.USER:
         return (*before, PromptMessage(PromptRole.USER, f"{last.text}\n\n{text}"))
@@ -225,7 +225,7 @@ def streamed_answer_prompt(
     *,
     max_answer_tokens: int = 2048,
 ) -> TextPrompt:
-    """Render a question with what is known of it, to be answered in plain text; see `answer_prompt`."""
+    """Render a question with its memories for a plain-text answer; see `answer_prompt`."""
     messages = (
         PromptMessage(PromptRole.SYSTEM, system_message("streamed_answer", profile, directives)),
         PromptMessage(PromptRole.USER, "\n\n".join(question_parts(asked, tiers))),

@@ -1,4 +1,4 @@
-"""How a model is told of the tools of a reflection, and how their results are shown to it."""
+"""Texts of the reflect tools: usage lines and rendering of results."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hindsight_integrations.prompts.rendering import template
 
 
 def tool_usage(name: str) -> str:
-    """How a tool of memory is called and what it gives, in a line."""
+    """Return a memory tool's usage line."""
     call, gives = _usages()[name]
     return f"{call}: {gives}"
 
 
 @cache
 def _usages() -> dict[str, tuple[str, str]]:
-    """The rows of the template's table, below its head, by tool."""
+    """Return the rows of the template's table, without its head, by tool."""
     rows = (
         [cell.strip() for cell in row.strip("|").split("|")]
         for row in template("reflect_tools").splitlines()[2:]
@@ -29,7 +29,7 @@ def _usages() -> dict[str, tuple[str, str]]:
 
 
 def turn_line(numbers: Sequence[str], turn: SourceTurn) -> str:
-    """What was said, on one line: the numbers to cite it by, when, whose side, and speaker and words."""
+    """Format a turn on one line: citation numbers, time, role, speaker and text."""
     own = "; you yourself" if turn.role is Role.ASSISTANT else ""
     history = "; history, withdrawn since" if turn.history else ""
     cited = "".join(f"[{number}]" for number in numbers)
@@ -39,19 +39,19 @@ def turn_line(numbers: Sequence[str], turn: SourceTurn) -> str:
 
 
 def record_line(number: str, entry: RecordEntry) -> str:
-    """A record on one line: the number of its memory, its day, its kind and value, and the memory's text."""
+    """Format a record on one line: memory number, day, kind, value and the memory's text."""
     record = entry.record
     sort = "/".join(part for part in (record.kind.value, record.category) if part)
     return f"[{number}] ({entry.at:%Y-%m-%d}; {sort}: {one_line(record.words)}) {one_line(entry.memory.text)}"
 
 
 def sorts_line(sorts: Sequence[tuple[tuple[RecordKind, str], int]], *, entity: str | None, more: bool) -> str:
-    """Kinds and categories on one line, each with how many records it has.
+    """Format kinds and categories on one line, with their numbers of records.
 
     Args:
-        sorts: kind, category (may be empty) and number.
-        entity: whom or what all of them are about; None if they are about anything.
-        more: there are further ones.
+        sorts: (kind, category, number); the category may be empty.
+        entity: the entity that all are about; None for any.
+        more: whether there are more.
     """
     listed = ", ".join(f"{one_line('/'.join(filter(None, sort)))} ({number})" for sort, number in sorts)
     about = f" about {one_line(entity)}" if entity else ""

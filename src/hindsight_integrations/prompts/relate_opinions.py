@@ -1,4 +1,4 @@
-"""The prompt that compares opinions an answer puts forward with those the agent holds (paper section 5.4.2), and its answer."""
+"""The prompt that compares an answer's opinions with those the agent holds (paper section 5.4.2), and its answer schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hindsight_integrations.model.opinions import EvidenceStrength
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_PAIRS = 25  # of one prompt: five new opinions with five held ones each
+MOST_PAIRS = 25  # maximum pairs per prompt: five new opinions with five held ones each
 MOST_TOKENS = (
     6_144  # of an answer: 25 relations have about 1,500; the rest is for models that think aloud first
 )
@@ -57,11 +57,11 @@ class AnsweredRelations(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class NewOpinion:
-    """An opinion to be compared.
+    """An opinion to compare.
 
     Attributes:
-        text: it.
-        held: numbers of the opinions held that it is compared with.
+        text: the opinion.
+        held: numbers of the held opinions to compare it with.
     """
 
     text: str
@@ -72,8 +72,8 @@ def relate_opinions_prompt(new: Sequence[NewOpinion], held: Sequence[str]) -> Pr
     """Render the prompt. Its system message is the same for every bank, so that services can cache it.
 
     Args:
-        new: put forward; their numbers count from 1.
-        held: texts of opinions held already; likewise.
+        new: the new opinions, numbered from 1.
+        held: texts of the held opinions, numbered from 1.
     """
     asked = (f"new {number} with held {', '.join(map(str, each.held))}" for number, each in enumerate(new, 1))
     parts = (

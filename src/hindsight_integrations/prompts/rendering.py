@@ -1,4 +1,4 @@
-"""What prompts share: templates from files, and fences around text that is data."""
+"""Shared rendering: loading templates, and fencing text as data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.resources import files
 
 @cache
 def template(name: str) -> str:
-    """The text of `templates/<name>.md`."""
+    """Return the text of `templates/<name>.md`."""
     return (
         files("hindsight_integrations.prompts")
         .joinpath("templates", f"{name}.md")
@@ -19,6 +19,6 @@ def template(name: str) -> str:
 
 
 def fenced(label: str, lines: Iterable[str]) -> str:
-    """Lines between markers that the lines themselves cannot imitate: memory text is data, never an instruction."""
+    """Fence lines between markers that the lines cannot imitate: memory text is data, never an instruction."""
     body = "\n".join(lines).replace("<<<", "< < <").replace(">>>", "> > >")
     return f"<<<{label}\n{body}\n{label}>>>"

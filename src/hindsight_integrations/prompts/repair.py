@@ -1,4 +1,4 @@
-"""The repair prompt: the same conversation again, with the unusable answer and what is wrong with it."""
+"""The repair prompt: the same conversation plus the unusable answer and its problem; and the retry loop."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ PROBLEM_CHARACTERS = 500
 
 
 def repair_prompt(prompt: Prompt[T], *, answer: str, problem: str) -> Prompt[T]:
-    """`prompt` continued by the model's own answer and the validation error."""
+    """Extend `prompt` by the model's answer and the validation error."""
     shown = clean_text(answer[:ANSWER_CHARACTERS]) or "(nothing)"
     instruction = template("repair").replace("{problem}", clean_text(problem[:PROBLEM_CHARACTERS]))
     more = (PromptMessage(PromptRole.ASSISTANT, shown), PromptMessage(PromptRole.USER, instruction))
     return replace(prompt, messages=(*prompt.messages, *more))
 
 
-REPAIRS = 2  # tries after the first answer
+REPAIRS = 2  # attempts after the first answer
 
 
 @dataclass(frozen=True, slots=True)
-class RepairedAnswer(Generic[T]):
-    """What came of a prompt, repairs included.
+class Answered(Generic[T]):
+    """The result of a prompt, including repairs.
 
     Attributes:
-        output: the answer; None if none of the tries was usable.
-        problem: what was wrong with the last answer, empty if it was usable.
-        tokens_in: prompt tokens of all tries together.
-        tokens_out: completion tokens of all tries together.
-        last: the last answer that fitted the schema, usable or not, so that its sound parts may be kept; None if none did.
-        tries: how often the model was called.
+        output: the answer; None if no attempt was usable.
+        problem: the problem of the last answer; empty if it was usable.
+        tokens_in: prompt tokens of all attempts.
+        tokens_out: completion tokens of all attempts.
+        last: the last answer that matched the schema, usable or not, so that valid parts can be kept; None if none did.
+        tries: number of model calls.
     """
 
     output: T | None
@@ -65,14 +65,14 @@ async def complete_with_repair(
     *,
     check: Callable[[T], str] | None = None,
     keep_last: bool = False,
-) -> RepairedAnswer[T]:
-    """The model's answer, requested anew while it is unusable, at most twice.
+) -> Answered[T]:
+    """Request an answer, and request it again at most twice while it is unusable.
 
     Args:
-        model: whom to ask.
-        prompt: what to ask.
-        check: what is wrong with an answer that fits the schema, in words for the model; "" if nothing is.
-        keep_last: an answer that fits the schema serves whatever the check says, so a repair of it that fails raises nothing.
+        model: the model to call.
+        prompt: the prompt.
+        check: returns the problem of an answer that matches the schema, in words for the model; "" if there is none.
+        keep_last: whether an answer that matches the schema is good enough, so that a failed repair of it does not raise.
 
     Raises:
         ModelUnavailable: the model could not be reached at one of the tries.

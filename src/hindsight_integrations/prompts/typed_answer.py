@@ -1,4 +1,4 @@
-"""An answer in the form of the caller's own schema: within the answer where one call gives both, else by a prompt of its own."""
+"""Structured answers in the caller's schema: within the answer if one call gives both, else by a separate prompt."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ A = TypeVar("A", bound=BaseModel)
 T = TypeVar("T", bound=BaseModel)
 
 OUTPUT = "output"
-"""The field of an answer that holds it in the caller's form."""
+"""The answer's field with the structured answer."""
 
 
 @lru_cache(maxsize=64)  # the same classes the same schema, so that its bytes stay the same
 def with_output(answer: type[A], output: type[BaseModel]) -> type[A]:
-    """An answer's schema with one field more, which has the answer in the caller's form.
+    """Extend an answer's schema by a field for the structured answer.
 
     Args:
         answer: the schema.
@@ -35,7 +35,7 @@ def with_output(answer: type[A], output: type[BaseModel]) -> type[A]:
 def typed_answer_prompt(
     question: str, answer: str, memories: Iterable[tuple[str, RecalledUnit]], schema: type[T]
 ) -> Prompt[T]:
-    """Render a finished answer, which is to be put into a form.
+    """Render a finished answer, to be converted to the caller's schema.
 
     Args:
         question: what was asked.

@@ -1,4 +1,4 @@
-"""The prompt by which a reader answers from a context that some memory served, the same for every system evaluated."""
+"""The evaluation prompt that answers a question from served memories, identical for every evaluated system."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def answer_question_prompt(question: str, notes: Iterable[str], *, moment: datet
     """Render the prompt for one question.
 
     Args:
-        question: what is asked.
-        notes: the texts served, best first.
-        moment: when it is asked.
+        question: the question.
+        notes: the served texts, best first.
+        moment: when it was asked.
     """
     numbered = (f"[{number}] {note}" for number, note in enumerate(notes, 1))
     asked = f"The question, asked on {moment:%A, %B} {moment.day}, {moment.year}: {question}"

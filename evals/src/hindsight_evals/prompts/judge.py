@@ -1,4 +1,4 @@
-"""The prompts that judge an answer: against a reference by the sort of question (paper A.4), or by one criterion (Memora appendix C)."""
+"""Judge prompts: one yes-or-no question about a response (Memora appendix C), and correctness by question kind (A.4)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from hindsight_integrations.model.facts import bare
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced
 
-MOST_TOKENS = 4_096  # of a verdict: it has about 100; the rest is for models that think aloud first
+MOST_TOKENS = 4_096  # maximum of a verdict: it takes about 100; the rest is for models that reason first
 
 
 class JudgeRule(StrEnum):
-    """What makes an answer correct: a template each."""
+    """Rule for a correct answer; each has a template."""
 
     CONTAINS = "contains"
     """Single- and multi-session questions (A.4.1), and LoCoMo's."""
     TEMPORAL = "temporal"
-    """Temporal reasoning: off by one is no error (A.4.2)."""
+    """Temporal reasoning: off-by-one counts as correct (A.4.2)."""
     UPDATE = "update"
-    """Knowledge updates: what held before may be named beside what holds (A.4.3)."""
+    """Knowledge updates: the earlier value may be named besides the current one (A.4.3)."""
     PREFERENCE = "preference"
     """Preferences, against a rubric (A.4.4)."""
     ABSTENTION = "abstention"
-    """Questions that nobody can answer (A.4.5)."""
+    """Unanswerable questions (A.4.5)."""
 
 
 class AnswerVerdict(BaseModel):
@@ -44,10 +44,10 @@ def judge_answer_prompt(
     """Render the prompt for one answer.
 
     Args:
-        question: what was asked.
-        reference: the right answer; of a preference the rubric, of an unanswerable question why it is that.
-        answer: what is judged.
-        rule: what makes it correct.
+        question: the question.
+        reference: the correct answer; for preferences the rubric, for unanswerable questions the explanation.
+        answer: the answer to judge.
+        rule: the rule for a correct answer.
     """
     rules = (template("judge_answer"), template(f"judge_{rule}"), template("judge_ending"))
     parts = (
@@ -81,7 +81,7 @@ def judge_criterion_prompt(criterion: str, response: str) -> Prompt[CriterionVer
 
     Args:
         criterion: the question.
-        response: what is judged.
+        response: the response to judge.
     """
     user = f"The question: {' '.join(criterion.split())}\n\n{fenced('RESPONSE', [response])}"
     return Prompt(
