@@ -1,4 +1,4 @@
-"""The sync face: every verb of the async one, run on one event loop in a thread of the engine's own."""
+"""The sync API: every method of the async API, run on one event loop in a thread of the engine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SHARED = SharedLoop()  # of all faces made by `over`
 
 
 class _SyncFace(Generic[Async_co]):
-    """What a sync object needs: the async one it stands for, and the loop."""
+    """Base of sync objects: the async object behind it, and the loop."""
 
     def __init__(self, target: Async_co, loop: OwnLoop | SharedLoop) -> None:
         self._target: Final = target
@@ -48,7 +48,7 @@ class _SyncFace(Generic[Async_co]):
 def _awaited(
     verb: Callable[Concatenate[Async_co, P], Awaitable[R]],
 ) -> Callable[Concatenate[_SyncFace[Async_co], P], R]:
-    """The same verb without await: same name, parameters and docstring."""
+    """The same method without await: same name, parameters and docstring."""
 
     @wraps(verb)
     def call(face: _SyncFace[Async_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -60,7 +60,7 @@ def _awaited(
 def _iterated(
     verb: Callable[Concatenate[Async_co, P], AsyncIterator[R]],
 ) -> Callable[Concatenate[_SyncFace[Async_co], P], Iterator[R]]:
-    """The same verb for a plain `for`: same name, parameters and docstring."""
+    """The same async generator for a plain `for`: same name, parameters and docstring."""
 
     @wraps(verb)
     def call(face: _SyncFace[Async_co], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
@@ -81,7 +81,7 @@ def _iterated(
 
 
 class Entities(_SyncFace[AsyncEntities]):
-    """The bank's entities."""
+    """Entities of the bank."""
 
     list = _awaited(AsyncEntities.list)
     observations = _awaited(AsyncEntities.observations)
@@ -93,7 +93,7 @@ class Entities(_SyncFace[AsyncEntities]):
 
 
 class Records(_SyncFace[AsyncRecords]):
-    """The bank's records: what can be added up or listed."""
+    """Records of the bank, which can be listed and added up."""
 
     list = _awaited(AsyncRecords.list)
     aggregate = _awaited(AsyncRecords.aggregate)
@@ -103,7 +103,7 @@ class Records(_SyncFace[AsyncRecords]):
 
 
 class Opinions(_SyncFace[AsyncOpinions]):
-    """What the agent believes, how firmly, and why."""
+    """Opinions of the agent with their confidence and evidence."""
 
     list = _awaited(AsyncOpinions.list)
     get = _awaited(AsyncOpinions.get)
@@ -113,7 +113,7 @@ class Opinions(_SyncFace[AsyncOpinions]):
 
 
 class ReflectStages(_SyncFace[AsyncReflectStages]):
-    """A reflection stage by stage."""
+    """A reflection, stage by stage."""
 
     recall = _awaited(AsyncReflectStages.recall)
     think = _awaited(AsyncReflectStages.think)
@@ -124,7 +124,7 @@ class ReflectStages(_SyncFace[AsyncReflectStages]):
 
 
 class Profile(_SyncFace[AsyncProfile]):
-    """Who the agent behind the bank is, and was."""
+    """Profile of the agent, with its history."""
 
     get = _awaited(AsyncProfile.get)
     set = _awaited(AsyncProfile.set)
@@ -141,7 +141,7 @@ class Profile(_SyncFace[AsyncProfile]):
 
 
 class MentalModels(_SyncFace[AsyncMentalModels]):
-    """Standing questions whose answers are kept."""
+    """Standing questions with stored answers."""
 
     create = _awaited(AsyncMentalModels.create)
     get = _awaited(AsyncMentalModels.get)
@@ -151,7 +151,7 @@ class MentalModels(_SyncFace[AsyncMentalModels]):
 
 
 class Directives(_SyncFace[AsyncDirectives]):
-    """Rules that every answer keeps."""
+    """Rules for every answer."""
 
     add = _awaited(AsyncDirectives.add)
     list = _awaited(AsyncDirectives.list)
@@ -159,7 +159,7 @@ class Directives(_SyncFace[AsyncDirectives]):
 
 
 class Tasks(_SyncFace[AsyncTasks]):
-    """The bank's waiting work."""
+    """Background work of the bank."""
 
     list = _awaited(AsyncTasks.list)
     settle = _awaited(AsyncTasks.settle)
@@ -167,13 +167,13 @@ class Tasks(_SyncFace[AsyncTasks]):
 
 
 class Threads(_SyncFace[AsyncThreads]):
-    """Conversations as they go on."""
+    """Conversations that continue and fork."""
 
     follow = _awaited(AsyncThreads.follow)
 
 
 class Items(_SyncFace[AsyncItems]):
-    """Values kept by namespace and key."""
+    """Values by namespace and key."""
 
     get = _awaited(AsyncItems.get)
     write = _awaited(AsyncItems.write)
@@ -184,14 +184,14 @@ class Items(_SyncFace[AsyncItems]):
 
 
 class Archive(_SyncFace[AsyncArchive]):
-    """The bank carried from one place to another."""
+    """Export and import of a whole bank."""
 
     export = _awaited(AsyncArchive.export)
     load = _awaited(AsyncArchive.load)
 
 
 class Maintenance(_SyncFace[AsyncMaintenance]):
-    """Vectors made anew, and the audit of corrections."""
+    """Reindexing, and the log of edits."""
 
     reindex = _awaited(AsyncMaintenance.reindex)
     edits = _awaited(AsyncMaintenance.edits)
@@ -223,12 +223,12 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @classmethod
     def over(cls, bank: AsyncMemoryBank) -> Self:
-        """The sync face of an async bank, for code that cannot await."""
+        """The sync API of an async bank, for code that cannot await."""
         return cls(bank, _SHARED)
 
     @property
     def asynchronous(self) -> AsyncMemoryBank:
-        """The same bank's async face."""
+        """The async API of the same bank."""
         return self._target
 
     @property
@@ -238,27 +238,27 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def reference(self) -> BankReference:
-        """Where the bank is to be found again, also from another process; see `bank_at`."""
+        """A reference by which `bank_at` finds the bank, also in another process."""
         return self._target.reference
 
     @property
     def worker(self) -> WorkerMode:
-        """Who does the bank's waiting work without being called: none, own or elsewhere."""
+        """Who runs the bank's tasks in the background: none, own or elsewhere."""
         return self._target.worker
 
     @property
     def entities(self) -> Entities:
-        """Who is who: list, merge, split, alias, undo, changes."""
+        """Entities: list, observations, merge, split, alias, undo, changes."""
         return Entities(self._target.entities, self._loop)
 
     @property
     def records(self) -> Records:
-        """What can be added up or listed: list, aggregate, categories, merge, split."""
+        """Records, which can be listed and added up: list, aggregate, categories, merge, split."""
         return Records(self._target.records, self._loop)
 
     @property
     def opinions(self) -> Opinions:
-        """What the agent believes, how firmly, and why: list, get, history, trajectory, forget."""
+        """Opinions of the agent with their confidence and evidence: list, get, history, trajectory, forget."""
         return Opinions(self._target.opinions, self._loop)
 
     @property
@@ -268,32 +268,32 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def profile(self) -> Profile:
-        """Who the agent behind the bank is, and was: get, set, history, restore, forget_history."""
+        """Profile of the agent: get, set, history, restore, forget_history."""
         return Profile(self._target.profile, self._loop)
 
     @property
     def mental_models(self) -> MentalModels:
-        """Standing questions whose answers are kept: create, get, list, refresh, delete."""
+        """Standing questions with stored answers: create, get, list, refresh, delete."""
         return MentalModels(self._target.mental_models, self._loop)
 
     @property
     def directives(self) -> Directives:
-        """Rules that every answer keeps: add, list, remove."""
+        """Rules for every answer: add, list, remove."""
         return Directives(self._target.directives, self._loop)
 
     @property
     def tasks(self) -> Tasks:
-        """Work left over from a model that failed: list, settle, retry."""
+        """Background work of the bank: list, settle, retry."""
         return Tasks(self._target.tasks, self._loop)
 
     @property
     def threads(self) -> Threads:
-        """Conversations as they go on: follow."""
+        """Conversations that continue and fork: follow."""
         return Threads(self._target.threads, self._loop)
 
     @property
     def items(self) -> Items:
-        """Values kept by namespace and key: get, write, search, namespaces, forget, expire."""
+        """Values by namespace and key: get, write, search, namespaces, forget, expire."""
         return Items(self._target.items, self._loop)
 
     @property
@@ -323,7 +323,7 @@ def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hi
 
 
 class Hindsight(_SyncFace[AsyncHindsight]):
-    """The engine's sync face: opens banks over one data directory.
+    """The sync API of an engine: opens banks in one data directory.
 
     with Hindsight.open("memory") as hindsight:
         bank = hindsight.bank("alice")
@@ -350,12 +350,12 @@ class Hindsight(_SyncFace[AsyncHindsight]):
 
     @classmethod
     def over(cls, engine: AsyncHindsight) -> Self:
-        """The sync face of an async engine, for code that cannot await; closing either closes both."""
+        """The sync API of an async engine, for code that cannot await; closing either closes both."""
         return cls(engine, _SHARED)
 
     @property
     def asynchronous(self) -> AsyncHindsight:
-        """The same engine's async face, over the same banks."""
+        """The async API of the same engine, with the same banks."""
         return self._target
 
     @property

@@ -125,7 +125,7 @@ class AsyncProfile(BankVerbs):
 
 
 async def profile_of(bank: BankContext, as_of: object = None) -> BankProfile:
-    """The bank's profile now, or at a moment.
+    """The profile of the bank, now or at a moment.
 
     Raises:
         InvalidRequest: the moment cannot be read.

@@ -201,7 +201,7 @@ class ListingVerbs(BankVerbs):
         metadata: GivenMetadata = None,
         include_invalidated: bool = False,
     ) -> AsyncIterator[MemoryUnit]:
-        """Every memory that matches, one after the other; see `units` for the options, the order and the errors.
+        """Iterate over every memory that matches; see `units` for the options, the order and the errors.
 
         Raises:
             MemoryDamaged: some were left out as damaged; raised at the end, after all the others.
