@@ -1,4 +1,4 @@
-"""The sync API: every method of the async API, run on an event loop in the engine's own thread."""
+"""The sync API: every method of the async API, run on one event loop in a thread of the engine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SHARED = SharedLoop()  # the loop of all objects created by `over`
 
 
 class _SyncFace(Generic[Async_co]):
-    """Base class of sync objects: wraps an async object and a loop."""
+    """Base of sync objects: the async object behind it, and the loop."""
 
     def __init__(self, target: Async_co, loop: OwnLoop | SharedLoop) -> None:
         self._target: Final = target
@@ -48,7 +48,7 @@ class _SyncFace(Generic[Async_co]):
 def _awaited(
     verb: Callable[Concatenate[Async_co, P], Awaitable[R]],
 ) -> Callable[Concatenate[_SyncFace[Async_co], P], R]:
-    """Create the sync version of an async method, with the same name, parameters and docstring."""
+    """The same method without await: same name, parameters and docstring."""
 
     @wraps(verb)
     def call(face: _SyncFace[Async_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -60,7 +60,7 @@ def _awaited(
 def _iterated(
     verb: Callable[Concatenate[Async_co, P], AsyncIterator[R]],
 ) -> Callable[Concatenate[_SyncFace[Async_co], P], Iterator[R]]:
-    """Create the sync version of an async generator method, with the same name, parameters and docstring."""
+    """The same async generator for a plain `for`: same name, parameters and docstring."""
 
     @wraps(verb)
     def call(face: _SyncFace[Async_co], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
@@ -80,7 +80,7 @@ def _iterated(
 
 
 class Entities(_SyncFace[AsyncEntities]):
-    """The bank's entities."""
+    """Entities of the bank."""
 
     list = _awaited(AsyncEntities.list)
     observations = _awaited(AsyncEntities.observations)
@@ -92,7 +92,7 @@ class Entities(_SyncFace[AsyncEntities]):
 
 
 class Records(_SyncFace[AsyncRecords]):
-    """The bank's records: values that can be summed or listed."""
+    """Records of the bank, which can be listed and added up."""
 
     list = _awaited(AsyncRecords.list)
     aggregate = _awaited(AsyncRecords.aggregate)
@@ -102,7 +102,7 @@ class Records(_SyncFace[AsyncRecords]):
 
 
 class Opinions(_SyncFace[AsyncOpinions]):
-    """The agent's opinions, with confidence and evidence."""
+    """Opinions of the agent with their confidence and evidence."""
 
     list = _awaited(AsyncOpinions.list)
     get = _awaited(AsyncOpinions.get)
@@ -112,7 +112,7 @@ class Opinions(_SyncFace[AsyncOpinions]):
 
 
 class ReflectStages(_SyncFace[AsyncReflectStages]):
-    """The stages of a reflection as separate calls."""
+    """A reflection, stage by stage."""
 
     recall = _awaited(AsyncReflectStages.recall)
     think = _awaited(AsyncReflectStages.think)
@@ -123,7 +123,7 @@ class ReflectStages(_SyncFace[AsyncReflectStages]):
 
 
 class Profile(_SyncFace[AsyncProfile]):
-    """The profile of the bank's agent, with its history."""
+    """Profile of the agent, with its history."""
 
     get = _awaited(AsyncProfile.get)
     set = _awaited(AsyncProfile.set)
@@ -140,7 +140,7 @@ class Profile(_SyncFace[AsyncProfile]):
 
 
 class MentalModels(_SyncFace[AsyncMentalModels]):
-    """Mental models: standing questions with stored answers."""
+    """Standing questions with stored answers."""
 
     create = _awaited(AsyncMentalModels.create)
     get = _awaited(AsyncMentalModels.get)
@@ -150,7 +150,7 @@ class MentalModels(_SyncFace[AsyncMentalModels]):
 
 
 class Directives(_SyncFace[AsyncDirectives]):
-    """Directives: rules that every answer follows."""
+    """Rules for every answer."""
 
     add = _awaited(AsyncDirectives.add)
     list = _awaited(AsyncDirectives.list)
@@ -158,7 +158,7 @@ class Directives(_SyncFace[AsyncDirectives]):
 
 
 class Tasks(_SyncFace[AsyncTasks]):
-    """The bank's queued tasks."""
+    """Background work of the bank."""
 
     list = _awaited(AsyncTasks.list)
     settle = _awaited(AsyncTasks.settle)
@@ -166,13 +166,13 @@ class Tasks(_SyncFace[AsyncTasks]):
 
 
 class Threads(_SyncFace[AsyncThreads]):
-    """Retaining conversations incrementally."""
+    """Conversations that continue and fork."""
 
     follow = _awaited(AsyncThreads.follow)
 
 
 class Items(_SyncFace[AsyncItems]):
-    """Values stored by namespace and key."""
+    """Values by namespace and key."""
 
     get = _awaited(AsyncItems.get)
     write = _awaited(AsyncItems.write)
@@ -183,14 +183,14 @@ class Items(_SyncFace[AsyncItems]):
 
 
 class Archive(_SyncFace[AsyncArchive]):
-    """Export and import of the bank."""
+    """Export and import of a whole bank."""
 
     export = _awaited(AsyncArchive.export)
     load = _awaited(AsyncArchive.load)
 
 
 class Maintenance(_SyncFace[AsyncMaintenance]):
-    """Reindexing, and the audit log of edits."""
+    """Reindexing, and the log of edits."""
 
     reindex = _awaited(AsyncMaintenance.reindex)
     edits = _awaited(AsyncMaintenance.edits)
@@ -222,12 +222,12 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @classmethod
     def over(cls, bank: AsyncMemoryBank) -> Self:
-        """Wrap an async bank for synchronous code."""
+        """The sync API of an async bank, for code that cannot await."""
         return cls(bank, _SHARED)
 
     @property
     def asynchronous(self) -> AsyncMemoryBank:
-        """The same bank with the async API."""
+        """The async API of the same bank."""
         return self._target
 
     @property
@@ -237,27 +237,27 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def reference(self) -> BankReference:
-        """Where the bank is to be found again, also from another process; see `bank_at`."""
+        """A reference by which `bank_at` finds the bank, also in another process."""
         return self._target.reference
 
     @property
     def worker(self) -> WorkerMode:
-        """Who does the bank's waiting work without being called: none, own or elsewhere."""
+        """Who runs the bank's tasks in the background: none, own or elsewhere."""
         return self._target.worker
 
     @property
     def entities(self) -> Entities:
-        """Who is who: list, merge, split, alias, undo, changes."""
+        """Entities: list, observations, merge, split, alias, undo, changes."""
         return Entities(self._target.entities, self._loop)
 
     @property
     def records(self) -> Records:
-        """What can be added up or listed: list, aggregate, categories, merge, split."""
+        """Records, which can be listed and added up: list, aggregate, categories, merge, split."""
         return Records(self._target.records, self._loop)
 
     @property
     def opinions(self) -> Opinions:
-        """What the agent believes, how firmly, and why: list, get, history, trajectory, forget."""
+        """Opinions of the agent with their confidence and evidence: list, get, history, trajectory, forget."""
         return Opinions(self._target.opinions, self._loop)
 
     @property
@@ -267,32 +267,32 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def profile(self) -> Profile:
-        """Who the agent behind the bank is, and was: get, set, history, restore, forget_history."""
+        """Profile of the agent: get, set, history, restore, forget_history."""
         return Profile(self._target.profile, self._loop)
 
     @property
     def mental_models(self) -> MentalModels:
-        """Standing questions whose answers are kept: create, get, list, refresh, delete."""
+        """Standing questions with stored answers: create, get, list, refresh, delete."""
         return MentalModels(self._target.mental_models, self._loop)
 
     @property
     def directives(self) -> Directives:
-        """Rules that every answer keeps: add, list, remove."""
+        """Rules for every answer: add, list, remove."""
         return Directives(self._target.directives, self._loop)
 
     @property
     def tasks(self) -> Tasks:
-        """Work left over from a model that failed: list, settle, retry."""
+        """Background work of the bank: list, settle, retry."""
         return Tasks(self._target.tasks, self._loop)
 
     @property
     def threads(self) -> Threads:
-        """Conversations as they go on: follow."""
+        """Conversations that continue and fork: follow."""
         return Threads(self._target.threads, self._loop)
 
     @property
     def items(self) -> Items:
-        """Values kept by namespace and key: get, write, search, namespaces, forget, expire."""
+        """Values by namespace and key: get, write, search, namespaces, forget, expire."""
         return Items(self._target.items, self._loop)
 
     @property
@@ -322,7 +322,7 @@ def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hi
 
 
 class Hindsight(_SyncFace[AsyncHindsight]):
-    """The engine with the sync API: opens banks over one data directory.
+    """The sync API of an engine: opens banks in one data directory.
 
     with Hindsight.open("memory") as hindsight:
         bank = hindsight.bank("alice")
@@ -349,12 +349,12 @@ class Hindsight(_SyncFace[AsyncHindsight]):
 
     @classmethod
     def over(cls, engine: AsyncHindsight) -> Self:
-        """Wrap an async engine for synchronous code; closing either closes both."""
+        """The sync API of an async engine, for code that cannot await; closing either closes both."""
         return cls(engine, _SHARED)
 
     @property
     def asynchronous(self) -> AsyncHindsight:
-        """The same engine with the async API."""
+        """The async API of the same engine, with the same banks."""
         return self._target
 
     @property

@@ -1,4 +1,4 @@
-"""One bank of memories: its core verbs, and a file for each namespace of further ones."""
+"""One bank of memories: its core methods, and a file for each namespace."""
 
 from hindsight_integrations.bank.context import BankContext, check_writable
 from hindsight_integrations.bank.memory_bank import AsyncMemoryBank

@@ -1,4 +1,4 @@
-"""`bank.archive`: the whole bank as one portable file, out and in."""
+"""`bank.archive`: export a whole bank to one portable file, and load it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINE = "the line"  # what is at fault where no field is
 
 
 def write_archive(file: IO[str], rows: Iterable[ArchiveRow]) -> int:
-    """Write header, rows and seal; returns how many memories went by."""
+    """Write header, rows and seal; return the number of memories."""
     seal = hashlib.sha256()
     counts = {"rows": 0, "units": 0}
     _put(file, {"format": FORMAT, "version": VERSION}, seal)
@@ -49,11 +49,11 @@ def _put(file: IO[str], value: Json, seal: hashlib._Hash) -> None:
 
 
 def read_archive(file: IO[str]) -> Iterator[ArchiveRow]:
-    """The rows of an archive, from where the file stands to its end, each checked by itself; after the last the seal is checked.
+    """Yield the rows of an archive from the current position of the file, each checked; finally check the seal.
 
     Raises:
-        ArchiveInvalid: it is not an archive, of a development version or a newer one, damaged, cut short, or a line of it
-            cannot be taken in.
+        ArchiveInvalid: it is not an archive, was made by a development version or a newer version, is damaged or truncated, or
+            has an invalid line.
     """
     seal, units, number = hashlib.sha256(), 0, 0
     for number, line in _lines(file):
@@ -75,7 +75,7 @@ def read_archive(file: IO[str]) -> Iterator[ArchiveRow]:
 
 
 def _lines(file: IO[str]) -> Iterator[tuple[int, str]]:
-    """Numbered lines, none longer than a line can be."""
+    """Numbered lines of limited length."""
     number = 0
     while line := _line(file, number := number + 1):
         yield number, line
@@ -149,24 +149,24 @@ def _row(number: int, value: Json) -> ArchiveRow:
 
 
 class AsyncArchive(BankVerbs):
-    """The bank carried from one place to another."""
+    """Export and import of a whole bank."""
 
     namespace = "archive"
 
     async def export(self, target: ExportTarget) -> int:
         """Write the whole bank as JSON lines: memories with vectors and history, entities, links, documents, message keys, items.
 
-        Streams, so the size of the bank does not matter. A file that is there already is replaced only once the archive
-        is whole.
+        The archive is streamed, so the size of the bank does not matter. An existing file is replaced only when the archive is
+        complete.
 
         Args:
             target: a path, or a text file open for writing.
 
         Returns:
-            How many memories it holds.
+            The number of memories in it.
 
         Raises:
-            InvalidRequest: the target is no path and no text file.
+            InvalidRequest: the target is not a path or text file.
             OSError: the file cannot be written.
         """
         given = checked_file(target, "target", "write")
@@ -176,20 +176,20 @@ class AsyncArchive(BankVerbs):
     async def load(self, source: ExportTarget) -> int:
         """Fill this empty bank from an archive: the same memories with the same ids, and the archived profile with its history.
 
-        All or nothing: an archive that is damaged, cut short, of another version, or with a value that no memory has, leaves
-        the bank as it was. The file is read once, inside one transaction; whoever else writes waits meanwhile.
+        All or nothing: if the archive is damaged, truncated, of another version or has an invalid value, the bank does not
+        change. The file is read once, inside one transaction, during which other writers wait.
 
         Args:
             source: a path, or a text file open for reading.
 
         Returns:
-            How many memories it holds.
+            The number of memories in it.
 
         Raises:
             ArchiveInvalid: the archive cannot be used; the error names the line and the field.
-            InvalidRequest: the bank is not empty, the source is no path and no text file, or the engine was opened
+            InvalidRequest: the bank is not empty, the source is not a path or text file, or the engine was opened
                 read-only.
-            EmbedderMismatch: its vectors were made by another embedder than the engine's.
+            EmbedderMismatch: another embedder than the engine's made its vectors.
             OSError: the file cannot be read.
         """
         return await self._context.services.workers.write(self._load, checked_file(source, "source", "read"))
@@ -207,7 +207,7 @@ class AsyncArchive(BankVerbs):
         return count
 
     def _matching(self, rows: Iterator[ArchiveRow]) -> Iterator[ArchiveRow]:
-        """The rows of an archive whose vectors the engine's embedder could have made."""
+        """Pass the rows on if the engine's embedder matches that of the archive."""
         own = self._context.services.embedder.identity
         for row in rows:
             embedder = archived_embedder(row.fields) if row.kind == "banks" else None
@@ -218,7 +218,7 @@ class AsyncArchive(BankVerbs):
 
 @contextmanager
 def _writing(target: Path | IO[str]) -> Iterator[IO[str]]:
-    """The file to write; one given by path takes its name once it is whole."""
+    """The file to write; a path is replaced only when the archive is complete."""
     if not isinstance(target, Path):
         yield target
         return
@@ -235,7 +235,7 @@ def _writing(target: Path | IO[str]) -> Iterator[IO[str]]:
 
 @contextmanager
 def _reading(source: Path | IO[str]) -> Iterator[IO[str]]:
-    """The file to read by lines; what has no lines is copied."""
+    """The file to read line by line; a stream without lines is copied."""
     if isinstance(source, Path):
         with source.open(encoding="utf-8", newline="\n") as file:
             yield file

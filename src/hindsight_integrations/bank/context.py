@@ -1,4 +1,4 @@
-"""What all verbs of a bank share: its row, its indexes while open, the engine's services; and the guard of verbs that write."""
+"""What all methods of a bank share: its row, its open indexes and the engine's services; and the read-only check."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ R = TypeVar("R")
 
 
 class BankContext:
-    """One bank: what its verbs work on. It belongs to the bank's row, and outlives the closing of its indexes.
+    """One bank, independent of whether its indexes are open.
 
     Args:
-        header: the bank's; of it only name and generation are used, which never change.
-        banks: the engine's.
-        services: the engine's; the bank's workers refuse to run anything once it is forgotten.
+        header: of the bank; only name and generation are used, which never change.
+        banks: the engine's open banks.
+        services: the engine's. The bank's own workers refuse to run anything once it is forgotten.
     """
 
     def __init__(self, header: BankHeader, banks: OpenBanks, services: Services) -> None:
@@ -50,19 +50,19 @@ class BankContext:
 
     @property
     def projection(self) -> BankProjection:
-        """The bank's indexes and columns, opened if need be. Writer thread only."""
+        """The bank's indexes and columns, opened on demand. Writer thread only."""
         return self._banks.opened(self._header)
 
     def catch_up(self) -> None:
-        """Bring the indexes to what was committed. Writer thread only."""
+        """Apply what was committed to the indexes. Writer thread only."""
         self.projection.catch_up()
 
     def problems(self) -> dict[str, str]:
-        """Index name to reason, for each that could not be written. Writer thread only."""
+        """Reason by index name, for indexes that could not be written. Writer thread only."""
         return self.projection.problems()
 
     def transaction(self) -> AbstractContextManager[tuple[BankView, Transaction]]:
-        """The bank held against other writers, and a view of it as the transaction sees it. Writer thread only."""
+        """Begin a transaction on the bank, with a view of its state. Writer thread only."""
         return self.projection.transaction()
 
     def leased(self) -> AbstractAsyncContextManager[BankProjection]:
@@ -81,7 +81,7 @@ class BankContext:
             yield await self.current_view(projection)
 
     async def current_view(self, projection: BankProjection) -> BankView:
-        """The newest view; a reader of somebody else's ledger, or an index to be healed, catches up first.
+        """The newest view. A read-only engine, or an index that is being repaired, catches up first.
 
         Raises:
             EmbedderMismatch: another embedder made the bank's vectors.
@@ -96,7 +96,7 @@ class BankContext:
         return view
 
     def check_embedder(self) -> EmbedderIdentity | None:
-        """Refuse to compare vectors of two embedders; who made the bank's, None if nobody has yet.
+        """Check that the engine's embedder made the bank's vectors; return that embedder, None if there are no vectors yet.
 
         Raises:
             EmbedderMismatch: another embedder made the bank's vectors.
@@ -108,7 +108,7 @@ class BankContext:
         return stored
 
     def claim_embedder(self) -> None:
-        """On the first retain the bank remembers who makes its vectors; later ones must be the same.
+        """Record the embedder with the first retain; later retains must use the same one.
 
         Raises:
             EmbedderMismatch: another embedder made the bank's vectors.
@@ -122,7 +122,7 @@ class BankContext:
 
 
 def check_writable(services: Services, verb: str) -> None:
-    """Refuse a verb that writes on a read-only engine.
+    """Refuse a method that writes if the engine is read-only.
 
     Raises:
         InvalidRequest: the engine was opened read-only; the error names the verb.
@@ -132,10 +132,10 @@ def check_writable(services: Services, verb: str) -> None:
 
 
 class BankVerbs:
-    """Verbs of one bank: the bank itself, or a namespace of it."""
+    """Methods of one bank: its own, or those of a namespace."""
 
     namespace: ClassVar[str] = ""
-    """The attribute of the bank under which they are called; empty for the bank's own."""
+    """Attribute of the bank that holds them; empty for the bank's own methods."""
 
     def __init__(self, context: BankContext) -> None:
         self._context = context
@@ -147,7 +147,7 @@ Verbs = TypeVar("Verbs", bound=BankVerbs)
 def writes(
     verb: Callable[Concatenate[Verbs, P], Awaitable[R]],
 ) -> Callable[Concatenate[Verbs, P], Awaitable[R]]:
-    """A verb that a read-only engine refuses before anything else is looked at, naming the verb."""
+    """Mark a method that writes: a read-only engine refuses it before checking anything else."""
 
     @wraps(verb)
     async def guarded(self: Verbs, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,4 +1,4 @@
-"""`bank.entities`: who is who, corrected by hand, every change undoable."""
+"""`bank.entities`: list, merge, split and alias entities; every change can be undone."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class AsyncEntities(BankVerbs):
     namespace = "entities"
 
     async def list(self, prefix: str | None = None, *, limit: int = 100) -> Entities:
-        """Entities of the bank with type, names and mention counts, the most mentioned first.
+        """List entities with type, names and number of mentions, the most mentioned first.
 
         Args:
-            prefix: only those with a name that starts so, in any case.
-            limit: at most this many.
+            prefix: only entities with a name that begins with this, ignoring case.
+            limit: maximum number of entities.
 
         Raises:
             InvalidRequest: the limit is out of range.
@@ -50,9 +50,9 @@ class AsyncEntities(BankVerbs):
         return await services.workers.read(services.ledger.entities.listed, self._context.name, start, most)
 
     async def observations(self, name: str) -> EntitySummary:
-        """What was made of all that the bank knows of an entity: its observations, and the facts each of them stands on.
+        """Get the observations that summarise what the bank knows of an entity, each with its source facts.
 
-        They are made in the background, by `tasks.settle()` or a worker, and made anew when the facts change.
+        They are made in the background by `tasks.settle()` or a worker, and made again when the facts change.
 
         Args:
             name: name or id of the entity.
@@ -64,9 +64,9 @@ class AsyncEntities(BankVerbs):
 
     @writes
     async def merge(self, keep: str, merge: str) -> EntityChange:
-        """Make two entities one: `keep` takes over all names and mentions of `merge`.
+        """Merge two entities: `keep` gets all names and mentions of `merge`.
 
-        Later retains resolve the names to it. `undo` undoes it.
+        Later retains resolve these names to it. `undo` reverts this.
 
         Args:
             keep: name or id of the entity that stays.
@@ -79,27 +79,27 @@ class AsyncEntities(BankVerbs):
 
     @writes
     async def split(self, name: str, *, names: Sequence[str]) -> EntityChange:
-        """Make an entity of its own of some of an entity's names, with the mentions written so.
+        """Split some names off an entity, with the mentions that use them, as a new entity.
 
-        Later retains keep the names apart. `undo` undoes it.
+        Later retains keep the names apart. `undo` reverts this.
 
         Args:
             name: name or id of the entity to split.
-            names: names of it that become the new one's; the first is its canonical name.
+            names: names to split off; the first is the canonical name of the new entity.
 
         Raises:
-            InvalidRequest: the entity is unknown, a name is not its own, none would be left to it, or the engine is
+            InvalidRequest: the entity is unknown, a name is not one of its names, no name would remain, or the engine is
                 read-only.
         """
         return await self._change(lambda: self._split(name, names))
 
     @writes
     async def alias(self, name: str, alias: str) -> EntityChange:
-        """Give an entity another name: later mentions written so are mentions of it.
+        """Add a name to an entity; later mentions with that name resolve to it.
 
         Args:
             name: name or id of the entity.
-            alias: the further name.
+            alias: the new name.
 
         Raises:
             InvalidRequest: the entity is unknown, another entity has the name (merge them instead), or the engine is
@@ -109,13 +109,13 @@ class AsyncEntities(BankVerbs):
 
     @writes
     async def undo(self, change_id: int) -> EntityChange:
-        """Put back what a merge, split or alias did; later changes of the same entities must be undone first.
+        """Undo a merge, split or alias. Later changes of the same entities must be undone first.
 
         Args:
             change_id: the `id` of the change.
 
         Raises:
-            InvalidRequest: there is no such change, it was undone, a later one stands on it, or the engine is
+            InvalidRequest: there is no such change, it was already undone, a later change depends on it, or the engine is
                 read-only.
         """
         ledger, bank = self._context.services.ledger, self._context.name
@@ -123,7 +123,7 @@ class AsyncEntities(BankVerbs):
         return await self._change(lambda: ledger.entities.undo(bank, number))
 
     async def changes(self) -> Changes:
-        """Every merge, split and alias made by hand, oldest first, undone ones included."""
+        """List every merge, split and alias, oldest first, including undone ones."""
         services = self._context.services
         return await services.workers.read(services.ledger.entities.changes, self._context.name)
 
@@ -192,10 +192,10 @@ class AsyncEntities(BankVerbs):
 
 
 def entities_named(ledger: LedgerReader, bank: str, name: str) -> list[Entity]:
-    """The entity of that id, or all that have the name.
+    """The entity with that id, or all with that name.
 
     Raises:
-        InvalidRequest: it can be neither an id nor a name.
+        InvalidRequest: the value can be neither an id nor a name.
     """
     checked_text(name, "entity", MAX_NAME)
     checked_id(name, "entity")
@@ -203,7 +203,7 @@ def entities_named(ledger: LedgerReader, bank: str, name: str) -> list[Entity]:
 
 
 def entity_named(ledger: LedgerReader, bank: str, name: str) -> Entity:
-    """The entity of that id, or of a name only it has.
+    """The entity with that id or unique name.
 
     Raises:
         InvalidRequest: there is none, or several have the name.

@@ -48,12 +48,12 @@ Writes = Sequence[ItemPut | ItemDelete]
 
 
 async def write_items(bank: BankContext, writes: Writes) -> None:
-    """Put and delete; of several for one key the last counts. One commit, and every index has caught up.
+    """Put and delete items in one commit, after which every index has caught up. The last write of a key wins.
 
     Raises:
         ModelError: a text could not be embedded; nothing was written.
         EmbedderMismatch: another embedder made the bank's vectors.
-        InvalidRequest: a value is no JSON.
+        InvalidRequest: a value is not JSON.
     """
     last = {(write.namespace, write.key): write for write in writes}
     values = {key: value_text(write.value) for key, write in last.items() if isinstance(write, ItemPut)}
@@ -73,7 +73,7 @@ async def write_items(bank: BankContext, writes: Writes) -> None:
 
 
 def units_of(put: ItemPut, bank: str, now: datetime) -> list[MemoryUnit]:
-    """The units that a put item is found by: its texts, long ones in pieces. The same put gives the same units."""
+    """The units by which an item is found: its texts, long ones in pieces. The same item gives the same units."""
     pieces = dict.fromkeys(piece for text in put.texts for piece in chunk_text(text, PIECE) if piece.strip())
     return [
         MemoryUnit(
@@ -91,7 +91,7 @@ def units_of(put: ItemPut, bank: str, now: datetime) -> list[MemoryUnit]:
 def _prepared(
     bank: BankContext, last: Mapping[ItemKey, ItemPut | ItemDelete], values: Mapping[ItemKey, str]
 ) -> list[ItemWrite | ItemDelete]:
-    """What is to be written; texts that are there already are not embedded again."""
+    """Prepare the writes; texts that are stored already are not embedded again."""
     services, now = bank.services, bank.services.clock.now()
     known = services.ledger.items.unit_ids(bank.name, list(last))
     units = {
@@ -129,7 +129,7 @@ def _commit(bank: BankContext, writes: Sequence[ItemWrite | ItemDelete]) -> None
 
 
 def expire_items(bank: BankContext) -> int:
-    """Erase what has expired, in the ledger and in every index; the files are scrubbed of it in batches. Writer thread only."""
+    """Erase expired items from the ledger and every index; files are scrubbed in batches. Writer thread only."""
     ledger = bank.services.ledger
     expired = ledger.items.expire(bank.name, bank.services.clock.now())
     if expired:
@@ -138,19 +138,19 @@ def expire_items(bank: BankContext) -> int:
 
 
 def scrub_many(bank: BankContext) -> None:
-    """Rewrite the files if enough was replaced or deleted. Writer thread only."""
+    """Rewrite the files if many items were replaced or deleted. Writer thread only."""
     if bank.services.ledger.items.residue(bank.name) >= SCRUB_AFTER:
         scrub_items(bank)
 
 
 def scrub_items(bank: BankContext) -> None:
-    """Rewrite the files, if values or texts were replaced or deleted since the last time. Writer thread only."""
+    """Rewrite the files if items were replaced or deleted since the last time. Writer thread only."""
     if bank.services.ledger.items.begin_scrub(bank.name):
         finish_scrub(bank)
 
 
 def forget_items(bank: BankContext, namespace: Namespace, key: str | None) -> int:
-    """Erase an item, or with no key all under a prefix, in the ledger, every index and the files. Writer thread only."""
+    """Erase an item, or all under a prefix, from the ledger, every index and the files. Writer thread only."""
     forgotten = bank.services.ledger.items.forget(bank.name, namespace, key)
     if forgotten:
         finish_scrub(bank)
@@ -158,7 +158,7 @@ def forget_items(bank: BankContext, namespace: Namespace, key: str | None) -> in
 
 
 def finish_scrub(bank: BankContext) -> bool:
-    """Every index writes what was removed, then the ledger's files are rewritten; whether nothing of it is left."""
+    """Flush removals in every index, then rewrite the ledger's files. Return whether no trace is left."""
     bank.catch_up()
     try:
         return bank.services.ledger.erasure.scrub() is Scrub.CLEAN and not bank.problems()
@@ -173,19 +173,19 @@ MOST = 100_000  # items a search may be asked for
 
 
 class AsyncItems(BankVerbs):
-    """Values kept by name, as in LangGraph's stores. They are no memories: recall does not return them."""
+    """Values stored by key, as in LangGraph's stores. Recall does not return them."""
 
     namespace = "items"
 
     async def get(self, keys: Iterable[ItemKey], *, refresh: bool = False) -> list[Item | None]:
-        """The items of these (namespace, key), in their order; None where there is none.
+        """Get the items of these (namespace, key) pairs, in this order; None for a missing one.
 
         Args:
-            keys: which.
-            refresh: those with a time to live begin it anew.
+            keys: pairs of namespace and key.
+            refresh: restart the time to live of these items.
 
         Raises:
-            InvalidRequest: a namespace or key is none.
+            InvalidRequest: a namespace or key is not valid.
         """
         wanted = [checked_item_key(key) for key in checked_list(keys, "keys")]
         context, services = self._context, self._context.services
@@ -198,10 +198,10 @@ class AsyncItems(BankVerbs):
 
     @writes
     async def write(self, writes: Iterable[ItemPut | ItemDelete]) -> None:
-        """Put and delete items in one commit; of several for one key the last counts. All of it or nothing is written.
+        """Put and delete items in one commit, all or nothing. The last write of a key wins.
 
-        An item put again keeps its `created_at`. What is deleted or replaced is found no more from here on; its words leave
-        the files when a thousand such have come together, at `expire` and `tasks.settle`, or at once with `forget`.
+        An item that is put again keeps its `created_at`. Deleted and replaced texts are no longer found; they are removed from
+        the files after a thousand of them, by `expire` and `tasks.settle`, or immediately by `forget`.
 
         Args:
             writes: what to put and what to delete.
@@ -223,21 +223,21 @@ class AsyncItems(BankVerbs):
         offset: int = 0,
         refresh: bool = False,
     ) -> list[FoundItem]:
-        """Items under a namespace prefix: one ranking of them all with a query, else the newest first.
+        """Search the items under a namespace prefix: ranked by a query, else the newest first.
 
-        With a query those come first that have texts, by meaning and words (semantic search and BM25, fused), then those
-        without, the newest first.
+        With a query, items that have texts come first, ranked by semantic search and BM25, fused; then items without texts,
+        the newest first.
 
         Args:
-            prefix: labels with which the namespace begins; none means all items.
-            query: what to look for.
-            where: a condition on an item's value; it counts before any limit.
-            limit: at most so many.
-            offset: so many of the ranking are passed over.
-            refresh: what is returned begins its time to live anew.
+            prefix: first labels of the namespace; empty means all items.
+            query: the question.
+            where: a condition on an item's value, applied before any limit.
+            limit: maximum number of items.
+            offset: number of items to skip.
+            refresh: restart the time to live of the items returned.
 
         Raises:
-            InvalidRequest: the prefix, limit or offset is none.
+            InvalidRequest: the prefix, limit or offset is not valid.
             ModelError: the query could not be embedded.
             EmbedderMismatch: another embedder made the bank's vectors.
         """
@@ -259,10 +259,10 @@ class AsyncItems(BankVerbs):
         """The namespaces that begin with these labels and hold an item, in order.
 
         Args:
-            prefix: labels; none means all.
+            prefix: labels; empty means all.
 
         Raises:
-            InvalidRequest: the prefix is none.
+            InvalidRequest: the prefix is not valid.
         """
         labels, services = checked_namespace(prefix, prefix=True), self._context.services
         return await services.workers.read(
@@ -271,17 +271,17 @@ class AsyncItems(BankVerbs):
 
     @writes
     async def forget(self, namespace: Namespace, key: str | None = None) -> int:
-        """Erase an item, or with no key all under a prefix, and rewrite the files at once so that nothing of it is left.
+        """Erase an item, or all items under a prefix, and rewrite the files immediately so that no trace is left.
 
         Args:
-            namespace: where it lies, or the prefix.
-            key: its key; None means all whose namespace begins with these labels.
+            namespace: of the item, or the prefix.
+            key: of the item; None erases all items whose namespace begins with these labels.
 
         Returns:
             How many items were erased.
 
         Raises:
-            InvalidRequest: the namespace or key is none, or the engine was opened read-only.
+            InvalidRequest: the namespace or key is not valid, or the engine was opened read-only.
         """
         labels = checked_namespace(namespace, prefix=key is None)
         name = None if key is None else checked_key(key)
@@ -289,9 +289,9 @@ class AsyncItems(BankVerbs):
 
     @writes
     async def expire(self) -> int:
-        """Erase items whose time has run out, and scrub the files of what was deleted and replaced.
+        """Erase expired items, and scrub the files of deleted and replaced texts.
 
-        `tasks.settle` does it too, and a worker does it when it is due.
+        `tasks.settle` and a worker do this too.
 
         Returns:
             How many items were erased.
@@ -302,7 +302,7 @@ class AsyncItems(BankVerbs):
         return await settle_items(self._context)
 
     async def _refresh(self, items: list[Item]) -> None:
-        """Begin the time of those anew that have one; a read-only engine leaves it."""
+        """Restart the time to live of items that have one, unless the engine is read-only."""
         mortal = [(item.namespace, item.key) for item in items if item.expires_at]
         services = self._context.services
         if mortal and not services.read_only:
@@ -313,7 +313,7 @@ class AsyncItems(BankVerbs):
     async def _found(
         self, prefix: Namespace, text: str, where: Condition | None, wanted: int
     ) -> AsyncIterator[FoundItem]:
-        """Items as searched for, without end where there are more than wanted."""
+        """Yield the items that match, in pages."""
         if text:
             async for each in self._ranked(prefix, text, where, wanted):
                 yield each
@@ -376,7 +376,7 @@ class AsyncItems(BankVerbs):
 
 
 async def settle_items(bank: BankContext) -> int:
-    """Erase what has expired, and scrub the files of what was deleted and replaced; how many items expired."""
+    """Erase expired items and scrub the files; return how many items expired."""
     workers = bank.services.workers
     expired = await workers.write(expire_items, bank)
     await workers.write(scrub_items, bank)
@@ -386,7 +386,7 @@ async def settle_items(bank: BankContext) -> int:
 async def on_settled_view(
     bank: BankContext, answer: Callable[[BankView], list[tuple[int, float]]]
 ) -> list[tuple[int, float]]:
-    """An answer of one state of the bank, again where an index was emptied and replayed meanwhile: it may be half of one."""
+    """Read from one state of the bank; read again if an index was emptied and replayed meanwhile."""
     async with bank.leased() as projection:
         while True:
             view = await bank.current_view(projection)

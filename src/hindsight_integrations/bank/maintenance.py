@@ -1,4 +1,4 @@
-"""`bank.maintenance`: for whoever runs a bank rather than talks to it."""
+"""`bank.maintenance`: reindexing and the log of edits; and how erasures are resolved and done."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ MOST = 50  # memories that one description may mean; whoever means more names th
 
 
 async def erasure_of(bank: BankContext, text: str) -> Erasure:
-    """The erasure that a text describes: its identifiers, or an entity of that name, or the memories that tell of it.
+    """Resolve the description in a request to forget: identifiers, an entity, or the memories that match.
 
     Raises:
-        InvalidRequest: nothing in the bank is like that, or too much is.
+        InvalidRequest: nothing in the bank matches, or too much does.
     """
     text = _meant(text, bank.services.languages)
     if given := identifiers_in(text):
@@ -93,7 +93,7 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
 
 
 def _meant(text: str, languages: Sequence[Language]) -> str:
-    """What is to be forgotten without "everything you know about"."""
+    """The description without phrases such as "everything you know about"."""
     for language in languages:
         if found := language.asking.all_about.match(text):
             return text[found.end() :].strip(" .!") or text
@@ -101,7 +101,7 @@ def _meant(text: str, languages: Sequence[Language]) -> str:
 
 
 def _is_name(text: str) -> bool:
-    """Whether a text is a name and nothing else: a few words with capitals or figures, no possessive."""
+    """Whether a text is only a name: a few words with capitals or digits, without a possessive."""
     words = text.split()
     letters = [word for word in words if not word.isdigit()]
     plain = all(word.replace("-", "").isalnum() and (word[0].isupper() or word.isdigit()) for word in words)
@@ -109,12 +109,12 @@ def _is_name(text: str) -> bool:
 
 
 def tells_of(description: str, text: str, language: Language) -> bool:
-    """Whether a memory tells of what is described: it has every name of it, and most of its other words. Pure.
+    """Whether a memory matches a description: it has every name in it and most of its other words. Pure.
 
-    An identifier stands for what people call it, "phone number" or "card".
+    An identifier also matches the words for it, such as "phone number" or "card".
 
     Args:
-        description: what is to be forgotten.
+        description: what to forget.
         text: of a memory.
         language: of both.
     """
@@ -133,7 +133,7 @@ def tells_of(description: str, text: str, language: Language) -> bool:
 
 
 def _identifiers(text: str, found: Sequence[MemoryUnit], language: Language) -> tuple[str, ...]:
-    """Identifiers of the memories that are what is described, so that they go wherever else they stand."""
+    """Identifiers in the matching memories, which are erased wherever they occur."""
     words = content_stems(text, language)
     return tuple(
         sorted(
@@ -152,10 +152,10 @@ NOBODY = ""  # the id of no entity
 
 
 def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
-    """Erase, in the ledger, then in every index, then in the files.
+    """Erase from the ledger, then from every index, then from the files.
 
     Raises:
-        InvalidRequest: the bank holds nothing of that id, or the entity holds names that may be others'.
+        InvalidRequest: the bank has nothing with that id, or the entity has names that may belong to others.
     """
     ledger = bank.services.ledger
     receipt = ledger.erasure.erase(bank.name, _decided(bank, erasure))
@@ -174,10 +174,10 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
 
 
 def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
-    """What the same erasure would erase, with names.
+    """What the erasure would erase (dry run).
 
     Raises:
-        InvalidRequest: what the erasure would raise.
+        InvalidRequest: as in `erased`.
     """
     receipt = bank.services.ledger.erasure.erase(bank.name, _decided(bank, erasure), dry_run=True)
     if not receipt.counts:
@@ -186,7 +186,7 @@ def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
 
 
 def _check_found(bank: BankContext, erasure: Erasure) -> None:
-    """A window may be empty, and so may a bank; a name or id that stands for nothing is a mistake worth hearing of."""
+    """Raise if a name or id matches nothing; an empty window or bank is not an error."""
     if erasure.entity is not None:
         entity_named(bank.services.ledger, bank.name, erasure.entity)
     if erasure.told and erasure.entity is None:
@@ -202,7 +202,7 @@ def _check_found(bank: BankContext, erasure: Erasure) -> None:
 
 
 def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
-    """The erasure with the entity's id, and with the names that are meant where that is not all of it."""
+    """The erasure with the id of the entity and, if not all of it is meant, the names."""
     if erasure.entity is None:
         return erasure
     ledger = bank.services.ledger
@@ -252,26 +252,26 @@ def _counted(names: dict[str, int]) -> str:
 
 
 class AsyncMaintenance(BankVerbs):
-    """Vectors made anew, and the audit of corrections."""
+    """Reindexing, and the log of edits."""
 
     namespace = "maintenance"
 
     @writes
     async def reindex(self) -> int:
-        """Embed every memory anew with the engine's embedder, e.g. after changing it.
+        """Embed every memory again with the engine's embedder, for example after changing it.
 
         Returns:
-            How many were embedded.
+            The number of memories embedded.
 
         Raises:
             InvalidRequest: the engine was opened read-only.
-            ModelError: a memory could not be embedded, or not usably; nothing was changed.
+            ModelError: a memory could not be embedded; nothing was changed.
             MemoryDamaged: some are not what was written; nothing was changed.
         """
         return await self._context.services.workers.write(self._reembed)
 
     async def edits(self, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
-        """When a memory was corrected by `edit` and which fields, oldest first.
+        """List when `edit` changed which fields of a memory, oldest first.
 
         Args:
             unit_id: the memory's id.
@@ -299,7 +299,7 @@ class AsyncMaintenance(BankVerbs):
 
 
 def forget_expired(bank: BankContext) -> int:
-    """Erase the bank's memories and turns that were mentioned longer ago than they may be kept; how many memories."""
+    """Erase memories and turns older than `RetentionConfig` allows; return the number of memories."""
     settings, now = bank.services.config.retention, bank.services.clock.now()
     age = settings.age_in(bank.name)
     ages = {"": age} if age is not None else {}

@@ -1,4 +1,4 @@
-"""AsyncMemoryBank: one bank with its core verbs, and the namespaces of all others."""
+"""AsyncMemoryBank: retain, recall, reflect and the namespaces of all other methods."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
     """One bank of memories: retain, recall, reflect. Made by `AsyncHindsight.bank`; usable from any event loop."""
 
     def with_profile(self, profile: BankProfile) -> AsyncMemoryBank:
-        """The same bank, whose `reflect` answers as another agent; nothing of that is stored.
+        """The same bank, whose `reflect` answers with another profile. Nothing is stored.
 
         Args:
-            profile: in whose character it answers, whatever the bank's own is, then or now.
+            profile: used instead of the bank's own.
 
         Raises:
-            InvalidRequest: it is no profile, or its name or background is blank, too long or cannot be stored.
+            InvalidRequest: this is not a profile, or its name or background is blank, too long or cannot be stored.
         """
         return AsyncMemoryBank(self._context, answering_as=checked_profile(profile))
 
@@ -43,27 +43,27 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def reference(self) -> BankReference:
-        """Where the bank is to be found again, also from another process; see `bank_at`."""
+        """A reference by which `bank_at` finds the bank, also in another process."""
         return BankReference(self._context.services.place, self.name)
 
     @property
     def worker(self) -> WorkerMode:
-        """Who does the bank's waiting work without being called: none, own or elsewhere."""
+        """Who runs the bank's tasks in the background: none, own or elsewhere."""
         return self._context.services.worker
 
     @property
     def entities(self) -> AsyncEntities:
-        """Who is who: list, merge, split, alias, undo, changes."""
+        """Entities: list, observations, merge, split, alias, undo, changes."""
         return AsyncEntities(self._context)
 
     @property
     def records(self) -> AsyncRecords:
-        """What can be added up or listed: list, aggregate, categories, merge, split."""
+        """Records, which can be listed and added up: list, aggregate, categories, merge, split."""
         return AsyncRecords(self._context)
 
     @property
     def opinions(self) -> AsyncOpinions:
-        """What the agent believes, how firmly, and why: list, get, history, trajectory, forget."""
+        """Opinions of the agent with their confidence and evidence: list, get, history, trajectory, forget."""
         return AsyncOpinions(self._context)
 
     @property
@@ -73,32 +73,32 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def profile(self) -> AsyncProfile:
-        """Who the agent behind the bank is, and was: get, set, history, restore, forget_history."""
+        """Profile of the agent: get, set, history, restore, forget_history."""
         return AsyncProfile(self._context)
 
     @property
     def mental_models(self) -> AsyncMentalModels:
-        """Standing questions whose answers are kept: create, get, list, refresh, delete."""
+        """Standing questions with stored answers: create, get, list, refresh, delete."""
         return AsyncMentalModels(self._context)
 
     @property
     def directives(self) -> AsyncDirectives:
-        """Rules that every answer keeps: add, list, remove."""
+        """Rules for every answer: add, list, remove."""
         return AsyncDirectives(self._context)
 
     @property
     def tasks(self) -> AsyncTasks:
-        """Work left over from a model that failed: list, settle, retry."""
+        """Background work of the bank: list, settle, retry."""
         return AsyncTasks(self._context)
 
     @property
     def threads(self) -> AsyncThreads:
-        """Conversations as they go on: follow."""
+        """Conversations that continue and fork: follow."""
         return AsyncThreads(self._context)
 
     @property
     def items(self) -> AsyncItems:
-        """Values kept by namespace and key: get, write, search, namespaces, forget, expire."""
+        """Values by namespace and key: get, write, search, namespaces, forget, expire."""
         return AsyncItems(self._context)
 
     @property

@@ -1,4 +1,4 @@
-"""`bank.mental_models`: standing questions whose answers are kept."""
+"""`bank.mental_models`: standing questions with stored answers; `bank.directives`: rules for answers."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ MOST_SHOWN = 3  # mental models of one answer (no source)
 def nearest(
     query: Vector, models: Sequence[MentalModel], questions: Matrix, texts: Matrix, *, floor: float
 ) -> tuple[MentalModel, ...]:
-    """The models whose question or text is near a question, the nearest first, at most three.
+    """The models whose question or text is near the query, the nearest first, at most three.
 
     Args:
         query: the question's vector (dimension,), unit norm.
         models: those that may be shown, n.
         questions: vectors (n, dimension) of their questions.
         texts: vectors (n, dimension) of their texts.
-        floor: the least cosine: the semantic channel's, as the embedder has it.
+        floor: lowest cosine; the embedder's threshold for the semantic channel.
     """
     cosines = np.maximum(questions @ query, texts @ query)
     order = np.argsort(-cosines, kind="stable")[:MOST_SHOWN]
@@ -58,10 +58,7 @@ def nearest(
 
 
 def visible(models: Sequence[MentalModel], query: RecallQuery, view: BankView) -> list[MentalModel]:
-    """Those with a text whose own tags and whose every fact pass the question's conditions on tags.
-
-    A text tells of all it stands on, so it may be seen only where all of that may.
-    """
+    """The models with a text that the query's tags may see: its own tags and those of every source fact pass."""
     own = [model for model in models if model.text and _passes(frozenset(model.tags), query)]
     rows = view.ledger.units.row_ids(view.bank, sorted({unit for model in own for unit in model.based_on}))
     columns = view.columns
@@ -84,7 +81,7 @@ logger = logging.getLogger("hindsight_integrations")
 
 
 async def answering_context(bank: BankContext) -> ReflectContext:
-    """The bank as an answer to a standing question sees it."""
+    """The context in which a standing question is answered."""
     return ReflectContext(
         projector=bank,
         services=bank.services,
@@ -95,15 +92,15 @@ async def answering_context(bank: BankContext) -> ReflectContext:
 
 
 async def directives_for(bank: BankContext, query: RecallQuery) -> Sequence[str]:
-    """The directives that hold for a question, in the order they were given."""
+    """The directives that apply to a query, in the order they were added."""
     known = await bank.services.workers.read(bank.ledger.mental_models.directives, bank.name)
     return tuple(each.text for each in in_force(known, query.tags))
 
 
 async def mental_models_near(bank: BankContext, query: RecallQuery) -> Sequence[MentalModel]:
-    """The mental models an answer is shown, the nearest first, each marked where it may be out of date.
+    """The mental models shown with a query, the nearest first, each marked if it may be out of date.
 
-    None of a time that is past: they say what is known now. Where they cannot be compared with the question there are none.
+    There are none with `as_of`, since they tell what is known now, nor if the embedder fails.
     """
     known = await bank.services.workers.read(bank.ledger.mental_models.all, bank.name)
     if query.as_of is not None or not any(model.text for model in known):
@@ -144,18 +141,18 @@ Directives: TypeAlias = tuple[Directive, ...]  # inside the class `list` is the 
 
 
 class AsyncDirectives(BankVerbs):
-    """Rules of whoever runs the bank: `reflect` follows them. No memory ever becomes one."""
+    """Rules of the operator that `reflect` follows. Memories never become directives."""
 
     namespace = "directives"
 
     @writes
     async def add(self, text: str, *, tags: Iterable[str] = ()) -> Directive:
-        """Give a rule that answers keep from now on; one that is there already with these tags is returned as it is.
+        """Add a rule that answers follow from now on. If it exists with these tags, the existing one is returned.
 
         Args:
-            text: the rule, up to 1,000 characters: "Answer in two sentences at most." It stands in the system message, so
-                give none that somebody else wrote.
-            tags: it holds for reflections with one of these tags; without any it holds for all.
+            text: the rule, up to 1,000 characters: "Answer in two sentences at most." It becomes part of the system message,
+                so never pass text from untrusted sources.
+            tags: it applies to reflections with one of these tags; without tags, to all.
 
         Raises:
             InvalidRequest: the text is blank or too long, a tag is none, the bank has 50 directives, or the engine was
@@ -173,7 +170,7 @@ class AsyncDirectives(BankVerbs):
         )
 
     async def list(self) -> Directives:
-        """All directives, in the order they were given."""
+        """List all directives in the order they were added."""
         bank = self._context
         return tuple(await bank.services.workers.read(bank.ledger.mental_models.directives, bank.name))
 
@@ -201,7 +198,7 @@ MentalModels: TypeAlias = tuple[MentalModel, ...]  # inside the class `list` is 
 
 
 class AsyncMentalModels(BankVerbs):
-    """Standing questions: each is answered from memory, and `reflect` sees the answers that bear on its question first."""
+    """Standing questions, answered from memory. `reflect` is shown the stored answers near its question first."""
 
     namespace = "mental_models"
 
@@ -215,15 +212,14 @@ class AsyncMentalModels(BankVerbs):
         trigger: RefreshTrigger | str = RefreshTrigger.MANUAL,
         max_tokens: int = TEXT_TOKENS,
     ) -> MentalModel:
-        """Keep a standing question. It has no answer yet: `refresh` answers it, or with trigger "auto" a task.
+        """Create a standing question. It has no answer until `refresh`, or with trigger "auto" a task, answers it.
 
         Args:
-            name: by which it is called; unique in the bank, one line of up to 200 characters.
+            name: unique in the bank, one line of up to 200 characters.
             question: up to 8,000 characters.
-            tags: visibility tags. It is answered from memories that have the same tags, or none, and is shown to whom they
-                are shown.
-            trigger: "manual", or "auto": also answered anew a minute after memories in its scope changed, as a task.
-            max_tokens: what its text may cost, 1 to 8,192. A reflection is shown texts of half of its own `max_tokens` at most.
+            tags: visibility tags. It is answered from memories with the same tags or none, and has their visibility.
+            trigger: "manual", or "auto": a task answers it again a minute after memories in its scope changed.
+            max_tokens: maximum length of its text, 1 to 8,192. Mental models take at most half of a reflection's `max_tokens`.
 
         Raises:
             InvalidRequest: there is one of that name, the bank has 100, an option is out of range, or the engine was opened
@@ -244,10 +240,10 @@ class AsyncMentalModels(BankVerbs):
         return made
 
     async def get(self, name: str) -> MentalModel:
-        """One mental model, with its text where there is one; `state` says what is to be made of it.
+        """Get one mental model; `state` says whether its text is current.
 
         Args:
-            name: as `create` gave it; or its id, as an answer cites it.
+            name: its name, or its id as cited in an answer.
 
         Raises:
             InvalidRequest: there is none of that name.
@@ -257,7 +253,7 @@ class AsyncMentalModels(BankVerbs):
         return next(each for each in await self.list() if each.id == model.id)
 
     async def list(self) -> MentalModels:
-        """All mental models, by name; each marked where it may be out of date.
+        """List all mental models by name, each marked if it may be out of date.
 
         Raises:
             ModelError: their questions could not be embedded, to be compared with what changed.
@@ -275,17 +271,16 @@ class AsyncMentalModels(BankVerbs):
 
     @writes
     async def refresh(self, name: str) -> MentalModel:
-        """Answer a mental model's question anew, now, and keep the answer.
+        """Answer the question of a mental model now and store the answer.
 
-        It is answered as by `reflect`, from facts alone, and forms no opinions. Without a model its text is the best memories
-        themselves, and `extractive`. Where memory has no answer the text is empty, `state` is "nothing known", and if nothing
-        was found no model is asked.
+        The answer is made like one of `reflect`, from facts only, and forms no opinions. Without a model the text consists of the
+        best memories and is `extractive`. If memory has no answer, the text is empty and `state` is "nothing known".
 
         Args:
-            name: as `create` gave it.
+            name: of the mental model.
 
         Returns:
-            The model as it is now.
+            The updated model.
 
         Raises:
             InvalidRequest: there is none of that name, or the engine was opened read-only.
@@ -302,7 +297,7 @@ class AsyncMentalModels(BankVerbs):
         """Delete a mental model: question, text and task.
 
         Args:
-            name: as `create` gave it.
+            name: of the mental model.
 
         Raises:
             InvalidRequest: there is none of that name, or the engine was opened read-only.
@@ -311,7 +306,7 @@ class AsyncMentalModels(BankVerbs):
         await bank.services.workers.write(bank.ledger.mental_models.delete, bank.name, model.id)
 
     async def _named(self, name: object) -> MentalModel:
-        """The model of a name as the ledger has it, without looking whether it is out of date."""
+        """The stored model of that name, without checking whether it is out of date."""
         bank, wanted = self._context, checked_name(name, "name")
         for model in await bank.services.workers.read(bank.ledger.mental_models.all, bank.name):
             if wanted in (model.name, model.id):

@@ -1,4 +1,4 @@
-"""Which banks have their indexes open: a bounded number, and none is closed under a verb that works on it."""
+"""Banks with open indexes: at most a fixed number, and none is closed while in use."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from hindsight_integrations.ledger.values import BankHeader
 
 
 class Places:
-    """A semaphore whose waiters may be on different event loops; who asked first is served first.
+    """A fair semaphore whose waiters may be on different event loops.
 
     Args:
-        most: how many may be taken at once, at least 1.
+        most: how many may be taken at the same time, at least 1.
     """
 
     def __init__(self, most: int) -> None:
@@ -31,7 +31,7 @@ class Places:
         self._lock = threading.Lock()
 
     async def take(self) -> None:
-        """Wait for a place, and take it; whoever is cancelled meanwhile takes none."""
+        """Wait for a place and take it; a cancelled waiter takes none."""
         with self._lock:
             if self._free:
                 self._free -= 1
@@ -46,7 +46,7 @@ class Places:
             raise
 
     def give_back(self) -> None:
-        """Let the next one have a place."""
+        """Release a place for the next waiter."""
         with self._lock:
             while self._waiting:
                 place = self._waiting.popleft()
@@ -61,7 +61,7 @@ logger = logging.getLogger("hindsight_integrations")
 
 @dataclass(slots=True, eq=False)
 class _OpenBank:
-    """A bank with open indexes, and how many leases it has."""
+    """A bank with open indexes, and its number of leases."""
 
     name: str
     projection: BankProjection
@@ -70,7 +70,7 @@ class _OpenBank:
 
 @dataclass(slots=True, eq=False)
 class _Lease:
-    """One verb's hold on a bank, from the asking on. A job may give it the bank after its verb was cancelled: ended."""
+    """A lease of one call on a bank. `ended`: a job may still give it the bank after the call was cancelled."""
 
     bank: _OpenBank | None = None
     has_place: bool = False
@@ -78,15 +78,15 @@ class _Lease:
 
 
 class OpenBanks:
-    """The projections of an engine's banks, by the bank's row: opened when needed, the least recently used closed.
+    """The projections of an engine's banks, by the bank's row: opened on demand, the least recently used closed.
 
-    Projections are opened and closed on the engine's writer thread alone. As many banks may be leased at once as may be
-    open, and whoever asks for one more waits; the writer thread never waits, and may open one bank beyond.
+    Projections are opened and closed on the engine's writer thread only. At most `most` banks are leased at the same time;
+    further callers wait. The writer thread never waits, and may open one more bank.
 
     Args:
-        ledger: the record; says which bank a name stands for.
-        workers: the engine's.
-        project: makes a bank's projection, not open yet.
+        ledger: maps names to banks.
+        workers: of the engine.
+        project: makes the projection of a bank, not opened yet.
         most: how many banks may be open, at least 1.
         shared: another process may forget banks, so the ledger is asked each time.
     """
@@ -148,9 +148,9 @@ class OpenBanks:
 
     @contextmanager
     def forgetting(self, header: BankHeader) -> Iterator[None]:
-        """Empty a bank's indexes; in the block the ledger drops it. What was made for it is of no use from here on.
+        """Empty a bank's indexes; the block drops it from the ledger. Its contexts refuse to work from here on.
 
-        Writer thread only. Where this fails, the bank stands and is opened again when needed.
+        Writer thread only. If this fails, the bank still exists and is opened again on demand.
         """
         projection = self.opened(header)
         self._forgotten.add(header.generation)  # first: what a verb finds in the emptied indexes is no answer
@@ -164,12 +164,12 @@ class OpenBanks:
             on_failure.pop_all()
 
     def projections(self) -> dict[str, BankProjection]:
-        """The banks that are open now."""
+        """The open banks."""
         with self._lock:
             return {bank.name: bank.projection for bank in self._open.values()}
 
     def close(self) -> None:
-        """Close every bank; nothing may be at work any more. Interrupted, it can be called again."""
+        """Close every bank; none may be in use. If interrupted, call it again."""
         with self._lock:
             banks = list(self._open.values())
             self._open.clear()
@@ -183,7 +183,7 @@ class OpenBanks:
             return False
 
     def _used(self, header: BankHeader) -> _OpenBank | None:
-        """The bank, if it is open; it is then the last to be closed. Under the lock only."""
+        """The bank if it is open, marked as most recently used. Under the lock only."""
         bank = self._open.pop(header.generation, None)
         if bank is not None:
             self._open[header.generation] = bank
@@ -211,7 +211,7 @@ class OpenBanks:
         return bank
 
     def _given(self, header: BankHeader, lease: _Lease) -> _OpenBank | None:
-        """Give the lease its bank, if that is open. The first lease of a bank brings the place that all of them share."""
+        """Give the lease its bank if that is open. All leases of a bank share the place of the first."""
         with self._lock:
             bank = self._used(header)
             if bank is None or lease.ended or not (bank.leases or lease.has_place):
@@ -232,7 +232,7 @@ class OpenBanks:
             self._places.give_back()
 
     def _make_room(self) -> None:
-        """Close the least recently used banks that nobody works on, so that one more may be opened."""
+        """Close the least recently used idle banks, so that one more can be opened."""
         with self._lock:
             idle = [key for key, bank in self._open.items() if not bank.leases]
             banks = [self._open.pop(key) for key in idle[: max(0, len(self._open) + 1 - self._most)]]
@@ -241,7 +241,7 @@ class OpenBanks:
 
 
 def _close(bank: _OpenBank) -> None:
-    """Close a bank for the sake of others, whom its failure does not concern: the ledger has it all."""
+    """Close a bank to make room; a failure is only logged, since the ledger has everything."""
     try:
         bank.projection.close()
     except StorageError as error:

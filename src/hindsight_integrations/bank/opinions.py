@@ -1,4 +1,4 @@
-"""`bank.opinions`: what the agent believes, how firmly, and why."""
+"""`bank.opinions`: opinions of the agent with their confidence and evidence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Trajectory: TypeAlias = tuple[ConfidenceChange, ...]
 
 
 class AsyncOpinions(BankVerbs):
-    """What the agent believes, how firmly, and why."""
+    """Opinions of the agent with their confidence and evidence."""
 
     namespace = "opinions"
 
@@ -49,15 +49,15 @@ class AsyncOpinions(BankVerbs):
         as_of: datetime | str | None = None,
         as_of_revision: int | None = None,
     ) -> Opinions:
-        """Every opinion the agent holds, in the order they were formed.
+        """List the opinions that the agent holds, in the order they were formed.
 
         Args:
             entity: name or id of an entity they mention; None means any.
-            tags: visibility tags; none means any.
+            tags: visibility tags; empty means any.
             tags_match: any, all, any_strict, all_strict or exact; any and all also list untagged ones.
-            include_closed: also those it no longer holds, with `closed_at`.
-            as_of: a moment of conversation time; what it believed then, as firmly as the evidence of then says.
-            as_of_revision: what the bank had recorded by that revision; None means all.
+            include_closed: also list opinions that are no longer held, with `closed_at`.
+            as_of: a moment of conversation time; lists the opinions held then, with the confidence of then.
+            as_of_revision: only what the bank had recorded by that revision; None means all.
 
         Raises:
             InvalidRequest: an option is out of range, the entity unknown or its name ambiguous.
@@ -90,10 +90,10 @@ class AsyncOpinions(BankVerbs):
         as_of: datetime | str | None = None,
         as_of_revision: int | None = None,
     ) -> Opinion:
-        """One opinion, held or not.
+        """Get one opinion, held or not.
 
         Args:
-            opinion_id: its id, or that of any of its wordings.
+            opinion_id: its id, or the id of one of its wordings.
             as_of: as in `list`.
             as_of_revision: as in `list`.
 
@@ -117,10 +117,10 @@ class AsyncOpinions(BankVerbs):
         as_of: datetime | str | None = None,
         as_of_revision: int | None = None,
     ) -> OpinionHistory:
-        """Everything from which an opinion's confidence follows: formation, wordings, and each fact with what it did.
+        """List everything that determines an opinion's confidence: formation, wordings, and the effect of each fact.
 
         Args:
-            opinion_id: its id, or that of any of its wordings.
+            opinion_id: its id, or the id of one of its wordings.
             as_of: as in `list`.
             as_of_revision: as in `list`.
 
@@ -131,10 +131,10 @@ class AsyncOpinions(BankVerbs):
         return history_of(await self._log(opinion_id), as_of=moment, as_of_revision=revision)
 
     async def trajectory(self, opinion_id: str) -> Trajectory:
-        """How an opinion's confidence moved over conversation time, from its formation on (paper section 5.7.1).
+        """Confidence of an opinion over conversation time, from its formation on (paper section 5.7.1).
 
         Args:
-            opinion_id: its id, or that of any of its wordings.
+            opinion_id: its id, or the id of one of its wordings.
 
         Raises:
             InvalidRequest: the bank has no such opinion.
@@ -143,12 +143,12 @@ class AsyncOpinions(BankVerbs):
 
     @writes
     async def forget(self, opinion_id: str) -> ForgetReceipt:
-        """Erase an opinion for good: every wording, its evidence log, and their traces in all files.
+        """Erase an opinion: every wording, its evidence log, and their traces in all files.
 
-        The facts it stood on stay. To let evidence change it, retain facts; to see what it was, see `history`.
+        Its source facts are kept. To change an opinion, retain facts that are evidence for or against it.
 
         Args:
-            opinion_id: its id, or that of any of its wordings.
+            opinion_id: its id, or the id of one of its wordings.
 
         Raises:
             InvalidRequest: the bank has no such opinion, or the engine was opened read-only.

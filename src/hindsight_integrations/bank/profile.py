@@ -1,4 +1,4 @@
-"""`bank.profile`: who the agent behind the bank is, and was."""
+"""`bank.profile`: profile of the agent, with its history."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def moved_to_get() -> TypeError:
 
 
 class AsyncProfile(BankVerbs):
-    """Who the agent behind the bank is, and was."""
+    """Profile of the agent, with its history."""
 
     namespace = "profile"
 
     async def get(self, *, as_of: datetime | str | None = None) -> BankProfile:
-        """The profile: a neutral one without a name until one is set.
+        """Get the profile; a neutral one without a name if none was set.
 
         Args:
-            as_of: a moment; the profile of then. None means now.
+            as_of: a moment in the past; None means now.
 
         Raises:
             InvalidRequest: the moment cannot be read.
@@ -45,11 +45,11 @@ class AsyncProfile(BankVerbs):
 
     @writes
     async def set(self, profile: BankProfile, *, since: Moment = None) -> None:
-        """Replace the profile; one that is the bank's already changes nothing. Every change is kept, see `history`.
+        """Replace the profile. Every change is recorded in `history`; an equal profile changes nothing.
 
         Args:
-            profile: the new one; a name of up to 200 characters on one line, a background of up to 4,000.
-            since: from when on it holds, for `as_of`; now if None. Not in the future, and not before the last change.
+            profile: its name is one line of at most 200 characters, its background at most 4,000 characters.
+            since: start of validity for `as_of`; None means now. Not in the future, and not before the last change.
 
         Raises:
             InvalidRequest: it is no profile, its name or background is blank, too long or cannot be stored, the moment
@@ -61,14 +61,14 @@ class AsyncProfile(BankVerbs):
 
     @writes
     async def merge_background(self, text: str) -> BankProfile:
-        """Merge what is said about the agent into its background, in the first person ("You are ..." is "I am ...").
+        """Merge a text about the agent into its background, in the first person ("You are ..." becomes "I am ...").
 
-        With a model the model merges: what the text contradicts is replaced by it, and everything else stays beside it. Its
-        answer must be in the first person, and have every name and number that it does not name as replaced. Without a
-        model the text is appended unless it is there. Backgrounds stay under 500 characters. The change is in `history`.
+        With a model, the model merges: the text replaces what it contradicts, and everything else is kept. The result must be in
+        the first person and keep every name and number that it does not declare as replaced. Without a model, the text is
+        appended unless it is already there. Backgrounds have at most 500 characters. The change is recorded in `history`.
 
         Args:
-            text: a sentence or several about the agent, up to 4,000 characters.
+            text: one or more sentences about the agent, up to 4,000 characters.
 
         Returns:
             The profile with the merged background.
@@ -85,16 +85,16 @@ class AsyncProfile(BankVerbs):
         return profile
 
     async def history(self) -> Changes:
-        """Every change of the profile with the time from which it holds, oldest first; none if it was never set."""
+        """List every change of the profile with the start of its validity, oldest first."""
         services = self._context.services
         return tuple(await services.workers.read(services.ledger.profiles.changes, self._context.name))
 
     @writes
     async def restore(self, number: int) -> None:
-        """Make the profile of an earlier change the bank's again, from now on; that is a change itself.
+        """Set the profile of an earlier change again, as a new change.
 
         Args:
-            number: of the change, as `history` gives it.
+            number: of the change, as in `history`.
 
         Raises:
             InvalidRequest: there is no change of that number, or the engine was opened read-only.
@@ -104,14 +104,13 @@ class AsyncProfile(BankVerbs):
 
     @writes
     async def forget_history(self) -> ForgetReceipt:
-        """Erase every change but the last, for good and from the ledger's files: who the agent was nobody can tell then.
+        """Erase every change of the profile but the last, also from the ledger's files.
 
-        The present profile stays as it is; for times before its own change it is as if none had been set. `forget`, on the
-        other hand, erases memories and leaves the profile and its history alone, whatever a background tells of them: a
-        background that tells what is to be forgotten is set anew first. Waiting merges of backgrounds stay.
+        The current profile does not change; for times before its last change there is none. `forget` erases memories only: set a
+        new background if the current one tells something that must be forgotten. Waiting merges of backgrounds are kept.
 
         Returns:
-            How many changes were erased (`counts["profile_changes"]`), and whether the files hold none of them any more.
+            The number of changes erased (`counts["profile_changes"]`), and whether the files are free of them.
 
         Raises:
             InvalidRequest: the engine was opened read-only.
@@ -126,7 +125,7 @@ class AsyncProfile(BankVerbs):
 
 
 async def profile_of(bank: BankContext, as_of: object = None) -> BankProfile:
-    """The bank's profile now, or at a moment.
+    """The profile of the bank, now or at a moment.
 
     Raises:
         InvalidRequest: the moment cannot be read.
@@ -139,7 +138,7 @@ async def profile_of(bank: BankContext, as_of: object = None) -> BankProfile:
 
 
 def _given(bank: BankContext, profile: BankProfile, since: datetime | None, reason: str) -> None:
-    """Make a profile the bank's, unless it is. Writer thread only."""
+    """Set the profile if it differs. Writer thread only."""
     now = as_utc(bank.services.clock.now())
     with bank.services.ledger.transaction(bank.name) as transaction:
         newest = transaction.profiles.change(bank.name)

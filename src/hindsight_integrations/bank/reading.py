@@ -1,4 +1,4 @@
-"""The bank's verbs that find and look: recall, get, history, count."""
+"""Methods of the bank that read: recall, units, get, document_items, history, count."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ UNITS_A_PAGE = 1_000  # of `iterate_units`: few enough to hold, many enough that
 
 
 class ListingVerbs(BankVerbs):
-    """Verbs that give everything that matches; nothing is ranked or cut."""
+    """Methods that list every match; nothing is ranked or cut."""
 
     async def units(
         self,
@@ -146,24 +146,24 @@ class ListingVerbs(BankVerbs):
         limit: int = 100,
         cursor: str | None = None,
     ) -> UnitPage:
-        """Every memory that matches, a page at a time, in order of when it happened (else was mentioned), oldest first.
+        """List every memory that matches, page by page, ordered by when it happened (else was mentioned), oldest first.
 
-        Following the cursors gives each memory that was there at the first page once, whatever is retained meanwhile;
-        what is retained later is for the next enumeration. A page shows what is valid when it is read: a memory closed in
-        between is missing, unless `include_invalidated`. One whose time `edit` corrects in between may come twice or not.
+        Following the cursors returns each memory that existed at the first page once; memories retained later are left out. A
+        page shows what is valid when it is read: a memory that became invalid in between is missing unless
+        `include_invalidated`. If `edit` changes the time of a memory in between, it may appear twice or not at all.
 
         Args:
             entity: name or id of an entity they mention; None means any.
             types: networks to list.
             window: (start, end): what happened or was mentioned in it.
-            as_of: a moment of conversation time; what was valid then. None means what is valid now.
-            tags: visibility tags; none means any memory.
+            as_of: a moment of conversation time; lists what was valid then. None means now.
+            tags: visibility tags; empty means any memory.
             tags_match: any, all, any_strict, all_strict or exact; any and all also list untagged memories.
             tag_groups: further conditions, all of which must hold; see `recall`.
-            metadata: conditions on what came with them; see `recall`.
-            include_invalidated: also list what is no longer valid; with `as_of`, all that had been mentioned by then.
-            limit: at most this many on the page, up to 10,000.
-            cursor: of the page before; None for the first.
+            metadata: conditions on metadata; see `recall`.
+            include_invalidated: also list invalid memories; with `as_of`, all that had been mentioned by then.
+            limit: maximum number per page, up to 10,000.
+            cursor: from the previous page; None for the first.
 
         Raises:
             InvalidRequest: an option is out of range, the entity unknown or its name ambiguous, or the cursor another's.
@@ -201,7 +201,7 @@ class ListingVerbs(BankVerbs):
         metadata: GivenMetadata = None,
         include_invalidated: bool = False,
     ) -> AsyncIterator[MemoryUnit]:
-        """Every memory that matches, one after the other; see `units` for the options, the order and the errors.
+        """Iterate over every memory that matches; see `units` for the options, the order and the errors.
 
         Raises:
             MemoryDamaged: some were left out as damaged; raised at the end, after all the others.
@@ -232,7 +232,7 @@ class ListingVerbs(BankVerbs):
             raise MemoryDamaged(self._context.name, damaged)
 
     def _mentioning(self, name: str) -> tuple[str, IntArray]:
-        """An entity's id and the row ids of the units that mention it, of one state of the bank."""
+        """The id of an entity and the row ids of the units that mention it, read from one state of the bank."""
         bank = self._context.name
         with self._context.services.ledger.snapshot(bank) as ledger:
             entity = entity_named(ledger, bank, name)
@@ -246,7 +246,7 @@ MAX_UNITS = 10_000  # of one recall
 
 
 class ReadingVerbs(BankVerbs):
-    """Verbs that find memories, and look at one or at the bank."""
+    """Methods that find memories, and read one of them or the bank."""
 
     @observed
     @shows_options(RecallOptions)
@@ -254,9 +254,9 @@ class ReadingVerbs(BankVerbs):
         """Find the memories that answer a question: by meaning, words, graph and time, within a token budget.
 
         Args:
-            query: the question, up to 8,000 characters. One that is only a time ("What happened last week?") finds what is of
-                that time and nothing else.
-            options: what is searched, how far, and what is returned beside the memories; `RecallOptions` describes each.
+            query: the question, up to 8,000 characters. A question about a time only ("What happened last week?") finds only
+                memories of that time.
+            options: described in `RecallOptions`.
 
         Raises:
             InvalidRequest: an option is unknown or out of range.
@@ -266,7 +266,7 @@ class ReadingVerbs(BankVerbs):
         return await recalled(self._context, recall_query(query, options, self._context))
 
     async def get(self, unit_id: str) -> MemoryUnit:
-        """One memory by its id, valid or not.
+        """Get one memory by its id, valid or not.
 
         Args:
             unit_id: the memory's id.
@@ -280,13 +280,13 @@ class ReadingVerbs(BankVerbs):
     async def document_items(
         self, unit_id: str, *, as_of: datetime | str | None = None
     ) -> tuple[MemoryUnit, ...]:
-        """The items of a document or list, as they are served: by field, then in the order given.
+        """List the items of a document or list as they are served: by field, then in their original order.
 
-        Each item is a unit with a `number`, by which `changes` name it, and with sources and validity of its own.
+        Each item is a unit with its own sources and validity, and a `number` that `changes` refer to.
 
         Args:
-            unit_id: id of the document's memory; any other memory has no items.
-            as_of: a moment of conversation time; None means now. Of a document that has ended, the items that held until then.
+            unit_id: id of the document; other memories have no items.
+            as_of: a moment of conversation time; None means now. For an invalid document, the items valid until its end.
 
         Raises:
             InvalidRequest: the bank holds no memory of that id.
@@ -298,10 +298,10 @@ class ReadingVerbs(BankVerbs):
             return await services.workers.read(items_at, view, unit.id, moment)
 
     async def history(self, unit_id: str) -> tuple[ValidityEvent, ...]:
-        """When a memory was closed or restored, by which other memory and why; oldest first.
+        """List when a memory became invalid or valid again, by which memory and why, oldest first.
 
         Args:
-            unit_id: the memory's id; one the bank does not know has no history.
+            unit_id: id of the memory; an unknown one has no history.
         """
         services = self._context.services
         return tuple(
@@ -311,20 +311,20 @@ class ReadingVerbs(BankVerbs):
         )
 
     async def count(self) -> int:
-        """How many memories the bank holds, those no longer valid included."""
+        """Count all memories of the bank, including invalid ones."""
         services = self._context.services
         return await services.workers.read(services.ledger.units.count, self._context.name)
 
 
 def items_at(view: BankView, unit_id: str, moment: datetime | None) -> tuple[MemoryUnit, ...]:
-    """The items served with a document at a moment."""
+    """The items that are valid in documents at a moment."""
     rows = np.array(list(view.ledger.units.row_ids(view.bank, [unit_id]).values()), np.int64)
     served = DocumentItems.at(view.columns, moment).rows_of(rows)
     return tuple(item for items in read_items(served, view.ledger, view.bank).values() for item in items)
 
 
 def recall_query(query: str, options: RecallOptions, bank: BankContext) -> RecallQuery:
-    """A question and the options of a recall, checked, with the defaults for what is left out.
+    """Check a question and the options of a recall, and fill in the defaults.
 
     Raises:
         InvalidRequest: an option is unknown or out of range.
@@ -365,20 +365,20 @@ def recall_query(query: str, options: RecallOptions, bank: BankContext) -> Recal
 
 
 def _budget(wanted: object, tokens: object, what: str) -> int:
-    """The budget of what may be included beside the memories: checked also where it is not wanted, and 0 then."""
+    """The token budget of an inclusion, checked in any case; 0 if it is not wanted."""
     return checked_count(tokens, f"max_{what}_tokens") * bool(wanted)
 
 
 def recalled_by_default(bank: BankContext) -> tuple[FactType, ...]:
-    """The networks searched where none are named."""
+    """The networks searched by default."""
     searchable = bank.services.config.observations.searchable
     return tuple(FactType) if searchable else RECALLED_BY_DEFAULT
 
 
 async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
-    """Recall on one state of the bank, again where an index was emptied and replayed meanwhile.
+    """Recall on one state of the bank; recall again if an index was emptied and replayed meanwhile.
 
-    Such an answer may be half of one, and such a failure is none.
+    Then the result may be incomplete, and an error may be due to it.
     """
     async with bank.leased() as projection:
         while True:
@@ -394,7 +394,7 @@ async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
 
 
 async def _turns_extracted(bank: BankContext, view: BankView, projection: BankProjection) -> bool:
-    """Whether a turn of the view has been extracted since: an answer from it may lack both the turn and its facts."""
+    """Whether a turn in the view has been extracted since: the result may lack both the turn and its facts."""
     turns = view.columns.ids[view.columns.waiting]
     services = bank.services
     if not len(turns) or await services.workers.read(services.ledger.revision, bank.name) == view.revision:

@@ -1,4 +1,4 @@
-"""`bank.records`: what of the memories can be added up or listed, completely and exactly."""
+"""`bank.records`: typed values in memories, which can be listed and added up exactly."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ class AsyncRecords(BankVerbs):
         tags_match: TagsMatch | str = TagsMatch.ANY,
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
     ) -> RecordEntries:
-        """Every record of this sort with the memory it stands in, in order of time. Nothing is ranked or cut.
+        """List every record of this kind with its memory, ordered by time. Nothing is ranked or cut.
 
-        What a caller asks for is read as what was stored: "coffees", "food (coffee)" and "coffee purchase" ask for coffee,
-        "steps" for the quantities counted in steps too. What the bank has nothing of gives an empty list.
+        Kinds and categories are normalised like stored ones: "coffees", "food (coffee)" and "coffee purchase" mean coffee, and
+        "steps" also means quantities counted in steps. If there are none, the list is empty.
 
         Args:
-            kind: a `RecordKind` ("expense", "quantity", "task", ...), or any word that facts may have for one ("steps",
-                "todo"); None means any.
-            category: the finer sort, "coffee"; None means any.
-            unit: of the values, in any spelling: "USD", "dollars", "steps/day"; None means any.
+            kind: a `RecordKind` ("expense", "quantity", "task", ...), or another word for one ("steps", "todo"); None means
+                any.
+            category: such as "coffee"; None means any.
+            unit: unit of the values in any spelling: "USD", "dollars", "steps/day"; None means any.
             window: (start, end) of when it happened, or was mentioned if it has no time of its own.
-            as_of: a moment of conversation time; what was valid then. None means what is valid now.
+            as_of: a moment of conversation time; lists what was valid then. None means now.
             include_invalidated: also records that are no longer valid, alone or with their memory; with `as_of`, all that had
                 been mentioned by then.
-            tags: visibility tags of the memories; none means any memory.
+            tags: visibility tags of the memories; empty means any memory.
             tags_match: any, all, any_strict, all_strict or exact; any and all also take untagged memories.
             tag_groups: further conditions, all of which must hold; see `recall`.
 
@@ -89,15 +89,15 @@ class AsyncRecords(BankVerbs):
         tags_match: TagsMatch | str = TagsMatch.ANY,
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
     ) -> Aggregate:
-        """One exact value over valid records, with the memories and the spellings of categories that entered it.
+        """Compute one exact value over valid records; the result names the memories and spellings of categories used.
 
-        Values in units of one measure are converted exactly into the unit most of them have ("km" and "mi"), and the result
-        says so. Without a kind, records of kind OTHER are left out, and the result says so too; `kind="other"` takes them.
+        Values in different units of one measure ("km" and "mi") are converted exactly into the most frequent unit, and the
+        result says so. Without a kind, records of kind OTHER are left out, which the result says as well; use `kind="other"`.
 
         Args:
             how: sum, count, mean, min, max or last.
             kind: as in `list`.
-            category: as in `list`; of one that the bank has nothing of, sum and count are 0 and the others None.
+            category: as in `list`; without records, sum and count are 0 and the other values None.
             unit: as in `list`.
             window: as in `list`.
             as_of: as in `list`.
@@ -120,7 +120,7 @@ class AsyncRecords(BankVerbs):
         return aggregate(await self._find(wanted), chosen, other=wanted.kind is not None)
 
     async def categories(self, kind: str | None = None) -> Categories:
-        """The bank's categories: name, spellings, how many records, units; by kind, the most used first.
+        """List categories with name, spellings, units and number of records, by kind, the most used first.
 
         Args:
             kind: as in `list`; None means all.
@@ -141,14 +141,14 @@ class AsyncRecords(BankVerbs):
 
     @writes
     async def merge(self, kind: str, keep: str, merge: str) -> RecordCategory:
-        """Make two categories one: `keep` takes over all records and spellings of `merge`.
+        """Merge two categories: `keep` gets all records and spellings of `merge`.
 
-        Later retains and questions resolve the spellings to it. `split` with the spellings of `merge` undoes it.
+        Later retains and questions resolve the spellings to it. To undo this, `split` the spellings of `merge` off.
 
         Args:
             kind: of their records, as in `list`.
             keep: the category that stays, by its name or a spelling.
-            merge: the one that goes.
+            merge: the category that is merged into it.
 
         Raises:
             InvalidRequest: one is unknown, both are the same, or the engine is read-only.
@@ -166,14 +166,14 @@ class AsyncRecords(BankVerbs):
 
     @writes
     async def split(self, kind: str, name: str, *, spellings: Sequence[str]) -> RecordCategory:
-        """Make a category of its own of some of a category's spellings, with the records stated so.
+        """Split some spellings off a category, with the records that use them, as a new category.
 
         Later retains and questions keep the spellings apart.
 
         Args:
             kind: of the records, as in `list`.
             name: the category, by its name or a spelling.
-            spellings: what becomes the new one's; the first is its name.
+            spellings: those to split off; the first is the name of the new category.
 
         Raises:
             InvalidRequest: the category is unknown, a spelling is not its own, none would be left to it, or the engine is

@@ -1,4 +1,4 @@
-"""The bank's verbs that answer: reflect, reflect_stream."""
+"""Methods of the bank that answer: reflect, reflect_stream; and the reads of an agentic reflection."""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ TURNS_A_READ = 100
 
 @dataclass(frozen=True, slots=True)
 class EntityMentions:
-    """An entity and the memories that may be used and mention it.
+    """An entity and the usable memories that mention it.
 
     Attributes:
-        id: the entity's.
+        id: of the entity.
         units: ids of the memories.
     """
 
@@ -102,12 +102,12 @@ class EntityMentions:
 
 
 def mentioned(view: BankView, name: str, usable: BoolArray) -> EntityMentions:
-    """The entity of that id, or the only one of that name, that memories which may be used mention.
+    """The entity with that id or unique name, among those that usable memories mention.
 
     Args:
         view: the bank.
         name: as the model wrote it.
-        usable: which memories may be used, over the positions of the view's columns.
+        usable: mask of the memories that may be used, over the view's columns.
 
     Raises:
         InvalidRequest: there is none, or several have the name; it tells names like it.
@@ -135,7 +135,7 @@ def _names_like(view: BankView, name: str, usable: BoolArray) -> list[str]:
 
 
 def _usable_mentions(view: BankView, entity: Entity, usable: BoolArray) -> frozenset[str]:
-    """Ids of the memories that may be used and mention an entity."""
+    """Ids of the usable memories that mention an entity."""
     written = view.ledger.entities.mention_texts(view.bank, entity.id)
     rows: Mapping[str, int] = view.ledger.units.row_ids(view.bank, [unit for unit, _ in written])
     ids: IntArray = np.fromiter(rows.values(), np.int64, len(rows))
@@ -144,7 +144,7 @@ def _usable_mentions(view: BankView, entity: Entity, usable: BoolArray) -> froze
 
 
 class _Limits(TypedDict):
-    """What every complete listing is limited to."""
+    """Filters that apply to every listing of a reflection."""
 
     window: tuple[datetime, datetime] | None
     as_of: datetime | None
@@ -158,9 +158,9 @@ class LimitedReads:
 
     Args:
         context: the bank.
-        query: the reflection's, whose tags, moment and window hold for every read.
-        recall: finds memories.
-        mental_models: finds kept answers.
+        query: of the reflection; its tags, moment and window apply to every read.
+        recall: recalls memories.
+        mental_models: finds stored answers.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class LimitedReads:
     async def recall(
         self, text: str, *, types: Sequence[FactType], period: Period, max_tokens: int
     ) -> RecallResult:
-        """The memories nearest to a text, best first, and figures of the records it touches."""
+        """Recall the memories nearest to a text, with figures of the records that it concerns."""
         asked = replace(
             self._query,
             text=text,
@@ -187,7 +187,7 @@ class LimitedReads:
     async def listed(
         self, *, types: Sequence[FactType], entity: str | None, period: Period, limit: int
     ) -> Listed:
-        """Every memory that matches, in order of time."""
+        """List every memory that matches, ordered by time."""
         known = None if entity is None else (await self._mentioned(entity)).id
         page = await ListingVerbs(self._context).units(
             entity=known, types=types, limit=limit, **self._limits(period)
@@ -196,7 +196,7 @@ class LimitedReads:
         return Listed(units, page.total - (len(page.units) - len(units)))
 
     async def turns_saying(self, words: str, *, period: Period, limit: int) -> tuple[SaidTurn, ...]:
-        """Turns with these words, oldest first."""
+        """Find turns that contain these words, oldest first."""
         window = self._window(period)
         async with self._context.viewing() as view:
             found = await self._context.services.workers.read(self._said, view, words, window, limit)
@@ -208,18 +208,18 @@ class LimitedReads:
         )
 
     async def sources(self, item: RecalledUnit) -> Sources:
-        """What a memory was made from; of an observation what its facts were."""
+        """The sources of a memory; of an observation, the sources of its facts."""
         async with self._context.viewing() as view:
             return await self._context.services.workers.read(self._sources, view, item.unit)
 
     async def mental_models(self, text: str) -> Sequence[MentalModel]:
-        """Kept answers near a text."""
+        """Stored answers near a text."""
         return await self._mental_models(replace(self._query, text=text))
 
     async def records(
         self, wanted: RecordSelection, *, period: Period
     ) -> Sequence[tuple[RecordEntry, RecalledUnit]]:
-        """Every record of this sort, in order of time."""
+        """List every record of this kind, ordered by time."""
         entries = await self._entries(wanted, period)
         units = await self.standing(list({entry.memory.id: entry.memory for entry in entries}.values()))
         standing = {item.unit.id: item for item in units}
@@ -232,12 +232,12 @@ class LimitedReads:
     async def aggregate(
         self, how: Aggregation, wanted: RecordSelection, *, period: Period
     ) -> tuple[Aggregate, tuple[RecalledUnit, ...]]:
-        """One exact value over such records."""
+        """Compute one exact value over such records."""
         found = aggregate(await self._entries(wanted, period), how, other=wanted.kind is not None)
         return found, await self.standing(found.units)
 
-    async def _entries(self, wanted: RecordSelection, period: Period) -> list[RecordEntry]:
-        """Every record of this sort whose memory mentions the entity, if one is wanted."""
+    async def _entries(self, wanted: RecordWords, period: Period) -> list[RecordEntry]:
+        """Records of this kind; if an entity is named, those whose memory mentions it."""
         about = None if wanted.entity is None else (await self._mentioned(wanted.entity)).units
         entries = await AsyncRecords(self._context).list(
             kind=wanted.kind, category=wanted.category, unit=wanted.unit, **self._limits(period)
@@ -245,7 +245,7 @@ class LimitedReads:
         return [entry for entry in entries if about is None or entry.memory.id in about]
 
     async def _mentioned(self, name: str) -> EntityMentions:
-        """Whom or what a name means, as far as the reflection may know of it."""
+        """The entity that a name refers to, among those that the reflection may see."""
         asked = replace(self._query, types=tuple(FactType))
         async with self._context.viewing() as view:
             usable = selection(view.columns, asked)
@@ -288,15 +288,15 @@ class LimitedReads:
         return as_utc(datetime.combine(day, time(), self._context.services.dates.zone))
 
     async def by_id(self, unit_ids: Sequence[str]) -> tuple[RecalledUnit, ...]:
-        """Memories as recall serves them, in order of time."""
+        """Memories as recall serves them, ordered by time."""
         async with self._context.viewing() as view:
             units = await self._context.services.workers.read(_units_of, view, unit_ids)
         return await self.standing(units)
 
     async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
-        """Memories as recall serves them: documents with the items that hold.
+        """Memories as recall serves them: documents with their valid items.
 
-        Observations that fell are left out, and so are opinions, which are no evidence.
+        Invalid observations are left out, and so are opinions, which are not evidence.
         """
         units = [unit for unit in units if unit.fact_type is not FactType.OPINION]
         if not units:
@@ -325,7 +325,7 @@ class LimitedReads:
     def _said(
         self, view: BankView, words: str, window: Interval | None, limit: int
     ) -> list[tuple[SourceTurn, list[MemoryUnit]]]:
-        """The first turns with these words that may be shown, and the valid memories of each."""
+        """The first visible turns that contain these words, with the valid memories of each."""
         ledger, bank, query = view.ledger, view.bank, self._query
         kept: list[SourceTurn] = []
         said = ledger.turns.saying(bank, words)
@@ -377,7 +377,7 @@ def _within(turn: SourceTurn, window: Interval | None) -> bool:
 
 
 def _passage(view: BankView, unit: MemoryUnit) -> str:
-    """The passage of a document that a unit was made from; empty for one of a conversation, or if it is damaged."""
+    """The document passage that a unit was made from; empty for units of a conversation, or if it is damaged."""
     document = view.ledger.units.document(view.bank, unit.document_id) if unit.document_id else None
     chunks = document.chunks if document else ()
     return next(
@@ -391,11 +391,11 @@ def _passage(view: BankView, unit: MemoryUnit) -> str:
 
 
 class Reflections:
-    """Checks the options of reflections on one bank, and hands the pipeline what it needs of it.
+    """Checks the options of reflections on one bank and makes their context.
 
     Args:
         context: the bank.
-        answering_as: in whose character it answers; None for the bank's own.
+        answering_as: profile of the answers; None for the bank's own.
     """
 
     def __init__(self, context: BankContext, answering_as: BankProfile | None) -> None:
@@ -405,7 +405,7 @@ class Reflections:
     def checked(
         self, query: str, *, asked_at: datetime | None = None, **options: Unpack[ReflectOptions]
     ) -> ReflectQuery:
-        """The options of a reflection, checked.
+        """Check the options of a reflection.
 
         Args:
             query: the question.
@@ -447,10 +447,10 @@ class Reflections:
         )
 
     async def context(self, as_of: datetime | None) -> ReflectContext:
-        """The bank as a reflection sees it.
+        """Make the context of a reflection.
 
         Args:
-            as_of: the moment the reflection is about; None for now.
+            as_of: the moment that the reflection is about; None for now.
         """
         bank = self._context
         return ReflectContext(
@@ -464,7 +464,7 @@ class Reflections:
         )
 
     def _no_opinions(self, as_of: datetime | None) -> str:
-        """Why no opinions may come of an answer; empty if they may."""
+        """Why the answer may not form opinions; empty if it may."""
         services = self._context.services
         if services.model is None:
             return "no opinions are formed without a language model"
@@ -480,11 +480,11 @@ class Reflections:
 
 
 class ReflectingVerbs(ReadingVerbs):
-    """Verbs that answer questions from memory.
+    """Methods that answer questions from memory.
 
     Args:
         context: the bank.
-        answering_as: in whose character `reflect` answers; None for the bank's own.
+        answering_as: profile of the answers; None for the bank's own.
     """
 
     def __init__(self, context: BankContext, *, answering_as: BankProfile | None = None) -> None:
@@ -495,17 +495,17 @@ class ReflectingVerbs(ReadingVerbs):
     @observed
     @shows_options(ReflectOptions)
     async def reflect(self, query: str, **options: Unpack[ReflectOptions]) -> Reflection:
-        """Answer a question from memory, in the bank's character, naming the memories the answer stands on.
+        """Answer a question from memory, in the agent's character, and cite the memories used.
 
-        Kept answers near the question (`mental_models`) are shown first; rules (`directives`) are kept.
+        The model is shown stored answers near the question (`mental_models`) first, and follows the rules in `directives`.
 
-        With a model the answer may put forward opinions of the agent's, which are kept (`Reflection.opinions` says what
-        became of each). Without one the answer is exact figures of records and the best memories themselves, `extractive` is
-        True, and `sufficient` says whether the answer is likely among them.
+        The answer may form opinions of the agent, which are stored; `Reflection.opinions` lists the outcome of each. Without a
+        model the answer consists of exact figures of records and the best memories: `extractive` is True, and `sufficient` says
+        whether they are likely to contain the answer.
 
         Args:
             query: the question, up to 8,000 characters.
-            options: how the answer is found, and from which memories; `ReflectOptions` describes each.
+            options: described in `ReflectOptions`.
 
         Raises:
             InvalidRequest: an option is unknown or out of range.
@@ -518,17 +518,17 @@ class ReflectingVerbs(ReadingVerbs):
     async def reflect_stream(
         self, query: str, **options: Unpack[ReflectOptions]
     ) -> AsyncIterator[ReflectEvent]:
-        """Answer a question as `reflect` does, and tell of it meanwhile: steps, pieces of the text, last the reflection.
+        """Answer a question as `reflect` does, and stream events: steps, pieces of the text, and finally the reflection.
 
-        The pieces of the text together are the answer's text. A stream that is left before its last event forms no
-        opinions, and ends the model's call.
+        The pieces concatenate to the text of the answer. Closing the stream before its last event cancels the call of the model,
+        and no opinions are formed.
 
         Args:
             query: as in `reflect`.
             options: as in `reflect`.
 
         Yields:
-            a `ReflectEvent` at a time; the last one carries the reflection.
+            `ReflectEvent`s; the last one has the reflection.
 
         Raises:
             InvalidRequest: an option is unknown or out of range; raised when the first event is asked for.

@@ -50,22 +50,22 @@ FIRST_DELAY, LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=1)
 LONGEST_OUTAGE_DELAY = timedelta(minutes=5)  # a model comes back sooner than a broken task mends
 
 NOT_THE_TASKS_FAULT = (ModelUnavailable, ModelRefused, EmbedderMismatch)
-"""What does not count as an attempt: another task would have failed alike."""
+"""Errors that do not count as an attempt: any other task would have failed as well."""
 
 HOPELESS = BackgroundRefused
-"""What would come out the same at every attempt: the task is DEAD at once, its reason says what to do."""
+"""Errors that every attempt would repeat: the task is DEAD immediately, and its reason says what to do."""
 
 Handler: TypeAlias = Callable[[Task], Awaitable[Settled]]
-"""Does one task and says what it brought: effect and the task's end are one commit, the last thing it waits for."""
+"""Runs one task and returns its outcome. The effect and the end of the task are one commit, the last thing it awaits."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRun:
-    """How one task went.
+    """The outcome of one task.
 
     Attributes:
-        settled: what it brought; the task is among its `done` or its `failed`, unless its bank was forgotten.
-        failure: what it failed of; None if it is done.
+        settled: what it did; lists the task under `done` or `failed`, unless its bank was forgotten.
+        failure: the error; None if the task is done.
     """
 
     settled: Settled
@@ -73,12 +73,12 @@ class TaskRun:
 
 
 def retry_delay(attempts: int) -> timedelta:
-    """How long a task rests after so many failed attempts: 1, 2, 4 ... minutes, at most an hour."""
+    """Delay after this many failed attempts: 1, 2, 4 ... minutes, at most an hour."""
     return _doubled(attempts - 1, LONGEST_DELAY)
 
 
 def outage_delay(uncounted: int) -> timedelta:
-    """How long a task rests that could not be tried, so many times before: 1, 2, 4, then 5 minutes."""
+    """Delay after this many attempts without a model: 1, 2, 4, then 5 minutes."""
     return _doubled(uncounted, LONGEST_OUTAGE_DELAY)
 
 
@@ -95,7 +95,7 @@ async def lease_task(
     besides: Collection[str] = (),
     early: bool = False,
 ) -> Task | None:
-    """Lease the task due longest, or None; see `TaskQueue.lease`. Cancelled meanwhile, it gives the lease back."""
+    """Lease the task that has been due longest; None if there is none. If cancelled, the lease is given back. See `TaskQueue.lease`."""
     leasing = asyncio.ensure_future(
         services.workers.write(
             services.ledger.tasks.lease,
@@ -122,20 +122,20 @@ async def run_task(
     lasting: timedelta = LEASE,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> TaskRun:
-    """Run a leased task to its end, whatever its handler raises: that is this task's failure and no other's.
+    """Run a leased task to its end; what its handler raises is recorded as the task's failure.
 
-    Cancelled, it cancels the handler and gives the lease back, which is then no attempt.
+    If cancelled, the handler is cancelled and the lease given back, which does not count as an attempt.
 
     Args:
-        task: as it was leased.
-        handler: does it.
+        task: the task, leased.
+        handler: runs it.
         services: the engine's.
-        lasting: what the lease is renewed to, three times before it would end.
-        sleep: waits so many seconds.
+        lasting: duration of the lease, which is renewed three times in this time.
+        sleep: sleeps for a number of seconds.
 
     Raises:
-        EngineClosed: the engine was closed meanwhile; the lease ends by itself.
-        BankForgotten: the bank was forgotten before the failure could be told.
+        EngineClosed: the engine was closed meanwhile; the lease expires.
+        BankForgotten: the bank was forgotten before the failure could be recorded.
     """
     if task.attempts > MAX_ATTEMPTS:  # its process was killed each time, so nobody counted it out
         reason = "it was begun too often without an end"
@@ -166,7 +166,7 @@ async def run_task(
 
 
 def give_back(task: Task, tasks: TaskQueue) -> None:
-    """End a lease as if it had not been: the task is due at once, and has as many attempts as before. Writer thread only."""
+    """Give a lease back: the task is due immediately and its number of attempts does not change. Writer thread only."""
     tasks.fail(task.claim, reason=task.reason, retry_in=timedelta(0), counted=False)
 
 
@@ -177,7 +177,7 @@ async def _keep(
     lasting: timedelta,
     sleep: Callable[[float], Awaitable[None]],
 ) -> None:
-    """Renew the lease until it is refused; then cancel the work, whose effect could not be committed."""
+    """Renew the lease until that is refused; then cancel the work, whose effect could no longer be committed."""
     held = True
     while held:
         await sleep(lasting.total_seconds() / RENEWALS)
@@ -192,7 +192,7 @@ async def _keep(
 
 
 async def _failed(task: Task, error: Exception, services: Services) -> TaskRun:
-    """Put the task back, or bury it, and say why."""
+    """Schedule the task again, or mark it DEAD, with the reason."""
     reason = f"{type(error).__name__}: {error}"[:REASON_CHARACTERS]
     settled = Settled(failed={task.id: reason})
     if isinstance(error, BankNotFound):
@@ -218,17 +218,17 @@ async def _failed(task: Task, error: Exception, services: Services) -> TaskRun:
 
 
 def handlers(context: BankContext) -> Mapping[TaskKind, Handler]:
-    """The handlers of a bank's tasks, of the kinds this engine can do."""
+    """Handlers of the kinds of tasks that this engine can run."""
     return {kind: partial(_HANDLERS[kind], context) for kind in able_kinds(context.services)}
 
 
 def settling(context: BankContext) -> Mapping[TaskKind, Handler]:
-    """The handlers of what may be done early: whoever settles expires items himself, and waits for no others' time."""
+    """Handlers of the kinds of tasks that may run before they are due; `settle` expires items itself."""
     return {kind: handler for kind, handler in handlers(context).items() if kind not in AT_THEIR_TIME}
 
 
 def able_kinds(services: Services) -> frozenset[TaskKind]:
-    """What this engine can do: without a model, what needs one is left waiting; so is what the settings turn off."""
+    """Kinds of tasks that this engine can run. Those that need a model it lacks, or that the settings turn off, keep waiting."""
     unable = frozenset() if extractor_of(services) else EXTRACTION
     if services.config.observations.mode is ObservationMode.OFF:
         unable |= {TaskKind.OBSERVE}
@@ -238,7 +238,7 @@ def able_kinds(services: Services) -> frozenset[TaskKind]:
 
 
 def model_kinds(services: Services) -> frozenset[TaskKind]:
-    """What this engine does by asking its model."""
+    """Kinds of tasks for which this engine calls its model."""
     asking = EXTRACTION if extractor_of(services) else frozenset[TaskKind]()
     if services.model and services.config.observations.mode is ObservationMode.AUTO:
         asking |= {TaskKind.OBSERVE}
@@ -290,7 +290,7 @@ async def _expire(context: BankContext, task: Task) -> Settled:
 
 
 AT_THEIR_TIME = frozenset({TaskKind.EXPIRE_ITEMS})
-"""Never done early: whoever settles erases what has expired, and must not wait for what will."""
+"""Kinds that never run early: `settle` erases what has expired, and does not wait for the rest."""
 
 EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED})
 
@@ -308,27 +308,27 @@ Tasks: TypeAlias = list[Task]  # inside the class `list` is the verb
 
 
 class AsyncTasks(BankVerbs):
-    """The bank's waiting work."""
+    """Tasks of the bank: passages to extract, observations, backgrounds, mental models, opinions to reinforce."""
 
     namespace = "tasks"
 
     async def list(self) -> Tasks:
-        """All tasks of the bank with their state, oldest first, those done and dead included."""
+        """List all tasks of the bank, oldest first, including done and dead ones."""
         context = self._context
         return await context.services.workers.read(context.services.ledger.tasks.of_bank, context.name)
 
     @writes
     async def settle(self) -> Settled:
-        """Do the bank's waiting work that is due, until none is.
+        """Run the bank's due tasks until none is left.
 
-        Without a worker nothing does this by itself: call it when the model is back, at the end of a conversation, or
-        every so often. Beside a worker, here or elsewhere, it does what nobody else has begun. What waits for more of the
-        same, as observations do, is done without waiting. Items whose time has run out are erased, memories that are older
-        than they may get (`RetentionConfig`) forgotten, and the files scrubbed of what was deleted.
+        Without a worker nothing else runs them: call this at the end of a conversation, periodically, or when the model is
+        available again. Beside a worker it runs the tasks that nobody has leased. Tasks that wait for more input, such as
+        observations, run immediately. Expired items and memories older than `RetentionConfig` allows are erased, and the files
+        are scrubbed.
 
-        A task that fails is tried again later (after 1, 2, 4 ... minutes, at most an hour), and given up as DEAD after 12
-        attempts; it never stops the others. A model that is unavailable or refuses is no attempt: tried again after 1, 2,
-        4, then every 5 minutes, for as long as it takes. Without a model, passages to extract wait on.
+        A task that fails is retried after 1, 2, 4 ... minutes, at most an hour, and is DEAD after 12 attempts; it never stops
+        the others. An unavailable model does not count as an attempt: the task is retried after 1, 2, 4, then every 5 minutes.
+        Without a model, passages keep waiting for extraction.
 
         Raises:
             EmbedderMismatch: another embedder made the bank's vectors.
@@ -349,10 +349,10 @@ class AsyncTasks(BankVerbs):
 
     @writes
     async def retry(self) -> int:
-        """Make all tasks due now that wait, rest after a failure or were given up; `settle`, or a worker, then does them.
+        """Make all waiting, failed and dead tasks due now; `settle` or a worker then runs them.
 
         Returns:
-            How many there are.
+            The number of these tasks.
 
         Raises:
             InvalidRequest: the engine was opened read-only.

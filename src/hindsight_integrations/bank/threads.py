@@ -1,4 +1,4 @@
-"""`bank.threads`: conversations followed as they go on, fork and go back."""
+"""`bank.threads`: follow a conversation as it continues, forks and rewinds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hindsight_integrations.validation.retain_request import RetainRequest, chec
 
 
 class AsyncThreads(BankVerbs):
-    """Conversations that are given whole, again and again: what changed of them is found out and retained."""
+    """Conversations given as their whole list of messages; changes are detected and retained."""
 
     namespace = "threads"
 
@@ -43,28 +43,28 @@ class AsyncThreads(BankVerbs):
         extraction_timeout_s: float | None = None,
         remember: bool = True,
     ) -> RetainResult:
-        """Retain what is new of a conversation, and bring its memories to the branch it is on.
+        """Retain the new messages of a conversation, and keep its memories in step with its current branch.
 
-        The messages are compared with those of the last time. New ones are retained, one with other text under its id
-        supersedes its earlier version. A message that is missing was trimmed, and stays, if the conversation goes on
-        from it; else a fork dropped it (a regenerated answer, a question asked anew), and what was made of it is closed,
-        until a fork back brings it again.
+        The messages are compared with those of the previous call. New messages are retained; a message with different text
+        replaces its earlier version. A missing message counts as trimmed if the conversation continues from it, and its
+        memories stay. Otherwise a fork discarded it (a regenerated answer, an edited question): memories made from it become
+        invalid until the thread returns to it.
 
         Args:
             messages: the whole conversation as it is now: Message, dicts with role and content, or messages of LangChain or LlamaIndex.
             thread: its id; message ids are unique within it.
-            namespace: which of several lists of messages of one thread this is, where an agent and its parts keep their own.
-            on_fork: "supersede", or "keep": what was made of dropped messages stays.
+            namespace: distinguishes several lists of messages within one thread, such as those of an agent's subgraphs.
+            on_fork: "supersede", or "keep" to keep memories of discarded messages valid.
             roles: whose messages are retained: user, assistant, tool. A tool's result is retained with its call, cut at
                 4,000 characters; an assistant's message that only calls tools never is. Any text over the limit of a
                 message is cut.
-            context: what this is, for extraction ("support chat").
+            context: describes the conversation for extraction ("support chat").
             tags: visibility tags.
-            metadata: values to keep with every memory.
+            metadata: values stored with every memory.
             on_model_failure: as in `retain`.
             background: as in `retain`.
             extraction_timeout_s: as in `retain`.
-            remember: False marks the new messages as seen and stores nothing of them, so that no later call remembers them.
+            remember: False marks the new messages as known without storing anything, so that no later call retains them.
 
         Raises:
             InvalidRequest: a message is unreadable, or two of one id differ, or the engine was opened read-only.

@@ -1,4 +1,4 @@
-"""How one memory is looked up, corrected in place, closed by hand, and made valid again. Blocking; the bank's verbs run it on a worker."""
+"""Look up one memory, correct it in place, invalidate and restore it. Blocking; the bank's methods run these on a worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WITHDRAWN_BY_HAND = "withdrawn"
 
 
 def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
-    """One memory by its id, valid or not; an opinion with the confidence in which it is held.
+    """Get one memory by its id, valid or not; an opinion with its current confidence.
 
     Raises:
         InvalidRequest: the bank holds none of that id.
@@ -43,15 +43,15 @@ def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
 
 
 def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> MemoryUnit:
-    """The memory as it is after a correction, which is committed and indexed.
+    """Correct a memory, commit and index it, and return it.
 
     Args:
-        bank: the memory's.
-        unit_id: which memory.
+        bank: of the memory.
+        unit_id: id of the memory.
         changes: new values of some of `text`, `occurred`, `tags` and `metadata`.
 
     Raises:
-        InvalidRequest: the bank holds none of that id, or it is a turn that waits for extraction, or was made from facts.
+        InvalidRequest: the bank has no memory with that id, it is a turn that waits for extraction, or it was derived from facts.
         EmbedderMismatch: another embedder made the bank's vectors.
         ModelError: the text could not be embedded, or not usably; the memory is unchanged.
     """
@@ -88,10 +88,10 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
 
 
 def _as_an_item(unit: MemoryUnit, changes: Mapping[str, Any]) -> MemoryUnit:
-    """An item whose record says what its text says; it has the tags of its document.
+    """The item with a record that equals its text; its tags are those of its document.
 
     Raises:
-        InvalidRequest: its tags are to be others.
+        InvalidRequest: other tags were given.
     """
     if "tags" in changes and unit.part_of:
         raise InvalidRequest(
@@ -105,7 +105,7 @@ def _as_an_item(unit: MemoryUnit, changes: Mapping[str, Any]) -> MemoryUnit:
 
 
 def _grounds(bank: BankContext, unit_id: str) -> tuple[str, ...]:
-    """Ids of the facts that an observation was made from; none for any other memory."""
+    """Ids of the source facts of an observation; empty for other memories."""
     ledger = bank.services.ledger
     rows = np.array(list(ledger.units.row_ids(bank.name, [unit_id]).values()), np.int64)
     return next(iter(ledger.observations.grounds_of(bank.name, rows).values()), ())
@@ -127,16 +127,16 @@ def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
 
 
 def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
-    """Close a memory or item, a document with all its items; False, and nothing is written, if it is closed.
+    """Invalidate a memory or item, a document with all its items; return False, and write nothing, if it is invalid.
 
     Args:
-        bank: the memory's.
-        unit_id: which memory.
-        reason: for the log; empty says that it was done by hand.
+        bank: of the memory.
+        unit_id: id of the memory.
+        reason: for the log; by default, that it was done by hand.
 
     Raises:
-        InvalidRequest: the bank has no such memory, or it is a turn that waits for extraction, a text of an item, an opinion
-            or made from facts, which would be made again.
+        InvalidRequest: the bank has no such memory, or it is a turn that waits for extraction, the text of a stored item, an
+            opinion, or derived from facts, from which it would be made again.
     """
     with bank.services.ledger.transaction(bank.name) as transaction:
         unit = stored_unit(bank, unit_id)
@@ -159,7 +159,7 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
 
 
 def _check_stands_alone(bank: BankContext, unit: MemoryUnit) -> None:
-    """Refuse to close what follows something else, and would come back with it."""
+    """Refuse to invalidate a memory that depends on others and would be restored with them."""
     if unit.kind is UnitKind.TURN:
         raise InvalidRequest(
             "unit_id",
@@ -185,11 +185,11 @@ def _check_stands_alone(bank: BankContext, unit: MemoryUnit) -> None:
 
 
 def restored(bank: BankContext, unit_id: str) -> bool:
-    """Make a closed memory or item valid again, a document with the items that ended with it; False, and nothing is written, if it is valid.
+    """Restore an invalid memory or item, a document with the items that ended with it; return False, and write nothing, if it is valid.
 
     Args:
-        bank: the memory's.
-        unit_id: which memory or item.
+        bank: of the memory.
+        unit_id: id of the memory or item.
 
     Raises:
         InvalidRequest: the bank has no such memory, or it is an opinion that was reworded.
@@ -216,13 +216,13 @@ def restored(bank: BankContext, unit_id: str) -> bool:
 
 
 def _items_of(ledger: LedgerReader, bank: str, document: int) -> list[MemoryUnit]:
-    """All items of a document (by row id); none for any other memory."""
+    """All items of a document by row id; empty for other memories."""
     rows = [row for some in ledger.units.items_of(bank, np.array([document])).values() for row in some]
     return list(ledger.units.get(bank, np.array(rows, np.int64)).values()) if rows else []
 
 
 def _ended_with(ledger: LedgerReader, bank: str, document: int, closing: ValidityEvent) -> list[str]:
-    """Ids of the items of a document that the statement ended which ended the document; those removed before are not."""
+    """Ids of the items that ended with their document, not of those removed before."""
     items = _items_of(ledger, bank, document)
     last = {item.id: ledger.units.validity(bank, item.id)[-1] for item in items if item.closed_at is not None}
     return [
@@ -234,7 +234,7 @@ def _ended_with(ledger: LedgerReader, bank: str, document: int, closing: Validit
 
 
 def _check_newest(ledger: LedgerReader, bank: str, row: int, unit_id: str) -> None:
-    """Refuse to restore an opinion's earlier wording beside the one that took its place."""
+    """Refuse to restore an earlier wording of an opinion that was reworded."""
     opinions = ledger.opinions.of_units(bank, np.array([row], np.int64))
     for log in ledger.opinions.get(bank, list(opinions.values())):
         if (newest := log.versions[-1].unit_id) != unit_id:

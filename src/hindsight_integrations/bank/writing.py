@@ -64,13 +64,12 @@ class WritingVerbs(BankVerbs):
     ) -> RetainResult:
         """Remember a text, a document or the messages of a conversation.
 
-        Returns once every channel finds what was retained, and the ledger has it on disk; indexes are written to disk in
-        batches, and brought up to the ledger after a kill. The same input twice is one memory. A document retained again
-        with other text is brought up to date: passages that are still there are not read again, and what only the
-        removed ones stated is closed. A message retained again with other text supersedes its earlier version.
+        Returns when the ledger has everything on disk and every channel finds it. Indexes are written to disk in batches and
+        catch up with the ledger after a crash. Retaining the same input twice stores it once. If a document is retained again
+        with different text, only changed passages are read, and memories that only removed passages stated become invalid. A
+        message retained again with different text replaces its earlier version.
 
-        A passage for which the model gives no usable answer waits as a task, named in the result; `tasks.settle` tries
-        again.
+        A passage that the model could not answer usably becomes a task, which the result names; `tasks.settle` tries it again.
 
         Args:
             content: text, a Document, or messages: Message, dicts with role and content, or messages of LangChain or
@@ -80,23 +79,22 @@ class WritingVerbs(BankVerbs):
             timestamp: when it was said or written, for what carries no time of its own; now if None.
             thread: the conversation; message ids are unique within it.
             document_id: the caller's id of a plain text.
-            entities: names every memory of this call is about.
+            entities: names of entities that every memory of this call mentions.
             tags: visibility tags.
-            metadata: values to keep with every memory: text, numbers, truth values and lists of these keep their type, None is
-                left out, anything else is kept as its text; 16 kB at most.
-            facts: facts somebody else extracted from the content; None means extract them here. Under `changes` a fact names the
+            metadata: values stored with every memory, at most 16 kB. Strings, numbers, booleans and lists of these keep their
+                type, None is left out, anything else is stored as its text.
+            facts: facts that were extracted elsewhere; None extracts them here. Under `changes` a fact names the
                 memories it ends or changes, by `unit_id` or by `sources`, the ids of the messages they were made from. Records of
-                kind `document_item` make the fact a document, or go to the one that `adds_to` names. An unknown key is an error.
-            append: add the text to the document of that id instead of replacing it; the same text with the same
-                timestamp is added once.
-            about_agent: the text or document says who the agent behind the bank is, or of a conversation its system
-                messages do: merged into the background of its profile, as a task. Only the program can say so; what
-                users, assistants and tools say never changes who the agent is.
-            on_model_failure: "raise" or "queue": what becomes of passages when the model cannot be reached; None for the
-                engine's setting.
-            background: no model is asked now: the messages are committed, each found word for word meanwhile, and facts are
-                extracted by the worker, or `tasks.settle`. Without a model nothing is put off.
-            extraction_timeout_s: seconds the model may take; what it has not answered by then waits. None for the setting.
+                kind `document_item` make the fact a document, or are added to the one that `adds_to` names. Unknown keys are errors.
+            append: append the text to the document with that id instead of replacing it. The same text with the same timestamp
+                is appended once.
+            about_agent: the text or document (of a conversation, its system messages) describes the agent and is merged into the
+                background of its profile, as a task. Nothing that users, assistants or tools say changes the profile.
+            on_model_failure: "raise" or "queue" passages when the model cannot be reached; None uses the engine's setting.
+            background: do not call the model now. Messages are stored and found verbatim until the worker or `tasks.settle`
+                extracts their facts. Has no effect without a model.
+            extraction_timeout_s: seconds the model may take; passages without an answer by then are queued. None uses the
+                setting.
 
         Raises:
             InvalidRequest: the input is empty, over a limit or inconsistent, or the engine was opened read-only.
@@ -143,18 +141,19 @@ class WritingVerbs(BankVerbs):
     ) -> BulkResult:
         """Remember many texts, documents and conversations: embedded and committed in batches.
 
-        One bad item does not stop the others: its error is in the result and nothing of it is stored. What is already
-        remembered is skipped, so that after a kill the same call does what is left.
+        A bad item does not stop the others: its error is in the result and nothing of it is stored. What is already stored is
+        skipped, so repeating the call after a crash does the rest.
 
         Args:
             items: `RetainItem`s, texts, documents (ours, LangChain's or LlamaIndex's) or conversations (lists of messages); messages
                 alone are one conversation. Of two versions of one document or message the later one wins.
-            progress: called after each batch with the number of items done, and of all; what it raises stops the work.
-            batch_size: at most so many items a commit, 1 to 10,000.
+            progress: called after each batch with the number of finished items and the number of all items; an exception stops
+                the work.
+            batch_size: maximum number of items per commit, 1 to 10,000.
 
         Raises:
             InvalidRequest: batch_size is out of range, or the engine was opened read-only.
-            EngineClosed: the engine was closed; batches committed before stay.
+            EngineClosed: the engine was closed; batches committed before are kept.
         """
         size = checked_count(batch_size, "batch_size", most=10_000)
         requests = [self._request(item) for item in items_of(checked_list(items, "items"))]
@@ -184,21 +183,20 @@ class WritingVerbs(BankVerbs):
         tags: Iterable[str] | None = None,
         metadata: Mapping[str, object] | None = None,
     ) -> MemoryUnit:
-        """Correct a memory in place; it keeps its id, its sources and its validity. What is None stays.
+        """Correct a memory in place. It keeps its id, sources and validity; fields that are None do not change.
 
-        New text is embedded and indexed, and temporal and semantic links are made anew with text or time; causal links and
-        the entities it mentions stay as they are. The old text is not kept; `maintenance.edits` lists when what was
-        changed.
+        New text is embedded and indexed. Temporal and semantic links are recomputed when the text or time changes; causal links
+        and mentioned entities do not change. The old text is discarded; `maintenance.edits` lists which fields changed when.
 
         Args:
-            unit_id: which.
-            text: what it says.
-            occurred: when it happened: an Interval, or (start, end).
-            tags: its visibility tags.
-            metadata: its values, in place of those it has.
+            unit_id: id of the memory.
+            text: new text.
+            occurred: when it happened: an Interval or (start, end).
+            tags: new visibility tags.
+            metadata: new metadata, which replaces the old.
 
         Raises:
-            InvalidRequest: the bank holds none of that id, nothing is to be changed, a value is over a limit, or the
+            InvalidRequest: the bank has no memory with that id, no field is given, a value is over a limit, or the
                 engine was opened read-only.
             ModelError: the text could not be embedded; the memory is unchanged.
         """
@@ -220,24 +218,22 @@ class WritingVerbs(BankVerbs):
 
     @writes
     async def withdraw(self, unit_id: str, *, reason: str = "") -> bool:
-        """Close a memory or an item of a document, as a later statement that ends it would; `restore` undoes it.
+        """Invalidate a memory or an item of a document, as a later contradicting statement would; `restore` undoes it.
 
-        A document is closed with all its items.
-
-        It stays in the ledger, is history for `include_invalidated` and for `as_of` an earlier time, and what stands on it
-        follows. To erase it, `forget` it. A new message that says it again makes a new memory; the very same input, retained
-        once more, is known and changes nothing.
+        A document becomes invalid with all its items, and so does what was derived from the memory. It stays in the ledger:
+        recall returns it with `include_invalidated`, or with `as_of` an earlier time. Use `forget` to erase it. A new message
+        with the same statement makes a new memory; retaining the same input again changes nothing.
 
         Args:
             unit_id: id of the memory or item.
-            reason: why, for people who read `history`; empty says that it was withdrawn.
+            reason: shown in `history`; by default, that it was withdrawn.
 
         Returns:
-            False if it held no more already; nothing is written then.
+            False if it was already invalid; nothing is written then.
 
         Raises:
-            InvalidRequest: the bank has no such memory, it is an opinion, was made from facts or waits for extraction (the
-                error says what to do instead), or the engine was opened read-only.
+            InvalidRequest: the bank has no such memory; it is an opinion, was derived from facts or is waiting for extraction
+                (the error says what to do instead); or the engine was opened read-only.
         """
         why = checked_text(reason, "reason", MAX_NAME) if reason else checked_words(reason, "reason")
         return await self._context.services.workers.write(
@@ -246,15 +242,15 @@ class WritingVerbs(BankVerbs):
 
     @writes
     async def restore(self, unit_id: str) -> bool:
-        """Undo the closing of a memory or of an item: it is valid again from now on, and the log says so.
+        """Make an invalid memory or item valid again from now on, which the log records.
 
-        A document comes back with the items that ended with it, not with those removed before.
+        A document is restored with the items that became invalid with it, not with items removed before.
 
         Args:
-            unit_id: id of the memory or item (`RetainResult.closed` and `removed` name it).
+            unit_id: id of the memory or item, as in `RetainResult.closed` and `removed`.
 
         Returns:
-            False if it was valid already; nothing is written then.
+            False if it was already valid; nothing is written then.
 
         Raises:
             InvalidRequest: the bank has no such memory, or the engine was opened read-only.
@@ -281,42 +277,40 @@ class WritingVerbs(BankVerbs):
     ) -> ForgetReceipt:
         """Erase memories for good: from the ledger, from every index and from the files underneath.
 
-        With a memory go its vector, its links, the items of a document, the passage or the turns it came from, what was made of it
-        (observations, opinions worded from it, texts of mental models), waiting work that carries its text, and entities and
-        names that only it used. Messages it came from stay known by their hash, so that a replayed
-        conversation does not bring it back; `everything` forgets those too. What a forgotten memory had ended holds again, and the
-        receipt lists it. To say that something is no longer true,
-        retain that instead: then history is kept.
+        Erases a memory with its vector, links and items, the passage or turns it came from, everything derived from it
+        (observations, opinions worded from it, texts of mental models), tasks that contain its text, and entities and names
+        that only it used. Hashes of its messages are kept, so that replaying the conversation does not bring it back;
+        `everything` erases these too. Memories that it had invalidated become valid again, and the receipt lists them. If
+        something is merely no longer true, retain that statement instead, which keeps the history.
 
-        An entity is erased by what is its own for certain. If memories mention it under another name that was only found
-        to look alike, one that may be somebody else's, the call is refused and lists the names; `names` then says which
-        of them to forget.
+        An entity is erased under the names that are certainly its own. If memories mention it under a similar name that may
+        belong to somebody else, the call is refused and lists these names; choose among them with `names`.
 
-        Costs a rewrite of the ledger's files and of the bank's vector collection.
+        The ledger's files and the bank's vector collection are rewritten.
 
         Args:
             unit: id of one memory.
-            units: ids of several, as picked from a dry run.
+            units: ids of several memories, for example from a dry run.
             document: id of a document.
-            entity: name or id of an entity: it, every memory that mentions it, and every turn in which one of its names
-                stands whole: "Apollo 2" does not go with "Apollo". A name that no memory mentions as an entity ("LH100") is
-                looked for in the texts.
-            names: of the entity: only these names go, and the memories that mention it under one of them.
+            entity: name or id of an entity. Erases it, every memory that mentions it, and every turn that contains one of its
+                names as a whole ("Apollo 2" is not erased with "Apollo"). A name that is not an entity ("LH100") is searched for
+                in the texts.
+            names: erase only these names of the entity, and the memories that mention it by one of them.
             window: (start, end): what happened or was said in it.
-            everything: all memories of the bank; its name, its profile and what that was before stay (see
-                `profile.forget_history`), and so do its directives and the questions of its mental models.
+            everything: all memories of the bank. The bank's name, profile and its history (see `profile.forget_history`),
+                directives and the questions of mental models are kept.
             thread: a conversation: its turns, and every memory made from them ("" for messages retained without a thread).
             message: id of one message of `thread`: its turn, and every memory made from it.
-            text: what is meant, as people say it ("Frank's phone number", "+49 170 1234567"): identifiers in it go with every
-                memory and turn in which they stand, however they are written there; a name is `entity`; else every memory, closed
-                ones included, that has its names and most of its words. Look at a dry run first.
-            before: what was mentioned before this moment, whenever it happened, and every turn said before it.
-            tags: with `before`: only what bears one of them.
-            dry_run: erase nothing; the receipt says which memories would go, and which names of entities and identifiers.
+            text: a description ("Frank's phone number", "+49 170 1234567"). An identifier is erased with every memory and turn
+                that contains it, in whatever notation; a name is treated as `entity`; otherwise every memory, invalid ones
+                included, with the same names and most of the words. Look at a dry run first.
+            before: memories mentioned before this moment, whenever they happened, and every turn before it.
+            tags: with `before`: only memories with one of these tags.
+            dry_run: erase nothing; the receipt lists the memories, names of entities and identifiers that would be erased.
 
         Raises:
-            InvalidRequest: not exactly one of them is given, the bank holds nothing of that id or text, the text fits half
-                the bank, the entity holds names that may be others', or the engine was opened read-only.
+            InvalidRequest: none or several of these are given, nothing in the bank matches, the text matches half of the bank,
+                the entity has names that may belong to others, or the engine was opened read-only.
         """
         if thread is None and message is not None:
             thread = ""
@@ -355,7 +349,7 @@ class WritingVerbs(BankVerbs):
         return await services.workers.write(erase, self._context, erasure)
 
     def _request(self, item: RetainItem) -> Given:
-        """An item as a request, or the error that makes it none."""
+        """Check an item; return the request, or the error."""
         bank, services = self._context.name, self._context.services
         try:
             return retain_request(

@@ -24,16 +24,16 @@ from hindsight_integrations.services import Services
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallQuestion:
-    """A question put to a bank, of which nothing is known yet but its words.
+    """A query to a bank, before it is analysed.
 
     Attributes:
-        query: checked.
-        view: the bank, as of one revision.
+        query: the checked query.
+        view: the bank at one revision.
         services: the engine's.
         trace: stages and notes so far.
-        missing: row ids of units that were to be read and are not there: erased meanwhile, or damaged.
-        items: which items are served with which document at the time asked about.
-        read: units by row id that were read so far; None for one that is not there.
+        missing: row ids of units that could not be read: erased meanwhile, or damaged.
+        items: the items of documents that are valid at the time of the query.
+        read: units read so far by row id; None for missing ones.
     """
 
     query: RecallQuery
@@ -45,7 +45,7 @@ class RecallQuestion:
     read: dict[int, MemoryUnit | None] = field(default_factory=dict)
 
     def units(self, ids: IntArray) -> dict[int, MemoryUnit]:
-        """Units by row id, in the order of `ids`, each read from the ledger once; erased and damaged ones are left out."""
+        """Units by row id, in the order of `ids`, each read once from the ledger; missing ones are left out."""
         unread = [row for row in ids.tolist() if row not in self.read]
         if unread:
             units = self.view.ledger.units.get(self.view.bank, np.array(unread, np.int64))
@@ -65,15 +65,15 @@ class RecallQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallContext(RecallQuestion):
-    """One recall under way: the question, and what was made of its words.
+    """One recall: the query, and the analysis of its words.
 
     Attributes:
-        vector: the question's unit vector.
-        window: the question's time, given or found in the text; None for a timeless question.
-        selected: which memories may be returned.
-        time_alone: the question is nothing but its time ("What happened last week?"), of which all that may be found is.
-        named: the entities the question names, and whether one of them is a speaker.
-        walk: how far the question lets the graph channel go.
+        vector: of the question, unit norm.
+        window: time of the question, given or found in its text; None without one.
+        selected: the memories that may be returned.
+        time_alone: whether the question asks for a time only ("What happened last week?"), so that everything of it matches.
+        named: entities that the question names, and whether one of them is a speaker.
+        walk: how far the graph channel may go.
     """
 
     vector: Vector
@@ -86,9 +86,9 @@ class RecallContext(RecallQuestion):
 
 @contextmanager
 def timed(trace: Trace, stage: str) -> Iterator[dict[str, str | int | float]]:
-    """Time the block as a stage of the trace; what it puts into the dict given to it becomes the stage's detail.
+    """Time the block as a stage of the trace; entries that it adds to the dict become the detail of the stage.
 
-    Stages are appended as they end: the channels in whatever order they finish.
+    Stages are appended as they finish.
     """
     started = time.perf_counter()
     detail: dict[str, str | int | float] = {}

@@ -40,7 +40,7 @@ from hindsight_integrations.services import Services
 
 
 async def recall(query: RecallQuery, view: BankView, services: Services) -> RecallResult:
-    """Find the memories that answer a query and fit its token budget: Recall(B, Q, k) of paper eq. 7. Changes nothing.
+    """Find the memories that answer a query and fit its token budget: Recall(B, Q, k) of paper eq. 7. Writes nothing.
 
     Args:
         query: checked.
@@ -63,7 +63,7 @@ async def recall(query: RecallQuery, view: BankView, services: Services) -> Reca
 def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: BoolArray) -> RecallResult:
     """Fuse and rerank (paper sections 4.2.3 and 4.2.4); pack and hydrate within one read of the ledger.
 
-    The reranker may take a second, for which no read of the ledger is held open: it would keep a writer waiting.
+    No read of the ledger is held open while the reranker runs, which may take a second: it would delay writers.
 
     Args:
         run: the recall under way.
@@ -79,7 +79,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: B
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What the channels found, in order.
+    """The candidates of the channels, in order.
 
     Attributes:
         ids: row ids, by fused score, (n,).
@@ -147,7 +147,7 @@ def _packed(
 def _fused(
     run: RecallContext, channels: ChannelResults, allowed: BoolArray
 ) -> tuple[IntArray, Float64Array, TurnOrder | None]:
-    """Row ids and fused scores, best first, smoothed over neighbouring turns; and those turns' order if there are any."""
+    """Row ids and fused scores, best first, smoothed over neighbouring turns, and the order of these turns, if any."""
     columns = run.view.columns
     with timed(run.trace, "fuse"):
         ids, fused = reciprocal_rank_fusion({channel: hits.ids for channel, hits in channels.lists.items()})

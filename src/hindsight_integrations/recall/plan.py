@@ -1,4 +1,4 @@
-"""Plan: a checked query becomes a mask, worked out once (paper section 4.2.1)."""
+"""Plan: the filters of a query as one mask (paper section 4.2.1)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def adaptive_candidates(max_tokens: int, budget: Budget) -> int:
 
 
 def selection(columns: Columns, query: RecallQuery) -> BoolArray:
-    """Which units may be returned at all: network, tags and validity, as one mask over positions."""
+    """The units that may be returned, by network, tags, metadata and validity, as a mask over the columns."""
     mask = np.ones(len(columns), bool)
     for condition in _conditions(query).values():
         mask &= condition(columns)
@@ -44,7 +44,7 @@ def selection(columns: Columns, query: RecallQuery) -> BoolArray:
 
 
 def why_nothing(columns: Columns, query: RecallQuery) -> str:
-    """Which filter left no unit, for an empty selection."""
+    """Name the filter that left no unit."""
     if not len(columns):
         return "filters: the bank holds no memories"
     mask = np.ones(len(columns), bool)

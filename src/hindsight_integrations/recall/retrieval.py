@@ -47,7 +47,7 @@ _BEFORE_MARK = re.compile(r"\s+(?=[?!.,;:])")
 
 @dataclass(frozen=True, slots=True)
 class AskedTime:
-    """The time of a question, and what it leaves to be searched for.
+    """The time of a question, and the words left to search for.
 
     Attributes:
         window: the question's time, given or found in the text; None for a timeless question.
@@ -78,7 +78,7 @@ def asked_time(question: RecallQuestion, selected: Selection) -> AskedTime:
     - of a window that holds nothing, never: its words are all there is to go by.
 
     Args:
-        question: the question; its reference time is aware.
+        question: the query and its bank; the reference time is aware.
         selected: which memories may be returned.
     """
     query, services = question.query, question.services
@@ -100,7 +100,7 @@ def asked_time(question: RecallQuestion, selected: Selection) -> AskedTime:
 
 
 def _parsed(question: RecallQuestion) -> Interval | None:
-    """What the caller's own parser reads; a parser that fails is noted in the trace."""
+    """The window found by the caller's parser; a failure is noted in the trace."""
     query, services = question.query, question.services
     if services.time_parser is None:
         return None
@@ -112,14 +112,14 @@ def _parsed(question: RecallQuestion) -> Interval | None:
 
 
 def _of(window: Interval, question: RecallQuestion, selected: Selection) -> Selection:
-    """Those of the memories selected that are of a window."""
+    """The selected memories within a window."""
     columns = question.view.columns
     mask = matches(columns.starts, columns.ends, columns.mentioned, window) & selected.mask
     return Selection(mask, int(np.count_nonzero(mask)))
 
 
 def _tells(then: Selection, selected: Selection, notes: list[str]) -> bool:
-    """Whether a time tells some of the memories selected from others; the notes say where it does not."""
+    """Whether a time separates the selected memories; if not, a note says so."""
     share = then.count / max(selected.count, 1)
     if share < SAYS_NOTHING:
         return True
@@ -128,13 +128,13 @@ def _tells(then: Selection, selected: Selection, notes: list[str]) -> bool:
 
 
 def _without(text: str, found: TimeWindow) -> str:
-    """A question without the words of its time."""
+    """The question without its time expression."""
     start, end = found.span
     return _BEFORE_MARK.sub("", " ".join(f"{text[:start]} {text[end:]}".split())).strip(_EDGES)
 
 
 def _says_more(rest: str, language: Language) -> bool:
-    """Whether what is left of a question asks for anything but whatever is of its time ("What happened?")."""
+    """Whether a question asks for more than everything of its time ("What happened?")."""
     whatever = {language.stem(word) for word in language.asking.whatever}
     return bool(content_stems(rest, language) - whatever)
 
@@ -149,7 +149,7 @@ INDEX_OF: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ChannelResults:
-    """What the channels found.
+    """The results of the channels.
 
     Attributes:
         lists: each channel's hits, best first, down to its minimum score.
@@ -177,13 +177,13 @@ class ChannelResults:
 async def search_channels(
     question: RecallQuestion, selected: Selection
 ) -> tuple[RecallContext, ChannelResults]:
-    """What the question asks for, and what the four channels find of it.
+    """Analyse the question and search the four channels.
 
-    Each step runs as soon as what it needs is there. The time is read first, since its words are not searched for. The
-    keywords need the words alone, so they are looked up while the question is embedded, which is the longest step of all.
+    Each step starts as soon as its input is available. The time is parsed first, since its words are not searched for. The
+    keyword search only needs the words, so it runs while the question is embedded, the longest step.
 
     Args:
-        question: the question.
+        question: the query and its bank.
         selected: which units may be found.
 
     Raises:
@@ -206,7 +206,7 @@ async def search_channels(
 
 
 def _matching_items(question: RecallQuestion, lists: Sequence[Hits]) -> tuple[int, ...]:
-    """Row ids of the items found, by their best rank in any list."""
+    """Row ids of the matching items, by their best rank in any list."""
     best: dict[int, int] = {}
     for hits in lists if len(question.items.items) else ():
         places = np.flatnonzero(np.isin(hits.ids, question.items.items))
@@ -217,7 +217,7 @@ def _matching_items(question: RecallQuestion, lists: Sequence[Hits]) -> tuple[in
 
 
 def _worded(question: RecallQuestion, words: str, selected: Selection) -> tuple[tuple[Hits, Hits], Hits]:
-    """The keyword channel, and the memories that match in the words of the turns they were made from."""
+    """The keyword channel, and the memories whose source turns match."""
     search = partial(keyword_channel, question.view, selected, words, limit=question.limit)
     told, _ = _searched(question, SOURCE_TURNS, partial(search, told=True))
     return _searched(question, Channel.KEYWORD, search), told
@@ -226,7 +226,7 @@ def _worded(question: RecallQuestion, words: str, selected: Selection) -> tuple[
 async def _search_by_meaning(
     question: RecallQuestion, selected: Selection, time: AskedTime
 ) -> tuple[RecallContext, dict[Channel, tuple[Hits, Hits]]]:
-    """Semantic and temporal search together; then the graph, from the semantic hits and the entities named."""
+    """Semantic and temporal search in parallel; then the graph, from the semantic hits and named entities."""
     read, view = question.services.workers.read, question.view
     vector, (named, walk) = await asyncio.gather(
         read(_embedded, question, time.meaning), read(_understood, question)
@@ -266,7 +266,7 @@ async def _search_by_meaning(
 
 
 def _embedded(question: RecallQuestion, meaning: str) -> Vector | None:
-    """The question's vector; None where the embedder fails, and that is not to raise: words, time and graph answer then."""
+    """The vector of the question; None if the embedder fails and the other channels are to answer."""
     with timed(question.trace, "embed query"):
         try:
             return question_vector(replace(question.query, text=meaning), question.services.embedder)
@@ -277,8 +277,8 @@ def _embedded(question: RecallQuestion, meaning: str) -> Vector | None:
             return None
 
 
-def _understood(question: RecallQuestion) -> tuple[NamedEntities, Walk]:
-    """What else the question's words say (paper section 4.2.1): whom it names, how far the graph may go."""
+def _understood(question: RecallQuestion) -> tuple[Named, Walk]:
+    """The entities that the question names, and how far the graph may go (paper section 4.2.1)."""
     text, view, languages = question.query.text, question.view, question.services.languages
     with timed(question.trace, "plan"):
         named = named_in(text, view, languages)
@@ -286,9 +286,9 @@ def _understood(question: RecallQuestion) -> tuple[NamedEntities, Walk]:
 
 
 def _compare_early(relevance: Relevance) -> None:
-    """Compare the whole bank with the question: the walk needs most of it, and semantic search takes as long.
+    """Compare the whole bank with the question: the walk needs most cosines, and semantic search takes as long.
 
-    A failure is for the channel to report that meets it again.
+    Failures are reported by the channel that meets them again.
     """
     with suppress(StorageError):
         relevance.of_all()

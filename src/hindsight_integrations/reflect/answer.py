@@ -46,10 +46,10 @@ NO_MODEL = "no language model is set: pass `model=` to `Hindsight.open` for a wr
 
 
 async def extracted(recalled: RecallResult, query: RecallQuery, context: ReflectContext) -> Reflection:
-    """Exact figures of the records that the question touches, and the best memories.
+    """Answer without a model: exact figures of the records that the question concerns, and the best memories.
 
     Args:
-        recalled: that.
+        recalled: the result of recall.
         query: the question.
         context: of the reflection.
     """
@@ -70,7 +70,7 @@ async def extracted(recalled: RecallResult, query: RecallQuery, context: Reflect
 
 
 def best_memories(recalled: RecallResult) -> Reflection:
-    """The best memories as they are; sufficient if the answer is likely among them."""
+    """Answer with the best memories verbatim; sufficient if they are likely to contain the answer."""
     best = recalled.units[:EXTRACTED]
     lines = [BEST_MEMORIES, *(f"- {item.text}" for item in best)] if best else [NO_MATCH]
     return Reflection(
@@ -85,7 +85,7 @@ def best_memories(recalled: RecallResult) -> Reflection:
 
 
 def nothing_known(recalled: RecallResult) -> Reflection:
-    """What a model is not asked to say: memory holds nothing for the question."""
+    """The reflection if nothing was recalled; no model is called."""
     return Reflection(text=NOTHING_KNOWN, units=(), extractive=True, recalled=recalled, sufficient=False)
 
 
@@ -93,9 +93,9 @@ _END = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]*(?=\s)|\n")
 
 
 def shortened(text: str, most: int, tokens: TokenCounter) -> tuple[str, tuple[str, ...]]:
-    """The text, cut at the last end of a sentence within a budget where it is over it; and a note of that, if it was.
+    """Cut a text that exceeds its token budget at the end of a sentence; also return a note about it.
 
-    Where not even the first sentence fits it is cut between two words.
+    If not even the first sentence fits, cut between two words.
 
     Args:
         text: an answer.
@@ -114,7 +114,7 @@ def shortened(text: str, most: int, tokens: TokenCounter) -> tuple[str, tuple[st
 
 
 def _longest(text: str, ends: list[int], most: int, tokens: TokenCounter) -> str:
-    """The longest beginning up to one of these places that fits; "" if none does."""
+    """The longest beginning that fits and ends at one of these places; "" if there is none."""
     low, high = 0, len(ends)
     while low < high:
         middle = (low + high) // 2
@@ -125,18 +125,18 @@ def _longest(text: str, ends: list[int], most: int, tokens: TokenCounter) -> str
 
 @dataclass(slots=True)
 class WrittenAnswer:
-    """An answer as a model wrote it, and what that took.
+    """An answer as a model wrote it, and its cost.
 
     Attributes:
         text: the answer.
-        based_on: numbers it cites.
-        sufficient: whether it says that memory had what was asked for.
-        steps: tools called for it.
-        calls: how often the model was.
-        tokens_in: prompt tokens it reported.
-        tokens_out: completion tokens it reported.
-        notes: what a reader should know.
-        grounded: whether it may rest on a result of the caller's own tools, which is not a memory.
+        based_on: cited numbers.
+        sufficient: whether memory contained the answer, according to the model.
+        steps: tools called.
+        calls: number of calls of the model.
+        tokens_in: prompt tokens reported.
+        tokens_out: completion tokens reported.
+        notes: for the reader.
+        grounded: whether it may use results of the caller's own tools, which are not memories.
     """
 
     text: str
@@ -150,13 +150,13 @@ class WrittenAnswer:
     grounded: bool = False
 
     def count(self, calls: int, tokens_in: int, tokens_out: int) -> None:
-        """Add what a further prompt took."""
+        """Add the cost of another prompt."""
         self.calls += calls
         self.tokens_in += tokens_in
         self.tokens_out += tokens_out
 
     def shorten(self, query: ReflectQuery, context: ReflectContext) -> None:
-        """Cut a text over the reflection's limit, and note that."""
+        """Cut the text to the limit of the reflection, with a note."""
         self.text, notes = shortened(self.text, query.max_answer_tokens, context.services.tokens)
         self.notes = (*self.notes, *notes)
 
@@ -167,7 +167,7 @@ class AnsweredQuestion:
 
     Attributes:
         reflection: the answer.
-        opinions: those it proposes, in order: each as it may be kept, or why it is refused.
+        opinions: proposed opinions in order, or why they are refused.
     """
 
     reflection: Reflection
@@ -175,16 +175,16 @@ class AnsweredQuestion:
 
     @property
     def proposed(self) -> list[ProposedOpinion]:
-        """The opinions that may be kept."""
+        """Opinions that may be stored."""
         return [each for each in self.opinions if isinstance(each, ProposedOpinion)]
 
 
 async def answer_in_one_call(
     tiers: MemoryTiers, query: ReflectQuery, model: LanguageModel, context: ReflectContext
 ) -> AnsweredQuestion:
-    """Answer a question from what recall found: one call gives the text, its typed form and the opinions it proposes.
+    """Answer a question from the recalled memories; one call gives the text, its typed form and proposed opinions.
 
-    An unsound answer is asked for again; what is sound of the last one is kept.
+    An invalid answer is requested again; the valid parts of the last one are used.
 
     Args:
         tiers: what was recalled; with nothing in it the answer says so.
@@ -220,13 +220,13 @@ async def answer_in_one_call(
 
 
 def tiers_hold_anything(tiers: MemoryTiers) -> bool:
-    """Whether there is anything to answer from."""
+    """Whether anything was recalled."""
     tiered = tiers.observations or tiers.facts or tiers.mental_models or tiers.beliefs
     return bool(tiered or tiers.recalled.records)
 
 
 def unreadable(model: LanguageModel, done: RepairedAnswer[Any]) -> MalformedOutput:
-    """The error of a prompt that no try of the model answered."""
+    """The error if no attempt of the model gave a readable answer."""
     return MalformedOutput(model.name, "", done.problem, tokens_in=done.tokens_in, tokens_out=done.tokens_out)
 
 
@@ -261,7 +261,7 @@ async def conclude(
     query: ReflectQuery,
     context: ReflectContext,
 ) -> AnsweredQuestion:
-    """The answer that a written text makes; its typed form and its opinions take a call each.
+    """Make the reflection from a written text; its typed form and its opinions take one call each.
 
     Args:
         written: the text.
@@ -311,7 +311,7 @@ async def _answered(
 
 
 def _cited(found: References, index: CitationIndex) -> list[tuple[str, RecalledUnit]]:
-    """The memories an answer stands on, by the number under which they were shown."""
+    """The memories that the answer cites, with the numbers under which they were shown."""
     ids = {item.unit.id for item in found.units}
     return [(number, item) for number, item in index.memories.items() if item.unit.id in ids]
 
@@ -322,7 +322,7 @@ async def _typed(
     query: ReflectQuery,
     model: LanguageModel | None,
 ) -> BaseModel | None:
-    """The answer in the caller's schema, if there is one."""
+    """The answer in the caller's schema, if one is given."""
     if query.response_schema is None or model is None:
         return None
     prompt = typed_answer_prompt(query.recall.text, written.text, memories, query.response_schema)
@@ -341,9 +341,9 @@ async def _proposed(
     query: ReflectQuery,
     context: ReflectContext,
 ) -> Sequence[AnsweredOpinion]:
-    """The opinions that a call of its own finds in an answer; none where none may be formed, or it stands on nothing.
+    """The opinions in an answer, from a separate call; none if none may be formed or nothing is cited.
 
-    The answer is whole by now: where the model fails at this, a note says so, and no opinion is formed.
+    If the model fails at this, the answer stays: a note says so, and no opinion is formed.
     """
     if context.services.model is None or not query.form_opinions or not cited:
         return ()

@@ -1,4 +1,4 @@
-"""Merge a snippet into a bank's background: read, merge, and commit with the task's end (paper section 5.6)."""
+"""Merge a snippet into the background of a bank's profile (paper section 5.6)."""
 
 from __future__ import annotations
 
@@ -340,7 +340,7 @@ _SAID = re.compile(re.escape(_MERGED) + r"(\S+)$")
 
 
 async def merge_waiting(task: Task, projector: Projector, services: Services) -> Settled:
-    """Merge the snippet a task keeps, and write the background and the task's end in one commit.
+    """Merge the snippet of a task, and commit the background with the end of the task.
 
     Raises:
         BackgroundRefused: it cannot be merged; the background is as it was.
@@ -373,19 +373,19 @@ async def merge_snippet(
     *,
     completing: tuple[TaskClaim, ...] = (),
 ) -> tuple[BankProfile, Merged]:
-    """Merge what was said about the agent at a moment; what was said after it is not changed by it.
+    """Merge a text about the agent into its background; it does not change what was said later.
 
-    If the profile changes meanwhile, the merge is done again, so that two concurrent merges both count.
+    If the profile changes meanwhile, the merge is repeated, so that concurrent merges both count.
 
     Args:
         text: the snippet.
-        said_at: when it was said (aware UTC).
+        said_at: time of the snippet (aware UTC).
         projector: the bank.
         services: the engine's.
         completing: leases of the tasks whose outcome this is.
 
     Returns:
-        The profile as it is now, and what the merge cost.
+        The updated profile, and the cost of the merge.
 
     Raises:
         BackgroundRefused: it cannot be merged; the background is as it was.
@@ -425,12 +425,12 @@ async def _merge_into(
 
 
 def merge_reason(said_at: datetime) -> str:
-    """The reason of a change of profile that a merge makes: it tells later merges when the snippet was said."""
+    """The reason recorded with a merge, which contains the time of the snippet for later merges."""
     return f"{_MERGED}{said_at.isoformat()}"
 
 
 def merged_at(change: ProfileChange) -> datetime | None:
-    """When the snippet that a change merged was said; None for other changes."""
+    """The time of the snippet that a change merged; None for other changes."""
     match = _SAID.fullmatch(change.reason)
     try:
         return datetime.fromisoformat(match[1]) if match else None
@@ -441,9 +441,9 @@ def merged_at(change: ProfileChange) -> datetime | None:
 def said_after(
     moment: datetime, changes: Sequence[ProfileChange], languages: Sequence[Language]
 ) -> frozenset[str]:
-    """The sentences of the present background that were said after a moment, as `same_sentence` has them.
+    """The sentences of the current background that are newer than a moment, normalised by `same_sentence`.
 
-    A sentence that a merge left as it was is as old as before; a profile that is set or restored is as old as that.
+    A sentence keeps its age through merges; those of a profile that was set or restored are as old as that change.
 
     Args:
         moment: aware UTC.
@@ -466,7 +466,7 @@ def _commit(
     completing: tuple[TaskClaim, ...],
     projector: Projector,
 ) -> BankProfile:
-    """Write the background, if it is another one, and the end of the tasks; the profile there is then.
+    """Commit the background, if it changed, and the end of the tasks; return the profile.
 
     Raises:
         RevisionConflict: the profile changed since it was read; nothing was written.

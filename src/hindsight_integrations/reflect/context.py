@@ -1,4 +1,4 @@
-"""What a reflection reads of its bank."""
+"""The context of a reflection: its bank, the engine's services, and the reads of an agentic reflection."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from hindsight_integrations.services import Services
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Days, both included; None leaves that side open."""
+    """A range of days, both included; None leaves a side open."""
 
     first: date | None = None
     last: date | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether it leaves any day in."""
+        """Whether it includes every day."""
         return self.first is None and self.last is None
 
 
@@ -37,11 +37,11 @@ ANY_TIME = Period()
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Memories that match, complete or the first of them.
+    """Memories that match, all or the first of them.
 
     Attributes:
-        units: in order of time.
-        total: how many match in all.
+        units: ordered by time.
+        total: number of all matches.
     """
 
     units: tuple[RecalledUnit, ...]
@@ -50,11 +50,11 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class SaidTurn:
-    """A turn, and the memories made from it that may be shown.
+    """A turn, and the visible memories made from it.
 
     Attributes:
-        turn: what was said; `history` where all memories made from it are withdrawn.
-        units: those memories.
+        turn: the turn; `history` if all memories made from it are invalid.
+        units: the memories.
     """
 
     turn: SourceTurn
@@ -63,11 +63,11 @@ class SaidTurn:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a memory was made from.
+    """The sources of a memory.
 
     Attributes:
-        turns: what was said, oldest first.
-        passage: the passage of its document; empty for one of a conversation.
+        turns: oldest first.
+        passage: of its document; empty for a memory of a conversation.
     """
 
     turns: tuple[SourceTurn, ...] = ()
@@ -75,14 +75,14 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordSelection:
-    """Which records are meant, in a model's words; None means any.
+class RecordWords:
+    """A selection of records in a model's words; None means any.
 
     Attributes:
-        kind: of record.
-        category: the finer sort.
+        kind: of the records.
+        category: of the records.
         unit: of the values.
-        entity: name or id of one that the records' memories mention.
+        entity: name or id of an entity that the records' memories mention.
     """
 
     kind: str | None = None
@@ -92,54 +92,54 @@ class RecordSelection:
 
 
 class MemoryReads(Protocol):
-    """Reads of one bank for one reflection: nothing beyond its tags, its moment and its window, whatever is asked for.
+    """Reads of one bank for one reflection, always limited to its tags, moment and window.
 
     Raises:
-        InvalidRequest: by every method, what is asked for is unknown, ambiguous or outside those limits.
+        InvalidRequest: by every method, if what is requested is unknown, ambiguous or outside these limits.
     """
 
     async def recall(
         self, text: str, *, types: Sequence[FactType], period: Period, max_tokens: int
     ) -> RecallResult:
-        """The memories nearest to a text, best first, and figures of the records it touches."""
+        """Recall the memories nearest to a text, with figures of the records that it concerns."""
         ...
 
     async def listed(
         self, *, types: Sequence[FactType], entity: str | None, period: Period, limit: int
     ) -> Listed:
-        """Every memory of these networks, of an entity and a time, in order of time; at most `limit` of them."""
+        """List the memories of these networks, entity and period, ordered by time; at most `limit`."""
         ...
 
     async def turns_saying(self, words: str, *, period: Period, limit: int) -> tuple[SaidTurn, ...]:
-        """Turns with these words, oldest first; at most `limit`."""
+        """Find turns that contain these words, oldest first; at most `limit`."""
         ...
 
     async def sources(self, item: RecalledUnit) -> Sources:
-        """What a memory was made from, as far as it is kept and may be shown."""
+        """The sources of a memory, as far as they are stored and visible."""
         ...
 
     async def mental_models(self, text: str) -> Sequence[MentalModel]:
-        """Standing questions near a text that have an answer."""
+        """Answered standing questions near a text."""
         ...
 
     async def records(
         self, wanted: RecordSelection, *, period: Period
     ) -> Sequence[tuple[RecordEntry, RecalledUnit]]:
-        """Every record of this sort, in order of time, with its memory as it stands."""
+        """List every record of this kind with its memory, ordered by time."""
         ...
 
     async def aggregate(
         self, how: Aggregation, wanted: RecordSelection, *, period: Period
     ) -> tuple[Aggregate, tuple[RecalledUnit, ...]]:
-        """One exact value over such records, and the memories that entered it as they stand."""
+        """Compute one exact value over such records; also return the memories used."""
         ...
 
     async def by_id(self, unit_ids: Sequence[str]) -> tuple[RecalledUnit, ...]:
-        """Memories as recall serves them, in order of time; those that are gone are left out."""
+        """Memories as recall serves them, ordered by time; missing ones are left out."""
         ...
 
     async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
-        """Memories as recall serves them: documents with the items that hold; observations that fell are left out."""
+        """Memories as recall serves them: documents with their valid items, without invalid observations."""
         ...
 
 
@@ -150,27 +150,27 @@ MentalModelsNear = Callable[[RecallQuery], Awaitable[Sequence[MentalModel]]]
 
 
 async def no_mental_models(_: RecallQuery) -> Sequence[MentalModel]:
-    """None: a bank without mental models."""
+    """No mental models."""
     return ()
 
 
 async def no_directives(_: RecallQuery) -> Sequence[str]:
-    """None: a bank without directives."""
+    """No directives."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class ReflectContext:
-    """The bank of a reflection as it sees it, and the engine's services.
+    """What a reflection works with: its bank and the engine's services.
 
     Attributes:
         projector: the bank.
         services: the engine's.
-        profile: in whose character it answers.
-        recall: finds memories.
-        mental_models: those near a question.
-        directives: the operator's rules for answers to a question.
-        reads: what an agentic reflection may read, limited to a query's tags, moment and window; None without a bank.
+        profile: of the agent that answers.
+        recall: recalls memories.
+        mental_models: finds mental models near a question.
+        directives: finds the operator's rules that apply to a question.
+        reads: makes the reads of an agentic reflection; None if it may not read.
     """
 
     projector: Projector

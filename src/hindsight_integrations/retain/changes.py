@@ -1,7 +1,7 @@
-"""Retraction: the memories and items that a retain ends, as validity events, and the documents that it adds to (design 2.1, 2.2).
+"""Which memories and items a retain invalidates or restores, as validity events, and which documents it adds to (design 2.1, 2.2).
 
-First what its facts name, then what says the very words of an `invalidates` statement, or what a model named of those it may
-mean. Runs where the commit is decided, on vectors made before it. Changes nothing.
+First come the memories that its facts name; then those equal to an `invalidates` statement, or that a model named among its
+candidates. Runs where the commit is decided, and writes nothing.
 """
 
 from __future__ import annotations
@@ -58,28 +58,28 @@ def units_of(
     closed: bool = False,
     waiting: bool = False,
 ) -> list[MemoryUnit]:
-    """Valid (or closed) units that stand on these messages, in whatever wording; none for messages never retained.
+    """Valid (or invalid) units made from these messages, in any of their versions.
 
     Args:
         ledger: of the bank.
-        bank: the bank.
+        bank: its name.
         places: the messages.
-        closed: those that hold no more, instead of those that do.
-        waiting: also the messages themselves, where they wait for extraction.
+        closed: return invalid units instead of valid ones.
+        waiting: also return messages that wait for extraction.
     """
     rows = ledger.units.of_messages(bank, places, closed=closed, waiting=waiting)
     return list(ledger.units.get(bank, rows).values())
 
 
 def sharing_units(units: Iterable[MemoryUnit], edited: Iterable[Place]) -> frozenset[Place]:
-    """Messages that share a unit with an edited one: that unit ends, so what they add to it must be read again."""
+    """Messages that share a unit with an edited one. That unit becomes invalid, so they must be read again."""
     return frozenset((unit.thread, source) for unit in units for source in unit.sources) - set(edited)
 
 
 def left_without_units(
     ledger: LedgerReader, bank: str, closing: Sequence[MemoryUnit], edited: set[Place]
 ) -> set[Place]:
-    """Messages all of whose valid units are about to be closed, though they themselves did not change."""
+    """Unchanged messages of which all valid units are about to become invalid."""
     others = sharing_units(closing, edited)
     if not others:
         return set()
@@ -96,14 +96,14 @@ def superseding_events(
     *,
     gone: Collection[Place] = (),
 ) -> list[ValidityEvent]:
-    """Close units that stood on an earlier version of a message or document.
+    """Invalidate units made from an earlier version of a message or document.
 
     Args:
         ledger: whose log is continued.
         bank: the bank.
-        units: what is to be closed, valid now.
+        units: to invalidate; valid now.
         moments: timestamp of each new version; a document's under (`document_thread`, "").
-        gone: messages that a fork dropped; their moment is when it was made.
+        gone: messages that a fork dropped; their moment is that of the fork.
     """
     events = []
     for unit in units:
@@ -118,7 +118,7 @@ def superseding_events(
 
 
 def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
-    """Restore units an edit had closed and another edit brings back in the very words; other closed units stay closed."""
+    """Restore units that an edit had invalidated and another edit states again in the same words."""
     stored = _superseding_stored(ledger, bank, [unit.id for unit in units])
     moments = {unit.id: unit.mentioned_at for unit in units}
     events = []
@@ -133,7 +133,7 @@ def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit
 def returning_events(
     ledger: LedgerReader, bank: str, back: Sequence[Place], *, gone: Collection[Place], at: datetime
 ) -> list[ValidityEvent]:
-    """Restore units of messages that are part of the conversation again, unless they stand on one that is not.
+    """Restore units of messages that are part of the conversation again, unless they also need one that is not.
 
     Args:
         ledger: whose log is continued.
@@ -161,10 +161,10 @@ def undone_events(
     at: datetime,
     reason: str,
 ) -> list[ValidityEvent]:
-    """Restore what units of edited or dropped messages had ended, memories and items: it was never said that it ended.
+    """Restore memories and items that units of edited or dropped messages had invalidated.
 
-    What another statement ended as well, or was closed otherwise since, stays closed. So does a unit that was dropped
-    itself: it is closed for that reason from now on, which its own return undoes.
+    What another statement invalidated as well stays invalid. So does a unit that was dropped itself: being dropped is from now on
+    the reason, which its own return undoes.
 
     Args:
         ledger: whose log is continued.
@@ -172,7 +172,7 @@ def undone_events(
         units: those of the messages.
         gone: messages that are not part of the conversation.
         at: when they were edited or dropped.
-        reason: which of the two.
+        reason: edited or dropped.
     """
     ending, absent, events = {unit.id for unit in units}, set(gone), []
     for stated in _closings(ledger, bank, sorted(ending)):
@@ -190,7 +190,7 @@ def undone_events(
 
 
 def undone_by(ledger: LedgerReader, bank: str, edited: Sequence[Place]) -> list[MemoryUnit]:
-    """Memories and items that hold again once these messages have another wording: their units had ended them."""
+    """Memories and items that become valid again when these messages are edited, since their units had invalidated them."""
     if not edited:
         return []
     ending = {unit.id for unit in units_of(ledger, bank, edited)}
@@ -207,7 +207,7 @@ def undone_by(ledger: LedgerReader, bank: str, edited: Sequence[Place]) -> list[
 def stated_again_events(
     ledger: LedgerReader, bank: str, units: Sequence[str], *, at: datetime
 ) -> list[ValidityEvent]:
-    """Close again what units that are restored had closed, and what was restored, or dropped itself, for want of them."""
+    """Invalidate again what restored units had invalidated before they were dropped."""
     events = []
     for stated in _closings(ledger, bank, sorted(units)):
         log = ledger.units.validity(bank, stated.unit_id)
@@ -217,7 +217,7 @@ def stated_again_events(
 
 
 def _closings(ledger: LedgerReader, bank: str, units: Sequence[str]) -> list[ValidityEvent]:
-    """What these units closed, each unit once."""
+    """What these units invalidated, each pair once."""
     found = {
         (event.unit_id, event.by_unit): event
         for event in ledger.units.stated_by(bank, units)
@@ -227,7 +227,7 @@ def _closings(ledger: LedgerReader, bank: str, units: Sequence[str]) -> list[Val
 
 
 def extracted_too_late(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
-    """Close units that a task made of messages which a fork dropped while they waited."""
+    """Invalidate units that a task made from messages that a fork dropped in the meantime."""
     places = sorted({(unit.thread, source) for unit in units for source in unit.sources})
     dropped = ledger.turns.dropped(bank, places) if places else frozenset()
     return [
@@ -243,7 +243,7 @@ def _superseding_stored(ledger: LedgerReader, bank: str, unit_ids: Sequence[str]
 
 
 def _after(log: Sequence[ValidityEvent], moment: datetime) -> datetime:
-    """`moment`, or just after the last entry of the log: edits back and forth under one timestamp keep their order."""
+    """`moment`, or just after the last entry of the log, so that edits with equal timestamps keep their order."""
     return max(moment, next_instant(log[-1].effective_at)) if log else moment
 
 
@@ -252,23 +252,23 @@ SEARCHED = 20  # memories looked at for one statement; one that says the same co
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SimilarMemory:
-    """A memory and its cosine with what was searched for."""
+class Candidate:
+    """A memory and its cosine with the text searched for."""
 
     unit: MemoryUnit
     cosine: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChangeScope:
-    """Where the memories are that the facts of one commit end or change.
+class Reach:
+    """The memories that the facts of one commit may invalidate or change.
 
     Attributes:
         drafts: the commit's, in order.
         view: the bank.
-        changed: of memories and items that the commit closes or restores because messages were edited or dropped, the event.
-        ended: the memories and items that the commit has ended so far, by id.
-        moved: items of the commit that belong to a document of the bank, or of another draft, by id.
+        changed: by id of memory or item, the event by which the commit closes or restores it after an edit or fork.
+        ended: memories and items that the commit has invalidated so far, by id.
+        moved: items of the commit that were added to a document of the bank or of another draft, by id.
     """
 
     drafts: Sequence[UnitDraft]
@@ -278,7 +278,7 @@ class ChangeScope:
     moved: dict[str, MemoryUnit] = field(default_factory=dict)
 
     def items_of(self, document: MemoryUnit) -> dict[int, MemoryUnit]:
-        """The items of a document by number, those of the commit included; closed ones too."""
+        """All items of a document by number, including invalid ones and those of the commit."""
         ledger, bank = self.view.ledger, self.view.bank
         heads = np.fromiter(ledger.units.row_ids(bank, [document.id]).values(), np.int64)
         rows = (
@@ -291,11 +291,11 @@ class ChangeScope:
         return {item.number: item for item in (*stored, *own) if item.part_of == document.id}
 
     def own_items(self, by: MemoryUnit) -> frozenset[str]:
-        """Ids of the items that a draft brings, whatever document they belong to."""
+        """Ids of the items that a draft brings, for whichever document."""
         return frozenset(draft.unit.id for draft in self.drafts if draft.unit.part_of == by.id)
 
     def move_items(self, by: MemoryUnit, document: MemoryUnit) -> None:
-        """Number the items of a draft behind those of a document."""
+        """Add the items of a draft to a document, numbered after its own."""
         last = max((document.number, *self.items_of(document)))
         own = (draft.unit for draft in self.drafts if draft.unit.part_of == by.id)
         for number, item in enumerate(own, last + 1):
@@ -315,7 +315,7 @@ class ChangeScope:
                 yield place, unit
 
     def is_ended(self, unit: MemoryUnit, by: MemoryUnit) -> bool:
-        """Whether a memory had ended when another one was mentioned."""
+        """Whether a memory was invalid when another one was mentioned."""
         if unit.id in self.ended:
             return True
         if change := self.changed.get(unit.id):
@@ -334,16 +334,14 @@ class ChangeScope:
             [name for name, event in self.changed.items() if event.kind is ValidityKind.RESTORED]
         )
 
-    def nearest(
-        self, text: str, vector: Vector, position: int, *, valid: bool = True
-    ) -> Iterator[SimilarMemory]:
-        """Valid memories (or those that have ended) nearest to a text by meaning and words: drafts, then the bank's.
+    def nearest(self, text: str, vector: Vector, position: int, *, valid: bool = True) -> Iterator[Candidate]:
+        """Valid (or invalid) memories nearest to a text by meaning and words: drafts first, then those of the bank.
 
         Args:
-            text: searched for.
-            vector: its own.
+            text: the text.
+            vector: of the text.
             position: of the draft that may change them.
-            valid: False finds memories that have ended.
+            valid: False finds invalid memories.
         """
         by = self.drafts[position].unit
         drafts = {
@@ -380,7 +378,7 @@ class ChangeScope:
 
 
 def precedes(unit: MemoryUnit, by: MemoryUnit) -> bool:
-    """Whether a memory can be what another one ends: mentioned no later, and not of the same messages."""
+    """Whether another memory may invalidate this one: mentioned no later, and not from the same messages."""
     same_messages = unit.thread == by.thread and bool(set(unit.sources) & set(by.sources))
     same_passage = not by.sources and unit.document_id == by.document_id and unit.chunk == by.chunk
     mentioned_before = no_later(unit.mentioned_at, by.mentioned_at)
@@ -388,12 +386,12 @@ def precedes(unit: MemoryUnit, by: MemoryUnit) -> bool:
 
 
 def same_tags(unit: MemoryUnit, by: MemoryUnit) -> bool:
-    """Whether two memories are seen by the same recalls."""
+    """Whether two memories have the same visibility."""
     return set(unit.tags) == set(by.tags)
 
 
 def ended_by(moment: datetime | None, by: datetime) -> bool:
-    """Whether something ended by a moment, the moment's own second included."""
+    """Whether something ended by a moment, including the second of that moment."""
     return moment is not None and no_later(moment, by)
 
 
@@ -402,14 +400,14 @@ logger = logging.getLogger("hindsight_integrations")
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a model said.
+    """The answer of a model about statements.
 
     Attributes:
-        ends: by statement and id of the memory that states it, ids of the memories that end; of statements the model
-            was not asked about, nothing.
+        ends: ids of the memories that end, by statement and id of the memory that states it; only statements that the
+            model was asked about.
         tokens_in: prompt tokens it reported.
         tokens_out: completion tokens it reported.
-        calls: how often it was called.
+        calls: number of calls.
     """
 
     ends: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
@@ -422,11 +420,11 @@ NOT_ASKED = Judgement()
 
 
 async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -> Judgement:
-    """Ask about the first of the statements in one request; a model that fails decides nothing.
+    """Ask a model about the first of the statements, in one request. If it fails, nothing is decided.
 
     Args:
         statements: of one commit, with their candidates.
-        llm: whose model is asked.
+        llm: asks the model.
     """
     asked = [each for each in statements if each.candidates][:MOST_STATEMENTS]
     if not asked:
@@ -461,16 +459,16 @@ _END = " .!\u3002"
 """Punctuation at the end of a sentence that changes nothing of what it says; a question mark does."""
 
 
-# What a statement under `invalidates` ends: the one valid memory that says the same (design 2.1).
+# A statement under `invalidates` ends the one valid memory that says the same (design 2.1).
 @dataclass(frozen=True, slots=True)
 class StatementEffect:
-    """What a statement does.
+    """The effect of a statement under `invalidates`.
 
     Attributes:
-        ended: the memory it ends; None if it ends none.
-        candidates: memories it may mean where it ends none, the nearest first.
-        similarity: of the nearest, on the reference scale; 1 where several say the same.
-        known: whether it ends none because the memory that says the same had ended before.
+        ended: the memory that it ends; None if there is none.
+        candidates: memories that it may mean if it ends none, the nearest first.
+        similarity: of the nearest, on the reference scale; 1 if several say the same.
+        known: whether it ends none because the memory that says the same was invalid already.
     """
 
     ended: MemoryUnit | None = None
@@ -482,13 +480,13 @@ class StatementEffect:
 def statement_effect(
     text: str, vector: Vector, position: int, reach: ChangeScope, thresholds: Thresholds
 ) -> StatementEffect:
-    """What the statement of the draft at `position` ends: a memory is equal to it, or nothing happens.
+    """The effect of a statement of the draft at `position`: it ends a memory that is equal to it, or nothing.
 
     Args:
-        text: what no longer holds, in words.
-        vector: its own.
+        text: what is no longer true.
+        vector: of the text.
         position: of the draft that states it.
-        reach: the memories that the draft may change.
+        reach: memories that the draft may change.
         thresholds: of the embedder.
     """
     by = reach.drafts[position].unit
@@ -514,10 +512,10 @@ def statement_effect(
 
 
 def says(unit: MemoryUnit, statement: str, by: MemoryUnit) -> bool:
-    """Whether a memory says the very words of a statement; case, white space and the final stop do not count.
+    """Whether a memory says the same words as a statement, ignoring case, white space and the final stop.
 
-    Nor do the dimensions behind its account, or the name of the speaker in front of a message, unless another speaker
-    states it: "I live in Graz" of two people is two things.
+    The dimensions after its account are ignored, and so is the speaker's name before a message, unless another speaker makes
+    the statement: "I live in Graz" means different things from two people.
     """
     said = _folded(statement)
     texts = [unit.text, unit.what, unit.text.split(WHEN, 1)[0]]
@@ -530,8 +528,8 @@ def _folded(text: str) -> str:
     return normalised_text(text).rstrip(_END)
 
 
-def _related(near: list[SimilarMemory], thresholds: Thresholds) -> StatementEffect:
-    """The memories that the statement may mean, for people."""
+def _related(near: list[Candidate], thresholds: Thresholds) -> StatementEffect:
+    """The memories that the statement may mean."""
     ranked = sorted(near, key=lambda each: -each.cosine)[:LISTED]
     similar = [(each.unit, passage_cosine(each.cosine, thresholds)) for each in ranked]
     similar = [(unit, similarity) for unit, similarity in similar if similarity >= RELATED]
@@ -540,18 +538,17 @@ def _related(near: list[SimilarMemory], thresholds: Thresholds) -> StatementEffe
     )
 
 
-# Memories that a fact names: by number where a model was shown them, by id or source where a caller says so.
-# A name is checked: the memory is there, was mentioned earlier, and has the same tags; what
-# replaces a memory tells all of it that still holds. A change that fails a check is reported and does
-# nothing.
+# Memories that a fact names: by number if a model was shown them, by id or sources if a caller names them.
+# The memory must exist, have been mentioned earlier, and have the same tags; a fact that replaces it must
+# tell all of it that is still valid. A change that fails a check is reported and has no effect.
 @dataclass(frozen=True, slots=True)
 class ResolvedName:
-    """A memory as a fact names it, checked.
+    """The memory that a fact names, checked.
 
     Attributes:
-        unit: the memory; None where there is none, or more than one.
-        refused: why nothing becomes of it; empty if it stands.
-        candidates: ids of the memories that its sources name, where they name more than one.
+        unit: the memory; None if there is none, or more than one.
+        refused: why the change has no effect; empty if it has.
+        candidates: ids of the memories, if the sources match more than one.
     """
 
     unit: MemoryUnit | None
@@ -559,14 +556,14 @@ class ResolvedName:
     candidates: tuple[str, ...] = ()
 
 
-def resolve_changes(position: int, reach: ChangeScope) -> Iterator[tuple[ExtractedChange, ResolvedName]]:
-    """Each change of the draft at `position` with the memory that it names, or why nothing becomes of it.
+def resolve_changes(position: int, reach: Reach) -> Iterator[tuple[ExtractedChange, ResolvedName]]:
+    """Each change of the draft at `position` with the memory that it names, or why it has no effect.
 
-    What has ended already is left out.
+    Changes of memories that are invalid already are left out.
 
     Args:
         position: of the draft.
-        reach: the memories that it may change.
+        reach: memories that it may change.
     """
     for change in reach.drafts[position].changes:
         named = _resolve(change, position, reach, documents=change.change is MemoryChange.REMOVES)
@@ -578,8 +575,8 @@ def resolve_changes(position: int, reach: ChangeScope) -> Iterator[tuple[Extract
         yield change, named
 
 
-def resolve_document(position: int, reach: ChangeScope) -> ResolvedName | None:
-    """The document that the draft at `position` adds its items to, or why it cannot; None where it names none."""
+def resolve_document(position: int, reach: Reach) -> ResolvedName | None:
+    """The document to which the draft at `position` adds its items, or why it cannot; None if it names none."""
     draft = reach.drafts[position]
     if draft.adds_to is None:
         return None
@@ -587,8 +584,8 @@ def resolve_document(position: int, reach: ChangeScope) -> ResolvedName | None:
     return found or ResolvedName(None, "the document it names has ended")
 
 
-def _resolve(name: NamedMemory, position: int, reach: ChangeScope, *, documents: bool) -> ResolvedName | None:
-    """The one memory that is meant; why none can be, or which ones could; None where all that could be have ended."""
+def _resolve(name: NamedMemory, position: int, reach: Reach, *, documents: bool) -> ResolvedName | None:
+    """The memory that is meant, why there is none, or the candidates; None if all candidates are invalid already."""
     draft = reach.drafts[position]
     found = (
         _made_from(name.sources, position, reach) if name.sources else _of_id(name.unit_id, position, reach)
@@ -608,10 +605,8 @@ def _resolve(name: NamedMemory, position: int, reach: ChangeScope, *, documents:
     return ResolvedName(fitting[0]) if fitting else ResolvedName(valid[0], refused[0])
 
 
-def _problem_of_replacing(
-    draft: UnitDraft, change: ExtractedChange, unit: MemoryUnit, reach: ChangeScope
-) -> str:
-    """What of the memory the draft neither tells nor says was removed, for people."""
+def _problem_of_replacing(draft: Draft, change: ExtractedChange, unit: MemoryUnit, reach: Reach) -> str:
+    """What the draft leaves out of the memory that it replaces; empty if nothing."""
     names = [mention.text for mention in draft.mentions]
     own = [item.records[0] for item in reach.items_of(draft.unit).values()]
     told = told_texts(draft.unit.text, names, [*draft.unit.records, *own], change.removed)
@@ -621,8 +616,8 @@ def _problem_of_replacing(
     return problem_of_replacing(untold(whole, _names_of(unit, reach), told))
 
 
-def _names_of(unit: MemoryUnit, reach: ChangeScope) -> list[tuple[str, ...]]:
-    """The names of a memory's entities; of a draft's, those it was given with."""
+def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
+    """The names of a memory's entities; of a draft, those of its mentions."""
     for draft in reach.drafts:
         if draft.unit.id == unit.id:
             return names_of_mentions(draft.mentions)
@@ -637,8 +632,8 @@ def _of_id(unit_id: str, position: int, reach: ChangeScope) -> list[MemoryUnit]:
     ]
 
 
-def _made_from(sources: Sequence[str], position: int, reach: ChangeScope) -> list[MemoryUnit]:
-    """The memories made from exactly these messages, else those made from them and others; of the fact's own thread first."""
+def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[MemoryUnit]:
+    """Memories made from exactly these messages, else from these and others; the fact's own thread first."""
     ledger, bank, thread = reach.view.ledger, reach.view.bank, reach.drafts[position].unit.thread
     wanted = set(sources)
     drafts = [draft.unit for draft in reach.drafts[:position] if wanted & set(draft.unit.sources)]
@@ -680,7 +675,7 @@ NO_DOCUMENT = "the memory it names is not a document: it has no items"
 
 
 def refusal(by: MemoryUnit, unit: MemoryUnit) -> str:
-    """Why a fact cannot end or change a memory, for people; empty if it can. Pure.
+    """Why a fact may not end or change a memory; empty if it may. Pure.
 
     Args:
         by: the fact.
@@ -705,7 +700,7 @@ CERTAIN = 1.0  # score of memories that are named, of which only one can be mean
 
 @dataclass(slots=True)
 class Retraction:
-    """What the facts of a commit ended and added to: events to commit, and the same for people to read."""
+    """What the facts of a commit invalidate and add to: events to commit, and what the result reports."""
 
     reach: ChangeScope
     events: list[ValidityEvent] = field(default_factory=list)
@@ -713,16 +708,14 @@ class Retraction:
     removed: list[Withdrawal] = field(default_factory=list)
     ambiguous: list[Ambiguity] = field(default_factory=list)
     open: list[OpenStatement] = field(default_factory=list)
-    """Statements that a model may be asked about."""
+    """Statements to ask a model about."""
     forgotten: list[ForgetRequest] = field(default_factory=list)
-    """What people asked to forget, with what was closed for it."""
+    """Requests to forget, with the memories invalidated for them."""
     refused: dict[str, list[Dropped]] = field(default_factory=dict)
-    """By the unit that named a memory: why nothing became of it."""
+    """Changes without effect and why, by the id of the unit that made them."""
 
-    def note_stated(
-        self, draft: UnitDraft, statement: str, found: StatementEffect, judgement: Judgement
-    ) -> None:
-        """Add what one statement does: what is equal ends, else what a model named of those it may mean."""
+    def note_stated(self, draft: Draft, statement: str, found: StatementEffect, judgement: Judgement) -> None:
+        """Apply one statement: an equal memory ends, else those that a model named among the candidates."""
         by = draft.unit
         ends = judgement.ends.get((statement, by.id))
         if found.ended is not None:
@@ -740,7 +733,7 @@ class Retraction:
                 self.open.append(OpenStatement(statement, by, found.candidates))
 
     def note_named(self, by: MemoryUnit, change: ExtractedChange, named: ResolvedName) -> None:
-        """Add what becomes of one memory that a unit names."""
+        """Apply one change of a memory that a unit names."""
         if named.candidates:
             words = f"what was made from {', '.join(change.sources)}"
             self.ambiguous.append(Ambiguity(words, by.id, named.candidates, CERTAIN))
@@ -752,7 +745,7 @@ class Retraction:
             self._end(named.unit, by, named.unit.text)
 
     def note_forgotten(self, forgettings: Sequence[Forgetting]) -> None:
-        """Close what people asked to forget; a memory that they cannot change stays."""
+        """Invalidate what people asked to forget, except memories that they may not change."""
         for each in forgettings:
             units = [
                 unit for unit in self.reach.stored(each.request.unit_ids) if not refusal(each.asked, unit)
@@ -763,7 +756,7 @@ class Retraction:
             self.forgotten.append(replace(each.request, unit_ids=tuple(unit.id for unit in closed)))
 
     def note_added(self, by: MemoryUnit, named: ResolvedName) -> None:
-        """Move the items of a unit behind those of the document that it adds to; where it cannot, they stay its own."""
+        """Add the items of a unit to the document that it names; if it cannot, they stay its own."""
         if named.unit is not None and not named.refused:
             self.reach.move_items(by, named.unit)
         elif named.candidates:
@@ -776,20 +769,20 @@ class Retraction:
         self.refused.setdefault(by.id, []).append(Dropped(by.text[:EXCERPT_CHARACTERS], reason))
 
     def _end(self, unit: MemoryUnit, by: MemoryUnit, text: str) -> None:
-        """Close what a fact ends; one that the commit has ended already stays so."""
+        """Invalidate a memory, unless the commit has done so already."""
         if unit.id not in self.reach.ended:
             self._close_whole(unit, by, text)
             self.closed.append(Withdrawal(unit.id, by.id, text))
 
     def _close_whole(self, unit: MemoryUnit, by: MemoryUnit, text: str) -> None:
-        """Close a memory, and the items that hold if it is a document."""
+        """Invalidate a memory, with its valid items if it is a document."""
         self._close(unit, by, text)
         for item in self.reach.items_of(unit).values():
             if not self.reach.is_ended(item, by):
                 self._close(item, by, text)
 
     def _remove(self, document: MemoryUnit, by: MemoryUnit, numbers: Sequence[int]) -> None:
-        """Close items of a document; one that has ended already stays so, one that is not there is reported."""
+        """Invalidate items of a document; items that do not exist are reported."""
         items = self.reach.items_of(document)
         if not numbers:
             self._refuse(by, "changes: it removes items and names none in `items`")
@@ -819,14 +812,14 @@ def retract(
     judgement: Judgement = NOT_ASKED,
     versions: Sequence[ValidityEvent] = (),
 ) -> Retraction:
-    """What each draft names, then what its statements say, in order; what one ends, the next finds ended.
+    """Apply, draft by draft, the changes of memories that it names, then its statements.
 
     Args:
         drafts: the commit's, in order.
         view: the bank.
         thresholds: of the embedder.
-        judgement: what a model said of statements that say no memory's very words.
-        versions: what the commit closes and restores because messages were edited or dropped.
+        judgement: of a model, about statements without an equal memory.
+        versions: what the commit closes and restores after edits and forks.
     """
     reach = ChangeScope(drafts, view, changed={event.unit_id: event for event in versions})
     retraction = Retraction(reach)
@@ -845,7 +838,7 @@ def retract(
 
 
 def with_withdrawals(result: RetainResult, retraction: Retraction) -> RetainResult:
-    """The result with what its own units withdrew; a commit may hold several retains."""
+    """The result with what its own units changed; a commit may hold several retains."""
     own = set(result.unit_ids)
     return replace(
         result,

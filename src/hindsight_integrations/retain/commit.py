@@ -1,4 +1,4 @@
-"""The second half of a retain: resolve, link, withdraw, commit - decided on one revision, on the engine's writer thread."""
+"""The second half of a retain: resolve, link, invalidate and commit, decided on one revision on the writer thread."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ HELD_ALREADY = "the agent holds this opinion already"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatedOpinion:
-    """An opinion as it is compared.
+    """An opinion to compare.
 
     Attributes:
         unit: its wording.
-        vector: of that (dimension,).
+        vector: of the wording, (dimension,).
     """
 
     unit: MemoryUnit
@@ -73,14 +73,14 @@ def without_known_opinions(
     duplicate: float,
     languages: Sequence[Language],
 ) -> IntArray:
-    """The positions of the drafts without those of opinions that are held already, or that stand among them before.
+    """The positions without those of opinions that are held already, or that an earlier draft states.
 
     Args:
         fresh: positions of the drafts that are new, ascending.
         drafts: all of them.
         view: of the bank.
-        duplicate: the embedder's cosine from which on two texts say the same.
-        languages: all may be in.
+        duplicate: the embedder's threshold for equal statements.
+        languages: of the texts.
     """
     if not any(_is_opinion(drafts[place].unit) for place in fresh):
         return fresh
@@ -99,9 +99,9 @@ def without_known_opinions(
 def says_the_same(
     one: StatedOpinion, other: StatedOpinion, *, duplicate: float, languages: Sequence[Language]
 ) -> bool:
-    """Whether an opinion is one that is held: in the same words, or in others of the same names, numbers and polarity.
+    """Whether two opinions say the same: in the same words, or similar ones with the same names, numbers and polarity.
 
-    Opinions that not the same people may see are two, and so is what was retained before under the same id.
+    Opinions with different tags differ, and a unit with the same id is the same retain, not a repetition.
     """
     if one.unit.tags != other.unit.tags or one.unit.id == other.unit.id:
         return False
@@ -114,12 +114,12 @@ def says_the_same(
     return said == held
 
 
-def formations(drafts: Sequence[UnitDraft], revision: int) -> OpinionsWrite | None:
-    """The opinions among units that are new, each formed without evidence; None if there are none.
+def formations(drafts: Sequence[Draft], revision: int) -> OpinionsWrite | None:
+    """The opinions among new drafts, each formed without evidence; None if there are none.
 
     Args:
-        drafts: of the units.
-        revision: of the bank; facts of later ones, this retain's own among them, are evidence to be assessed.
+        drafts: the new drafts.
+        revision: of the bank; facts of later revisions, including this retain's, are to be assessed as evidence.
     """
     formed = tuple(
         FormationWrite(
@@ -136,7 +136,7 @@ def formations(drafts: Sequence[UnitDraft], revision: int) -> OpinionsWrite | No
 
 
 def _held(view: BankView) -> list[StatedOpinion]:
-    """The wordings in which the bank's opinions are held; one without a readable vector is left out."""
+    """Current wordings of the bank's opinions; those without a readable vector are left out."""
     wordings = [
         version.unit_id
         for log in view.ledger.opinions.get(view.bank)
@@ -149,7 +149,7 @@ def _held(view: BankView) -> list[StatedOpinion]:
 
 
 def _particulars(text: str, languages: Sequence[Language]) -> tuple[bool, frozenset[str], frozenset[str]]:
-    """Whether a text denies something, its numbers and its names."""
+    """Whether a text is negated, its numbers and its names."""
     language = language_of(text, languages)
     spotter = NameSpotter([text], people=(), aliases=(), languages=languages)
     names = frozenset(name.text.casefold() for name in spotter.names_in(text))
@@ -160,18 +160,18 @@ def _is_opinion(unit: MemoryUnit) -> bool:
     return unit.fact_type is FactType.OPINION
 
 
-# Category resolution: the categories that records state to the bank's.
+# Category resolution: the categories stated in records become those of the bank.
 def resolve_categories(
-    drafts: Sequence[UnitDraft], lookup: Callable[[], Sequence[RecordCategory]]
-) -> list[UnitDraft]:
-    """The drafts, the category of each record being the bank's name for it; what was stated stays in `stated`.
+    drafts: Sequence[Draft], lookup: Callable[[], Sequence[RecordCategory]]
+) -> list[Draft]:
+    """The drafts with the bank's name for the category of each record; the stated one is kept in `stated`.
 
-    Which records share a category does not depend on the order of the drafts, only what a new category is called does. What
-    was merged or parted by hand before stays so.
+    The order of the drafts does not decide which records share a category, only the name of a new one. Merges and splits by
+    hand are respected.
 
     Args:
         drafts: in order.
-        lookup: the bank's categories, the most used of a kind first; asked where a draft has records.
+        lookup: reads the bank's categories, the most used of a kind first; called if a draft has records.
     """
     if not any(draft.unit.records for draft in drafts):
         return [*drafts]
@@ -189,7 +189,7 @@ def resolve_categories(
     ]
 
 
-ATTEMPTS = 8  # decisions taken anew after RevisionConflict; in one process there is no conflict at all
+ATTEMPTS = 8  # decisions after RevisionConflict; within one process there is no conflict
 
 
 def commit(
@@ -198,10 +198,10 @@ def commit(
     services: Services,
     judgement: Judgement = NOT_ASKED,
 ) -> tuple[Receipt, WriteSet, Retraction, tuple[str, ...]]:
-    """Decide and commit; decide again when the bank moved on in between. Then every index catches up.
+    """Decide and commit; decide again if the bank changed in between. Then let every index catch up.
 
     Returns:
-        The commit's receipt, what it wrote, what it withdrew, and the indexes that are behind.
+        The receipt, the write set, the retraction, and the indexes that are behind.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -224,13 +224,13 @@ def decide(
     services: Services,
     judgement: Judgement = NOT_ASKED,
 ) -> tuple[WriteSet, Retraction]:
-    """The write set of a proposal on one view of its bank, and what it withdraws. Reads, but changes nothing.
+    """The write set of a proposal on one view of its bank, and what it retracts. Only reads.
 
     Args:
         proposal: what is to be written, `measured`.
         view: of the bank.
         services: the languages of the drafts, and the embedder's thresholds.
-        judgement: what a model said of statements that say no memory's very words.
+        judgement: of a model, about statements without an equal memory.
 
     Raises:
         RevisionConflict: a document changed since its passages were compared.
@@ -283,13 +283,13 @@ def decide(
 def _version_events(
     proposal: Proposal, units: Sequence[MemoryUnit], closing: Sequence[MemoryUnit], fork: Fork, view: BankView
 ) -> Iterator[ValidityEvent]:
-    """What ends because its messages were edited or dropped, and what holds again because they came back, or with what ended it.
+    """What edits and forks invalidate, and what they restore.
 
     Args:
-        proposal: what is committed.
+        proposal: to commit.
         units: its units.
         closing: units of earlier versions, and of dropped messages.
-        fork: what dropped them.
+        fork: that dropped them.
         view: of the bank.
     """
     repeated = {unit.id for unit in units}
@@ -310,14 +310,14 @@ def _version_events(
 
 
 def _places(unit: MemoryUnit) -> list[Place]:
-    """What a unit was made from: a document, or messages."""
+    """The document or messages that a unit was made from."""
     if unit.document_id:
         return [(document_thread(unit.document_id), "")]
     return [(unit.thread, source) for source in unit.sources]
 
 
 def _fork(followed: FollowedThread, view: BankView) -> Fork:
-    """What a followed thread does to its log, which must be as it was when what is new was found out."""
+    """Compare a followed thread with its log, which must not have changed since its new messages were determined."""
     if view.ledger.turns.thread_mark(view.bank, followed.thread, followed.namespace) != followed.before:
         raise RevisionConflict(view.bank, view.revision, view.revision)
     return read_fork(followed, view.ledger, view.bank)
@@ -340,7 +340,7 @@ def _new_drafts(proposal: Proposal, fresh: IntArray, view: BankView, services: S
 def _changed_documents(
     proposal: Proposal, known: frozenset[MessageKey], view: BankView
 ) -> list[DocumentPlan]:
-    """The documents that are new or changed, each still as it was when its passages were compared."""
+    """New and changed documents; the stored versions must not have changed since the comparison."""
     kept = []
     for plan in proposal.documents:
         thread = document_thread(plan.write.id)
@@ -360,7 +360,7 @@ def _superseded(
     view: BankView,
     gone: Sequence[Place],
 ) -> tuple[list[MemoryUnit], set[Place]]:
-    """Units of earlier versions, and unchanged messages that would be left without a unit once those are closed."""
+    """Units of earlier versions, and unchanged messages that would have no unit without these."""
     ledger, edited = view.ledger, [*(key.place for key in proposal.keys if key not in known), *gone]
     closing = units_of(ledger, view.bank, edited)
     waiting = units_of(ledger, view.bank, gone, waiting=True) if gone else []
@@ -374,7 +374,7 @@ def _superseded(
 
 
 def _still_waiting(proposal: Proposal, known: frozenset[MessageKey]) -> tuple[TaskWrite, ...]:
-    """The tasks of passages that nobody else has retained meanwhile."""
+    """The tasks of passages that were not retained by another process meanwhile."""
     if not set(proposal.keys) - known:
         return ()
     return tuple(
@@ -383,14 +383,14 @@ def _still_waiting(proposal: Proposal, known: frozenset[MessageKey]) -> tuple[Ta
 
 
 def _waiting(proposal: Proposal, known: frozenset[MessageKey], reread: set[Place]) -> list[UnitWrite]:
-    """The turns that wait, of messages of which the bank has no memory: those it does not know, and those left without."""
+    """Turns that wait, of messages without a memory: unknown ones, and those left without a unit."""
     places = {key.place for key in proposal.keys if key not in known} | reread
     turns = (turn for passage in proposal.waiting for turn in passage.turns)
     return [turn for turn in turns if (turn.unit.thread, *turn.unit.sources) in places]
 
 
 def _latest(proposal: Proposal, known: frozenset[MessageKey], view: BankView) -> list[TurnWrite]:
-    """The turns to be kept: of messages not known in this wording, or, after a task, of those not edited since."""
+    """The turns to store: of new versions of messages, or, after a task, of messages not edited since."""
     if not proposal.completed:
         return [turn for turn in proposal.turns if turn.key not in known]
     latest = view.ledger.turns.known(view.bank, [turn.key for turn in proposal.turns])
@@ -398,9 +398,9 @@ def _latest(proposal: Proposal, known: frozenset[MessageKey], view: BankView) ->
 
 
 def _fresh(proposal: Proposal, known: frozenset[MessageKey], reread: set[Place]) -> IntArray:
-    """Positions of drafts not yet retained: those with a source the bank does not know in this wording.
+    """Positions of new drafts: those with a source that the bank does not know in this version.
 
-    All of them where they are a task's outcome: its messages became known when it was made.
+    For the outcome of a task, all drafts: its messages became known when it was enqueued.
     """
     if not proposal.keys:
         return np.arange(len(proposal.drafts), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Documents retained again: which passages are known, which are new, which were removed. Pure."""
+"""Compare a document with its stored version: known, new and removed passages. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Cut = Callable[[str], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class DocumentPlan:
-    """What retaining a document would change.
+    """The changes that retaining a document makes.
 
     Attributes:
         write: the document's row; its hash is of the whole text, what was there before `append` included.
@@ -53,8 +53,8 @@ def plan_document(
 ) -> DocumentPlan:
     """Compare a document with what is stored of it.
 
-    Stored passages are looked up in the new text, and only the text between them is cut anew: a sentence added at the
-    top does not shift every border below it.
+    Stored passages are looked up in the new text, and only the text between them is cut, so that a sentence added at the
+    top does not move all boundaries below.
 
     Args:
         document: its new version, or what is to be appended.
@@ -101,7 +101,7 @@ def _appended(stored: StoredDocument, text: str) -> str:
 
 
 def _places(text: str, chunks: Sequence[ChunkWrite]) -> dict[int, ChunkWrite]:
-    """Where each stored passage still stands whole in the text: first those in their old order, then moved ones."""
+    """Positions of the stored passages in the text: first those in their old order, then moved ones."""
     places: dict[int, ChunkWrite] = {}
     cursor = 0
     missing = []
@@ -120,7 +120,7 @@ def _places(text: str, chunks: Sequence[ChunkWrite]) -> dict[int, ChunkWrite]:
 
 
 def _find(text: str, passage: str, start: int, taken: Iterable[tuple[int, ChunkWrite]]) -> int:
-    """The first place from `start` on where the passage stands between breaks and nothing else was found; -1 if none."""
+    """The first free position from `start` on where the passage stands between breaks; -1 if there is none."""
     at = text.find(passage, start)
     while at >= 0:
         end = at + len(passage)
@@ -132,12 +132,12 @@ def _find(text: str, passage: str, start: int, taken: Iterable[tuple[int, ChunkW
 
 
 def _is_break(text: str, at: int) -> bool:
-    """Whether a passage may begin or end here: not inside a word."""
+    """Whether a passage may begin or end here, which is not inside a word."""
     return at in (0, len(text)) or not (text[at - 1].isalnum() and text[at].isalnum())
 
 
 def _pieces(text: str, places: dict[int, ChunkWrite], cut: Cut) -> list[str | ChunkWrite]:
-    """The text in order: known passages as they are, what lies between them cut; they concatenate to the text."""
+    """Known passages and the pieces of the text between them, in order; they concatenate to the text."""
     pieces: list[str | ChunkWrite] = []
     cursor = 0
     for at in sorted(places):

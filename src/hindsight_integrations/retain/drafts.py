@@ -1,4 +1,4 @@
-"""Drafts: extracted facts as memory units, before anything of the bank is known. Pure."""
+"""What a retain wants to write, before the bank is consulted: facts as drafts of units, and the proposal that holds them."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def _no_vector() -> Vector:
 
 
 @dataclass(frozen=True, slots=True)
-class UnitDraft:
-    """A unit to be, with what must be resolved against the bank.
+class Draft:
+    """A unit to write, with what must be resolved against the bank.
 
     Attributes:
-        unit: everything but its tokens, which are counted in one batch.
+        unit: the unit; its tokens are counted by `measured`.
         mentions: entities as extraction wrote them.
         causes: causal claims, their targets counted in the list of drafts.
-        invalidates: statements of what this fact makes obsolete.
+        invalidates: statements that this fact makes obsolete.
         changes: memories it ends or changes, by `unit_id` or `sources`.
         adds_to: the document that the items of the fact belong to, likewise; None for items of its own.
-        given: whether the caller stated the fact; else it was extracted.
-        said_by_person: whether it stands on a message of a person, not only of an assistant, a tool or a document.
+        given: whether the caller supplied the fact; else it was extracted.
+        said_by_person: whether one of its sources is a message of a person.
         vector: of its text, unit norm, (dimension,); empty until `measured`.
         statements: vectors of the statements in `invalidates`, by text, likewise.
     """
@@ -90,7 +90,7 @@ class UnitDraft:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the facts of one extraction come from: what all their units share.
+    """The origin of the facts of one extraction, which all their units share.
 
     Attributes:
         bank: the bank's name.
@@ -99,10 +99,10 @@ class Origin:
         moments: mention time of each message id; empty for a document.
         thread: the conversation.
         document_id: the document, None for a conversation.
-        context: about the source.
+        context: describes the source.
         tags: visibility tags.
-        metadata: the caller's values.
-        entities: what the caller says every unit mentions.
+        metadata: of the caller.
+        entities: entities that every unit mentions, according to the caller.
     """
 
     bank: str
@@ -118,7 +118,7 @@ class Origin:
 
 
 def unit_id(origin: Origin, *, sources: Sequence[str], chunk: int, ordinal: int, text: str) -> str:
-    """The id that makes the same retain twice the same rows: uuid5 of bank, place, ordinal and normalised text."""
+    """The id of a unit: uuid5 of bank, place, ordinal and normalised text, so that repeated retains give the same rows."""
     place = "\x1f".join((origin.thread, *sources)) if sources else f"{origin.document_id}\x1f{chunk}"
     return str(uuid.uuid5(NAMESPACE, "\x1e".join((origin.bank, place, str(ordinal), normalised_text(text)))))
 
@@ -129,18 +129,16 @@ def draft_facts(
     *,
     ordinals: Sequence[int] = (),
     messages: Mapping[str, Message] | None = None,
-) -> tuple[list[UnitDraft], list[Dropped]]:
-    """Facts, chunk by chunk, as drafts in order, then the items of those that are documents.
+) -> tuple[list[Draft], list[Dropped]]:
+    """The facts as drafts in order, followed by the items of those that are documents.
 
-    What cannot become a unit is dropped with its reason.
-
-    Causal indexes count within a chunk, as the extraction that wrote them did.
+    Facts that cannot become units are dropped with a reason. Causal targets are counted within a chunk.
 
     Args:
         extraction: the facts.
-        origin: where they come from.
+        origin: of the facts.
         ordinals: ordinal of each chunk within its document; empty means 0, 1, 2 ...
-        messages: by id, to see which facts are one of them word for word, and whose they are.
+        messages: by id, to recognise verbatim facts and the roles of their speakers.
     """
     drafts: list[UnitDraft] = []
     dropped: list[Dropped] = []
@@ -173,8 +171,8 @@ def draft_facts(
     return _with_items(in_order(drafts)), dropped
 
 
-def _with_items(drafts: Sequence[UnitDraft]) -> list[UnitDraft]:
-    """The drafts, and behind them the items of documents as drafts of their own, numbered from 1."""
+def _with_items(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts, followed by the items of documents as separate drafts, numbered from 1."""
     heads, items = [], []
     for draft in drafts:
         own = [record for record in draft.unit.records if record.kind is RecordKind.DOCUMENT_ITEM]
@@ -207,13 +205,13 @@ def _item(head: MemoryUnit, record: Record, number: int) -> MemoryUnit:
 
 
 def as_extracted(fact: ExtractedFact, messages: Mapping[str, Message]) -> ExtractedFact:
-    """A fact as a model may state it: how firmly the agent believes something it does not say, nor what a person believes.
+    """Limit a fact to what a model may state: it neither sets a confidence nor makes opinions of others the agent's.
 
-    What only people or tools said is of the world, even if it is put as an opinion: the agent's own are said by the agent.
+    A fact with sources of people or tools only belongs to the world network, even if it is phrased as an opinion.
 
     Args:
         fact: as the model wrote it.
-        messages: by id, those the fact may cite.
+        messages: those that the fact may cite, by id.
     """
     if fact.fact_type is not FactType.OPINION:
         return fact
@@ -223,8 +221,8 @@ def as_extracted(fact: ExtractedFact, messages: Mapping[str, Message]) -> Extrac
     return fact.model_copy(update={"fact_type": kind, "confidence": None})
 
 
-def selected(drafts: Sequence[UnitDraft], places: Sequence[int]) -> list[UnitDraft]:
-    """Some of the drafts; causal claims point at the same ones as before, and those at others are left out."""
+def selected(drafts: Sequence[Draft], places: Sequence[int]) -> list[Draft]:
+    """Some of the drafts, with causal targets renumbered; claims about drafts left out are dropped."""
     moved = {place: position for position, place in enumerate(places)}
     return [
         replace(
@@ -235,8 +233,8 @@ def selected(drafts: Sequence[UnitDraft], places: Sequence[int]) -> list[UnitDra
     ]
 
 
-def in_order(drafts: Sequence[UnitDraft]) -> list[UnitDraft]:
-    """The drafts, mention times that tie set apart by a microsecond each, so that facts of one message keep their order."""
+def in_order(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts with equal mention times spread by a microsecond each, so that facts of one message keep their order."""
     met: Counter[datetime] = Counter()
     ordered = []
     for draft in drafts:
@@ -292,7 +290,7 @@ def _draft(
 
 
 def _confidence(fact: ExtractedFact) -> float | None:
-    """With which an opinion is formed; facts have none."""
+    """Initial confidence of an opinion; None for facts."""
     if fact.fact_type is not FactType.OPINION:
         return None
     return UNKNOWN_CONFIDENCE if fact.confidence is None else fact.confidence
@@ -301,7 +299,7 @@ def _confidence(fact: ExtractedFact) -> float | None:
 def _named_by_caller(
     fact: ExtractedFact,
 ) -> tuple[tuple[ExtractedChange, ...], NamedMemory | None, list[Dropped]]:
-    """What a caller says the fact ends, changes and adds to, by id or source."""
+    """The memories that the fact ends, changes and adds to, named by id or sources."""
     changes = tuple(_distinct(change) for change in fact.changes if change.memory is None)
     adds_to = _distinct(fact.adds_to) if fact.adds_to and fact.adds_to.memory is None else None
     refused = [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{field}: {NONE_SHOWN}") for field in _numbered(fact)]
@@ -309,18 +307,18 @@ def _named_by_caller(
 
 
 def _numbered(fact: ExtractedFact) -> list[str]:
-    """Fields of the fact that name a memory by number."""
+    """Fields of the fact that name memories by number."""
     fields = ["changes"] if any(change.memory is not None for change in fact.changes) else []
     return [*fields, "adds_to"] if fact.adds_to and fact.adds_to.memory is not None else fields
 
 
 def _distinct(named: N) -> N:
-    """The memory, each of its sources once."""
+    """The named memory with distinct sources."""
     return named.model_copy(update={"sources": list(dict.fromkeys(named.sources))})
 
 
 def _by_id(named: N, shown: Sequence[str]) -> N | None:
-    """The memory by its id instead of its number; None where no memory of that number was shown."""
+    """The memory named by id instead of number; None if no memory with that number was shown."""
     if named.memory is None or named.memory > len(shown):
         return None
     return named.model_copy(update={"memory": None, "unit_id": shown[named.memory - 1]})
@@ -329,7 +327,7 @@ def _by_id(named: N, shown: Sequence[str]) -> N | None:
 def _named_by_model(
     fact: ExtractedFact, sources: Sequence[str], shown: Sequence[str], messages: Mapping[str, Message]
 ) -> tuple[tuple[ExtractedChange, ...], NamedMemory | None, list[Dropped]]:
-    """What the fact ends, changes and adds to, by number; only what a person says ends or changes a memory."""
+    """The memories that the fact ends, changes and adds to, named by number; only a person's message may end or change one."""
     fields = _numbered(fact)
     if not fields:
         return (), None, []
@@ -364,7 +362,7 @@ def _said_by_person(sources: Sequence[str], messages: Mapping[str, Message]) -> 
 
 
 def _speaker(text: str, sources: Sequence[str], messages: Mapping[str, Message]) -> str:
-    """Whose message it is, where the text is one message word for word, or a piece of a long one."""
+    """The speaker, if the text is one message verbatim, or a piece of a long one."""
     message = messages.get(sources[0]) if len(sources) == 1 else None
     if message is None:
         return ""
@@ -383,13 +381,13 @@ def _connect(drafts: list[UnitDraft], facts: Sequence[ExtractedFact], kept: Mapp
 
 @dataclass(frozen=True, slots=True)
 class WaitingPassage:
-    """A passage not extracted yet, or a snippet not merged into the background yet.
+    """A passage that waits for extraction, or a snippet that waits to be merged into the background.
 
     Attributes:
-        task: does that later.
-        keys: the messages it keeps; none for a passage of a document.
-        turns: these messages as they are written, found by recall meanwhile; none for a document. Without a vector until
-            `measured`, or where the embedder fails.
+        task: that will do it.
+        keys: of its messages; empty for a passage of a document.
+        turns: the messages as units that recall finds meanwhile; empty for a document. Without vectors until `measured`,
+            or if the embedder fails.
     """
 
     task: TaskWrite
@@ -399,19 +397,19 @@ class WaitingPassage:
 
 @dataclass(frozen=True, slots=True)
 class FollowedThread:
-    """The messages of a conversation as they are now, to be compared with its log when they are committed.
+    """The current messages of a conversation, to be compared with its log in the commit.
 
     Attributes:
         thread: the conversation.
         namespace: which of its lists of messages.
-        messages: (id, content hash) of those to be retained, in order; where `whole` is false the new ones alone.
+        messages: (id, content hash) of those to be retained, in order; only the new ones unless `whole`.
         asked: ids of those that a user wrote.
-        whole: these are all of the list, which was not just continued.
+        whole: whether `messages` is the whole list, since it was not merely continued.
         before: how far the thread was read before.
-        seen: how many messages the list has.
-        digest: over them.
-        at: when a fork that shows here was made, at the latest (aware UTC).
-        on_fork: what becomes of what it dropped.
+        seen: number of messages in the list.
+        digest: over the list.
+        at: latest possible time of a fork (aware UTC).
+        on_fork: what happens to memories of dropped messages.
     """
 
     thread: str
@@ -428,11 +426,11 @@ class FollowedThread:
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """A request to forget, and what decides which memories it may close.
+    """A request to forget, and what determines which memories it may invalidate.
 
     Attributes:
-        request: what is asked.
-        asked: stands for the messages that ask: their thread, tags and time; it is not written.
+        request: the request.
+        asked: a unit with thread, tags and time of the requesting messages; it is not written.
     """
 
     request: ForgetRequest
@@ -441,26 +439,26 @@ class Forgetting:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What one retain, or several in one commit, want to write.
+    """What one retain, or several in one commit, will write.
 
     Attributes:
-        drafts: units to be, in order.
-        keys: the messages they came from, all of them.
+        drafts: units to write, in order.
+        keys: of all messages they came from.
         speakers: speakers of the conversation.
-        moments: when each message, or the document, was written in this wording.
+        moments: when this version of each message, or of the document, was written.
         documents: the documents they came from, and what changed in them.
-        turns: the text of these messages; none where it is not to be kept.
+        turns: the texts of these messages; empty if they are not stored.
         waiting: passages not extracted yet.
-        completed: leases of the tasks whose outcome this is; their messages are known already, so `keys` is empty.
+        completed: leases of the tasks that made this; their messages are known already, so `keys` is empty.
         extracted: ids of the units of turns that waited for these tasks.
         revision: the bank revision documents were compared at.
-        skipped: messages the bank had in this wording before.
-        dropped: what was not kept, and why.
-        forget: what people asked to forget.
-        followed: the conversation these messages continue, if the caller gave it whole; of one retain alone.
-        tokens_in: prompt tokens the extraction cost.
-        tokens_out: completion tokens it cost.
-        calls: how often the model was called for it.
+        skipped: number of messages that were known in this version.
+        dropped: what was not stored, and why.
+        forget: requests to forget.
+        followed: the conversation that these messages continue, if the caller gave it whole.
+        tokens_in: prompt tokens of the extraction.
+        tokens_out: completion tokens of the extraction.
+        calls: number of calls of the model.
     """
 
     drafts: Sequence[UnitDraft]
@@ -483,7 +481,7 @@ class Proposal:
 
 
 def joined(proposals: Sequence[Proposal]) -> Proposal:
-    """Several proposals, which have no message or document in common, as one commit's."""
+    """Join proposals that share no message or document into one for a single commit."""
     return Proposal(
         drafts=_joined_drafts([proposal.drafts for proposal in proposals]),
         keys=tuple(key for proposal in proposals for key in proposal.keys),
@@ -501,7 +499,7 @@ def joined(proposals: Sequence[Proposal]) -> Proposal:
 
 
 def forgettings(requests: Iterable[ForgetRequest], origin: Origin) -> tuple[Forgetting, ...]:
-    """The requests of one conversation, each with what stands for its messages."""
+    """The requests of one conversation, each with a unit that represents its messages."""
     return tuple(
         Forgetting(
             request,
@@ -523,9 +521,9 @@ def forgettings(requests: Iterable[ForgetRequest], origin: Origin) -> tuple[Forg
     )
 
 
-def _joined_drafts(lists: Sequence[Sequence[UnitDraft]]) -> list[UnitDraft]:
-    """Several lists of drafts as one; causal claims point at the same drafts as before."""
-    together: list[UnitDraft] = []
+def _joined_drafts(lists: Sequence[Sequence[Draft]]) -> list[Draft]:
+    """Concatenate lists of drafts, with causal targets renumbered."""
+    together: list[Draft] = []
     for drafts in lists:
         places = {place: place + len(together) for place in range(len(drafts))}
         together += [replace(draft, causes=tuple(renumbered(draft.causes, places))) for draft in drafts]
@@ -562,8 +560,8 @@ def with_vectors(drafts: Sequence[UnitDraft], embedder: Embedder) -> list[UnitDr
     ]
 
 
-def with_tokens(drafts: Sequence[UnitDraft], tokens: TokenCounter) -> list[UnitDraft]:
-    """The drafts with what each text costs (paper eq. 8), whole and in short, counted in one batch."""
+def with_tokens(drafts: Sequence[Draft], tokens: TokenCounter) -> list[Draft]:
+    """The drafts with the tokens of each text (paper eq. 8), full and compact, counted in one batch."""
     units = [draft.unit for draft in drafts]
     counts = iter(tokens.count([text for unit in units for text in _forms(unit)]))
     return [replace(draft, unit=_counted(draft.unit, counts)) for draft in drafts]
@@ -574,7 +572,7 @@ def _forms(unit: MemoryUnit) -> tuple[str, ...]:
 
 
 def _counted(unit: MemoryUnit, counts: Iterator[int]) -> MemoryUnit:
-    """The unit with the next counts; without a short form that saves nothing."""
+    """The unit with the next counts, and without a compact form that saves nothing."""
     whole = next(counts)
     if not unit.compact:
         return replace(unit, tokens=whole)

@@ -134,9 +134,9 @@ class UnextractedPassage:
 
     Attributes:
         chunk: its ordinal.
-        passage: what was to be extracted.
+        passage: the passage.
         kind: parked (the model answered unusably) or queued (it did not answer).
-        reason: why, for people.
+        reason: why.
     """
 
     chunk: int
@@ -147,18 +147,18 @@ class UnextractedPassage:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Facts chunk by chunk, and what they cost.
+    """Facts chunk by chunk, and their cost.
 
     Attributes:
-        chunks: facts of each chunk, in order; none for one that waits.
+        chunks: facts of each chunk, in order; none for a chunk that waits.
         tokens_in: prompt tokens reported by the model, repairs included.
         tokens_out: completion tokens reported by the model, repairs included.
-        calls: how often the model was called, repairs included.
-        dropped: what the model wrote that is no memory, and why.
+        calls: number of calls of the model, repairs included.
+        dropped: what the model wrote that is not a memory, and why.
         waiting: passages to be tried again.
-        given: whether the caller stated the facts.
-        shown: of each chunk, ids of the memories its facts name by number; none where none were shown.
-        forget: what people asked to forget, with the ids of the memories that are meant.
+        given: whether the caller supplied the facts.
+        shown: ids of the memories shown with each chunk, which its facts name by number.
+        forget: requests to forget, with the ids of the memories meant.
     """
 
     chunks: tuple[tuple[ExtractedFact, ...], ...]
@@ -173,7 +173,7 @@ class Extraction:
 
 
 def joined(extractions: Sequence[Extraction]) -> Extraction:
-    """Extractions of one passage each as one, chunks in their order."""
+    """Join extractions of one passage each, in order."""
     return Extraction(
         chunks=tuple(chunk for one in extractions for chunk in one.chunks),
         tokens_in=sum(one.tokens_in for one in extractions),
@@ -189,7 +189,7 @@ def joined(extractions: Sequence[Extraction]) -> Extraction:
 
 
 def without_sources(extraction: Extraction) -> Extraction:
-    """The same for a document, whose passages are no messages."""
+    """The same without sources, for a document, whose passages are not messages."""
     bare = tuple(
         tuple(fact.model_copy(update={"sources": []}) for fact in chunk) for chunk in extraction.chunks
     )
@@ -226,7 +226,7 @@ def repeats_endlessly(text: str) -> bool:
 
 
 def problem_of(text: str) -> str:
-    """Why a text is no memory; empty if it may be one."""
+    """Why a text cannot be a memory; empty if it can."""
     if len(text) > LONGEST_FACT:
         return f"it has {len(text):,} characters, over the limit of {LONGEST_FACT:,}"
     return "it repeats itself endlessly" if repeats_endlessly(text) else ""
@@ -423,9 +423,9 @@ CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns r
 
 
 class LLMExtractor:
-    """Asks a model for facts, chunk by chunk, several at once.
+    """Asks a model for facts, chunk by chunk, several at the same time.
 
-    What the model has not answered within the timeout of one `extract` is queued.
+    Passages without an answer within the timeout of one `extract` are queued.
 
     Args:
         model: the model.
@@ -649,7 +649,7 @@ def _log_progress(extraction: Extraction, place: str, seconds: float) -> None:
 
 
 class EndingJudge:
-    """Asks a model which shown memories each message ends, in one request a passage; a model that fails ends nothing.
+    """Asks a model which shown memories each message ends, in one request per passage. If it fails, nothing ends.
 
     Args:
         model: the model.
@@ -732,12 +732,12 @@ class EndingJudge:
 
 @dataclass(slots=True)
 class _Endings:
-    """What the answers of a retain say, gathered by message.
+    """The answers of one retain, by message.
 
     Attributes:
-        numbers: of all memories shown, by id, as the facts name them.
-        ended: by message id, the numbers of the memories that it ends.
-        dropped: what of the answers was of no use, and why.
+        numbers: number of each memory shown, by id.
+        ended: numbers of the memories that a message ends, by message id.
+        dropped: unusable parts of the answers, and why.
     """
 
     numbers: Mapping[str, int]
@@ -801,7 +801,7 @@ def _asked(extraction: Extraction, messages: Sequence[Message]) -> frozenset[str
 
 
 def extractor_of(services: Services, options: ExtractionOptions = AS_SET) -> LLMExtractor | None:
-    """The extractor of facts that the settings want; None where messages are kept word for word."""
+    """The extractor of facts by these settings; None if messages are stored verbatim."""
     settings, model = services.config.retain, services.model
     if model is None or ExtractionMode(settings.extraction) is ExtractionMode.VERBATIM:
         return None
@@ -809,7 +809,7 @@ def extractor_of(services: Services, options: ExtractionOptions = AS_SET) -> LLM
 
 
 def ending_judge_of(services: Services, options: ExtractionOptions = AS_SET) -> EndingJudge | None:
-    """The judge of what verbatim messages end; None where a model extracts facts, may not be asked now, or is not shown memories."""
+    """The judge of what verbatim messages end; None if a model extracts facts, may not be called now, or is not shown memories."""
     settings, model = services.config.retain, services.model
     verbatim = ExtractionMode(settings.extraction) is ExtractionMode.VERBATIM
     if model is None or not verbatim or not settings.most_shown_memories or options.background:

@@ -1,4 +1,4 @@
-"""Retain, top to bottom (paper section 4.1): intake, extraction, drafts, vectors, commit."""
+"""The entry points of retain (paper section 4.1): retain, retain_many, follow, extract_waiting. Each prepares, measures and commits."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ _LISTED = (
     "superseded",
     "restored",
 )
-"""What a result lists, of each document its own."""
+"""Fields of a result that are concatenated over several documents."""
 
 _VERSIONS = frozenset({FORKED, MESSAGE_EDITED, DOCUMENT_CHANGED})
 
 
 async def retain(requests: Sequence[RetainRequest], projector: Projector, services: Services) -> RetainResult:
-    """Turn messages or documents into memory units, links and entities, in one commit; one result for all of them.
+    """Turn messages or documents into memory units, links and entities, in one commit with one result.
 
     Raises:
         ModelError: extraction or embedding failed; nothing was written.
@@ -96,9 +96,9 @@ async def store(
     services: Services,
     options: ExtractionOptions = AS_SET,
 ) -> list[RetainResult]:
-    """Embed several retains in one batch and commit them together; a result for each.
+    """Measure and commit several retains together, all or nothing; return a result for each.
 
-    They must have no message or document in common. All of them or none is written.
+    They must not share a message or document.
     """
     whole = await services.workers.read(measured, joined(proposals), services.embedder, services.tokens)
     judgement = await _judgement(whole, projector, services, options)
@@ -110,7 +110,7 @@ async def store(
         replace(_result(one, kept, created, receipt), behind=behind) for one in proposals
     )
     first, *others = (with_withdrawals(result, retraction) for result in results)
-    # What is of the whole commit is told with the first of its retains.
+    # What concerns the whole commit is reported with its first retain.
     first = replace(first, forget_requested=tuple(retraction.forgotten))
     return [_with_version_changes(_with_tokens(first, judgement), writes.events), *others]
 
@@ -118,9 +118,9 @@ async def store(
 async def _judgement(
     proposal: Proposal, projector: Projector, services: Services, options: ExtractionOptions
 ) -> Judgement:
-    """What the model says of statements that say no memory's very words, on the bank as it is now.
+    """Ask the model about statements without an equal memory, on the current bank.
 
-    The commit decides again on the bank as it is then; what the model was not asked about stays ambiguous.
+    The commit decides again on the bank at that time; what the model was not asked about stays ambiguous.
     """
     stating = any(each.invalidates and each.said_by_person and not each.given for each in proposal.drafts)
     llm = extractor_of(services, options)
@@ -155,7 +155,7 @@ def _together(results: Sequence[RetainResult]) -> RetainResult:
 
 
 def _with_tokens(result: RetainResult, judgement: Judgement) -> RetainResult:
-    """The result with what the judgement cost: one request for all retains of a commit, told with the first."""
+    """The result with the cost of the judgement: one request for all retains of a commit, reported with the first."""
     return replace(
         result,
         tokens_in=result.tokens_in + judgement.tokens_in,
@@ -165,7 +165,7 @@ def _with_tokens(result: RetainResult, judgement: Judgement) -> RetainResult:
 
 
 def _with_version_changes(result: RetainResult, events: Sequence[ValidityEvent]) -> RetainResult:
-    """The result with what edits, forks and new versions of documents closed and restored, of the events of its commit."""
+    """The result with the memories that edits, forks and new versions of documents closed and restored."""
     closed = dict.fromkeys(
         event.unit_id
         for event in events
@@ -181,13 +181,13 @@ def _with_version_changes(result: RetainResult, events: Sequence[ValidityEvent])
 
 
 async def nothing_new(request: RetainRequest, projector: Projector, services: Services) -> RetainResult:
-    """The result of a retain of what the bank knows already."""
+    """The result if the bank knows everything already."""
     revision = await services.workers.read(projector.ledger.revision, projector.name)
     return RetainResult((), 0, {}, len(request.intake.keys), request.intake.dropped, revision)
 
 
 def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Receipt) -> RetainResult:
-    """What became of one of the retains of a commit: `kept` and `created` are the unit ids of them all."""
+    """The result of one retain in a commit; `kept` and `created` are the unit ids of all its retains."""
     heads = [draft.unit for draft in proposal.drafts if draft.unit.kind is UnitKind.MEMORY]
     units = [unit for unit in heads if unit.id in kept]
     held = [
@@ -217,7 +217,7 @@ OVERTAKEN = (Dropped("a passage that waited", "what it was made from has been re
 
 
 def present_part(stored: StoredPassage, origin: Origin, bank: Projector) -> Passage:
-    """What of a passage still stands: not messages edited since, nor a part of a document that was replaced."""
+    """The part of a passage that is still current, without edited messages and replaced parts of documents."""
     if origin.document_id is not None:
         document = bank.ledger.units.document(bank.name, origin.document_id)
         present = {chunk.ordinal for chunk in document.chunks} if document else set()
@@ -229,7 +229,7 @@ def present_part(stored: StoredPassage, origin: Origin, bank: Projector) -> Pass
 
 
 async def extract_waiting(task: Task, llm: LLMExtractor, projector: Projector, services: Services) -> Settled:
-    """Extract the passage a task keeps, and write its facts and the task's end in one commit.
+    """Extract the passage of a task, and commit its facts together with the end of the task.
 
     Raises:
         InvalidRequest: the payload is damaged.
@@ -280,14 +280,14 @@ Requested = Callable[[Sequence[Any]], RetainRequest | None]
 
 @dataclass(frozen=True, slots=True)
 class ThreadList:
-    """The list of messages of a conversation, as it is now.
+    """The current list of messages of a conversation.
 
     Attributes:
-        items: all of them, as the caller has them.
-        thread: the conversation.
-        namespace: which of its lists this is.
-        at: now, or when the caller says it is (aware UTC).
-        on_fork: what becomes of messages that a fork dropped.
+        items: all messages, as the caller passed them.
+        thread: id of the conversation.
+        namespace: which list of the thread this is.
+        at: now (aware UTC).
+        on_fork: what happens to memories of messages that a fork dropped.
     """
 
     items: Sequence[Any]
@@ -305,14 +305,14 @@ async def follow(
     *,
     remember: bool = True,
 ) -> RetainResult:
-    """Retain what is new of a conversation, and bring its memories to the branch it is on.
+    """Retain the new messages of a conversation, and keep its memories in step with its current branch.
 
     Args:
         given: the conversation.
         requested: makes a request of some of its messages.
         projector: the bank.
         services: the engine's.
-        remember: False marks what is new as known and stores nothing of it.
+        remember: False marks new messages as known without storing anything.
 
     Raises:
         ModelError: extraction or embedding failed; nothing was written.
@@ -345,13 +345,13 @@ async def follow(
 
 
 def _returns(request: RetainRequest, projector: Projector) -> bool:
-    """Whether a message had been dropped: a list may come back to a branch by going on, too."""
+    """Whether one of the messages had been dropped: a continued list may return to a branch, too."""
     places = [key.place for key in request.intake.keys]
     return bool(projector.ledger.turns.dropped(projector.name, places))
 
 
 def _where(given: ThreadList, projector: Projector) -> tuple[ThreadMark, int, str]:
-    """How far the thread was read before, from where on its list is new (0 unless it was only continued), and its digest."""
+    """How far the thread was read before, where its new messages begin (0 unless it was only continued), and its digest."""
     before = projector.ledger.turns.thread_mark(projector.name, given.thread, given.namespace)
     beginning, digest = thread_digests(given.items, before.seen)
     continued = len(given.items) >= before.seen > 0 and beginning == before.digest
@@ -384,13 +384,13 @@ def _followed(
 
 
 def _known(request: RetainRequest) -> Proposal:
-    """Of messages that are known, all of them; the branch they stand on may be another."""
+    """A proposal without new messages; their branch may be another one."""
     keys = request.intake.keys
     return Proposal((), keys=keys, moments=request.intake.moments, skipped=len(keys))
 
 
 Given = RetainRequest | HindsightError
-"""A checked item, or why it cannot be retained."""
+"""A checked item, or the error why it cannot be retained."""
 
 
 async def retain_many(
@@ -402,18 +402,18 @@ async def retain_many(
     concurrent: int,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[ItemOutcome]:
-    """Retain the items in order, a commit a batch.
+    """Retain the items in order, one commit per batch.
 
-    A batch is all or nothing on disk, and what is there already is known by its ids: after a kill the same call again
-    does what is left.
+    A batch is written all or nothing, and stored items are recognised by their ids, so repeating the call after a crash does
+    the rest.
 
     Args:
         items: what to retain.
         projector: the bank.
         services: the engine's.
-        batch_size: at most so many items a commit.
-        concurrent: at most so many items read by the model at once.
-        progress: called after each batch with the number of items done, and of all.
+        batch_size: maximum number of items per commit.
+        concurrent: maximum number of items that are prepared at the same time.
+        progress: called after each batch with the number of finished items and the number of all items.
     """
     outcomes: list[ItemOutcome] = []
     for batch in batches(items, batch_size):
@@ -424,7 +424,7 @@ async def retain_many(
 
 
 def batches(items: Sequence[Given], size: int) -> Iterator[list[Given]]:
-    """The items in order; two versions of one message or document never share a batch, since the later must win."""
+    """Batches of the items in order. Two versions of one message or document never share a batch, since the later one wins."""
     batch: list[Given] = []
     taken: set[tuple[str, str, str]] = set()
     for item in items:
@@ -455,7 +455,7 @@ async def _retain_batch(
                 return [ItemOutcome(None, error) if isinstance(item, Proposal) else item for item in read]
         else:
             return [ItemOutcome(next(results)) if isinstance(item, Proposal) else item for item in read]
-    return [  # something in the batch cannot be stored: find out what, one by one
+    return [  # an item cannot be stored: find it by storing them one by one
         await _alone(given, projector, services) if isinstance(item, Proposal) else item
         for given, item in zip(batch, read, strict=True)
     ]

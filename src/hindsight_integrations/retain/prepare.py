@@ -1,4 +1,4 @@
-"""The first half of a retain: what the bank does not know yet is extracted and drafted. Nothing is written here."""
+"""The first half of a retain: extract and draft what the bank does not know yet, and choose the memories a model is shown. Writes nothing."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ _DATED = {RecordKind.EVENT, RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QU
 
 @dataclass(frozen=True, slots=True)
 class ShownMemories:
-    """Memories of a bank as a model is shown them.
+    """Memories to show to a model.
 
     Attributes:
-        memories: the oldest first; of documents the heads.
-        items: by id of the document, the items that hold, in the order in which they are served.
-        names: of the memories' entities, by memory id.
-        hidden: by id of the document, how many more items hold, for which there was no room.
+        memories: the oldest first; for documents, their heads.
+        items: valid items in their served order, by id of the document.
+        names: names of the memories' entities, by memory id.
+        hidden: number of further valid items that did not fit, by id of the document.
     """
 
     memories: tuple[MemoryUnit, ...] = ()
@@ -100,15 +100,15 @@ def with_memories(
     limit: int,
     undone: Sequence[MemoryUnit] = (),
 ) -> list[Passage]:
-    """Each passage with the bank's nearest valid memories, documents with the items that hold.
+    """Each passage with the bank's nearest valid memories; documents with their valid items.
 
     Args:
         passages: of one conversation; their messages have timestamps.
         view: the bank.
-        embedder: the bank's.
-        tags: of the retain; memories that a recall with them would not see are not shown.
-        limit: at most so many memories a passage.
-        undone: what holds again once the messages have their new wording: shown first.
+        embedder: of the bank.
+        tags: of the retain; only memories that a recall with these tags sees are shown.
+        limit: maximum number of memories per passage.
+        undone: memories that become valid again with the new version of the messages; shown first.
 
     Raises:
         ModelError: the embedder failed.
@@ -137,9 +137,9 @@ def nearest_memories(
 ) -> ShownMemories:
     """Valid memories nearest to what people say in the messages, within a budget of tokens; see `in_order_of_use`.
 
-    Every turn is searched for by itself, by meaning and by words, with the end of what it answers: "Not any more." names
-    nothing. Its best comes before the second of any other: what a last sentence takes back is found however much was said
-    before it. An item that is found shows its document.
+    Each turn is a query of its own, by meaning and by words, together with the end of the message it answers, since "Not any
+    more." names nothing. The best match of every turn comes before the second of any, so that a memory that the last sentence
+    takes back is found however much was said before. A matching item shows its document.
     """
     said = _turns(messages, before)
     moments = [message.timestamp for message in messages if isinstance(message.timestamp, datetime)]
@@ -167,30 +167,29 @@ def nearest_memories(
 
 
 def in_order_of_use(nearest: Sequence[int], over: Collection[int], limit: int) -> list[int]:
-    """The order in which memories take the places they are shown in. Pure.
+    """Choose which memories are shown, in order. Pure.
 
-    A third of the places goes to the nearest, whatever they tell, so that what is over can still be corrected. The others go to
-    what is open, the nearest first: everything but what is over, so that an address, which has no record, is as good as a
-    task. What is over fills what is left.
+    A third of the places goes to the nearest memories of any kind, so that past ones can still be corrected. The others go to
+    memories that are not over, the nearest first; past ones fill the remaining places.
 
     Args:
         nearest: row ids, the nearest first.
-        over: those of them that are over; see `is_over`.
-        limit: how many places there are.
+        over: those that are over; see `is_over`.
+        limit: number of places.
     """
     first = nearest[: -(-limit // NEAREST_SHARE)]
     return list(dict.fromkeys((*first, *(row for row in nearest if row not in over), *nearest)))
 
 
 def is_over(unit: MemoryUnit, ended: Sequence[MemoryUnit], moment: datetime) -> bool:
-    """Whether a memory tells only what is over, so that little can change of it. Pure.
+    """Whether a memory tells only of the past, so that it is unlikely to change. Pure.
 
-    An event that has taken place; what was spent or measured on an earlier day; that something with a record (a task, an
-    item of a document) was done, cancelled or removed, and no more.
+    Such are past events, values spent or measured on an earlier day, and statements that something with a record (a task, an
+    item of a document) was done, cancelled or removed.
 
     Args:
         unit: a memory without items.
-        ended: what it ended.
+        ended: the memories that it ended.
         moment: of the passage.
     """
     kinds = {record.kind for record in unit.records}
@@ -204,7 +203,7 @@ def is_over(unit: MemoryUnit, ended: Sequence[MemoryUnit], moment: datetime) -> 
 
 
 def _turns(messages: Sequence[Message], before: Sequence[Message]) -> list[str]:
-    """What people say, the longest turns first, each behind the end of what the assistant said just before it."""
+    """Turns of people, the longest first, each preceded by the end of the assistant's message before it."""
     said = []
     earlier = before[-1] if before else None
     for message in messages:
@@ -219,7 +218,7 @@ def _turns(messages: Sequence[Message], before: Sequence[Message]) -> list[str]:
 def _nearest_rows(
     texts: Sequence[str], vectors: Matrix, view: BankView, selected: Selection, *, limit: int
 ) -> list[int]:
-    """Row ids nearest to the texts: the best of each text, those first that are nearest, then the second of each, ..."""
+    """Row ids nearest to the texts: the best of each text, ordered by nearness, then the second of each, and so on."""
     found = (
         hybrid_search(view, selected, text, vector, limit=limit)
         for text, vector in zip(texts, vectors, strict=True)
@@ -233,17 +232,17 @@ def _nearest_rows(
 def _within_budget(
     documents: IntArray, found: IntArray, view: BankView, limit: int, moment: datetime, held: set[str]
 ) -> ShownMemories:
-    """The first of the units that fit the budget together, the oldest of them first; one that does not fit is passed over.
+    """The first units that fit the token budget, ordered by age; units that do not fit are skipped.
 
-    A document shows the items that were found, then its others, as many as fit.
+    A document shows the items that matched, then others, as many as fit.
 
     Args:
-        documents: row ids of what is shown, the nearest first; the same one may come several times.
-        found: what was found of each.
+        documents: row ids to show, the nearest first; may contain duplicates.
+        found: the matches of each.
         view: the bank.
-        limit: at most so many.
+        limit: maximum number of units.
         moment: of the passage.
-        held: ids of closed memories and items that hold again.
+        held: ids of invalid memories and items that become valid again.
     """
     rows = list(dict.fromkeys(documents.tolist()))[: WIDER * limit]
     units = view.ledger.units.get(view.bank, np.asarray(rows, np.int64))
@@ -308,19 +307,18 @@ def _names_of(memories: Sequence[MemoryUnit], view: BankView) -> dict[str, list[
 CATEGORY_TOKENS = 300  # of categories with one passage: about a hundred names
 
 
-# The categories of records shown to the model with a passage, so that one thing has one name.
-# Reads the bank.
+# Categories of records are shown to the model with a passage, so that one thing has one name.
 def with_categories(
     passages: Sequence[Passage], view: BankView, tokens: TokenCounter, *, tags: tuple[str, ...]
 ) -> list[Passage]:
-    """Each passage with names in use for the records of each kind, within a budget of tokens.
+    """Each passage with the bank's categories for records of each kind, within a token budget.
 
-    Tags are borders of sight: a retain that has some is shown the categories of the memories shown to it, and no others.
+    A retain with tags is only shown categories of the memories shown to it, because tags limit visibility.
 
     Args:
         passages: with the memories shown.
         view: the bank.
-        tokens: counts what names cost.
+        tokens: counts tokens.
         tags: of the retain.
     """
     known = view.ledger.records.categories(view.bank)
@@ -334,10 +332,9 @@ def with_categories(
     return shown
 
 
-# What a retain says about the agent becomes a task, in the retain's own commit (paper section 6.1, step 5 of
-# retain).
+# Texts about the agent become tasks in the retain's commit (paper section 6.1, step 5 of retain).
 def snippet_tasks(snippets: Iterable[Snippet]) -> list[WaitingPassage]:
-    """A task for each snippet, due at once."""
+    """A task for each snippet, due immediately."""
     return [
         WaitingPassage(
             TaskWrite(TaskKind.MERGE_BACKGROUND, _payload(snippet), reason="merge into the background"),
@@ -356,7 +353,7 @@ def _payload(snippet: Snippet) -> str:
 
 
 async def prepare(request: RetainRequest, projector: Projector, services: Services) -> Proposal | None:
-    """Read what the bank does not know yet and draft its units; None where it knows everything. Writes nothing.
+    """Extract what the bank does not know yet and draft its units; None if it knows everything. Writes nothing.
 
     Raises:
         ModelError: the model was unavailable, and that is not to be queued.
@@ -407,7 +404,7 @@ async def _prepare_conversation(
 async def _waiting_passages(
     extraction: Extraction, origin: Origin, speakers: Mapping[MessageKey, str], services: Services
 ) -> tuple[WaitingPassage, ...]:
-    """What waits of a conversation, with the turns that recall finds meanwhile."""
+    """The waiting passages of a conversation, with the turns that recall finds meanwhile."""
     passages = waiting_tasks(extraction.waiting, origin, speakers)
 
     def with_units() -> tuple[WaitingPassage, ...]:
@@ -462,7 +459,7 @@ def _verbatim(services: Services) -> VerbatimExtractor:
 
 
 def _origin(request: RetainRequest) -> Origin:
-    """What conversations and documents share of it."""
+    """The origin fields that conversations and documents share."""
     return Origin(
         bank=request.bank,
         zone=str(request.zone),
@@ -478,9 +475,9 @@ def _origin(request: RetainRequest) -> Origin:
 def _unread(
     intake: ConversationIntake, dropped: Sequence[Place], bank: Projector
 ) -> tuple[frozenset[MessageKey], list[Message], list[Message]]:
-    """Keys the bank knows, the messages to read, and those that only give context.
+    """The known keys, the messages to read, and those that only give context.
 
-    Messages not known in this wording are read, and with an edited or dropped one those that share a fact with it.
+    New versions of messages are read, and so are messages that share a fact with an edited or dropped one.
     """
     known = bank.ledger.turns.known(bank.name, intake.keys)
     edited = [*(key.place for key in intake.keys if key not in known), *dropped]
@@ -495,7 +492,7 @@ def _unread(
 
 
 def _unknown(passages: Sequence[WaitingPassage], bank: Projector) -> bool:
-    """Whether the bank lacks one of the messages that passages keep."""
+    """Whether one of the messages in the passages is new to the bank."""
     keys = [key for passage in passages for key in passage.keys]
     return len(bank.ledger.turns.known(bank.name, keys)) < len(keys)
 
@@ -503,7 +500,7 @@ def _unknown(passages: Sequence[WaitingPassage], bank: Projector) -> bool:
 def _planned(
     request: RetainRequest, intake: DocumentIntake, bank: Projector, llm: LLMExtractor | None
 ) -> DocumentPlan | None:
-    """What changes of the document; None where this very version is known."""
+    """The changes of the document; None if this version is known."""
     if bank.ledger.turns.known(bank.name, intake.keys):
         return None
     stored = bank.ledger.units.document(bank.name, intake.id)
@@ -571,9 +568,9 @@ async def _with_endings(
     projector: Projector,
     services: Services,
 ) -> Extraction:
-    """The messages kept word for word, with what a model says they end; it is asked only where memories are near.
+    """Verbatim facts with the memories that a model says they end; the model is called only if there are memories to show.
 
-    An earlier wording of the messages themselves is not shown: nothing but their edit ends it.
+    Memories from earlier versions of the messages themselves are not shown, since the edit ends them.
     """
     cut = judge.passages(extraction, fresh, before=before, context=request.context)
     edited = [*((request.thread, message.id or "") for message in fresh), *request.dropped]
@@ -610,7 +607,7 @@ async def _without_recalled(
     *,
     dropped: Sequence[Place],
 ) -> Extraction:
-    """What a model extracted, without what it only read in memories that were quoted or shown to it."""
+    """The extraction without facts that only repeat memories quoted in the messages or shown to the model."""
     said = {message.id or "": message for passage in passages for message in passage.messages}
     recalled = await _recalled([*said.values()], projector, services, dropped)
     memories = [
@@ -637,16 +634,16 @@ async def shown(
     edited: Sequence[Place] = (),
     categories: bool = True,
 ) -> Sequence[Passage]:
-    """The passages with what the settings show of the bank: its nearest memories, and its categories of records.
+    """The passages with the memories and categories of records that the settings want to be shown.
 
     Args:
         cut: the passages.
         tags: of the retain.
         projector: the bank.
         services: the engine's.
-        memories: whether memories are of use: no document ends any.
-        edited: messages that may have another wording now; what their earlier one ended is shown as it will hold again.
-        categories: whether categories are.
+        memories: whether to show memories; documents cannot end any.
+        edited: messages that may have a new version; memories that their earlier version ended are shown as valid.
+        categories: whether to show categories.
     """
     most = services.config.retain.most_shown_memories if memories else 0
     categories = categories and services.config.retain.shown_categories
@@ -695,7 +692,7 @@ async def _extract_passages(
 
 
 def _known_names(texts: Sequence[str], bank: Projector, languages: Sequence[Language]) -> list[str]:
-    """Names of the bank's entities that may stand in the texts, in any case."""
+    """Names of the bank's entities that may occur in the texts, ignoring case."""
     names = (name for text in texts for name in possible_names(text, languages))
     possible = {normalise_name(name) for name in names} - {""}
     return [entity.name for entity in bank.ledger.entities.named(bank.name, sorted(possible)).values()]

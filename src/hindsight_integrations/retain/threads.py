@@ -1,4 +1,4 @@
-"""A conversation compared with what is known of it: what is new, what a fork dropped, what a fork back brings. Pure."""
+"""Compare a conversation with its log: new messages, messages dropped by a fork, and messages that came back. Pure."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from hindsight_integrations.retain.drafts import FollowedThread
 
 @dataclass(frozen=True, slots=True)
 class ThreadChange:
-    """What a list of messages says of a thread.
+    """The difference between a list of messages and the log of its thread.
 
     Attributes:
         entries: new and changed entries of the log.
         gone: ids of messages that a fork dropped.
         back: ids of messages that had been dropped and are part of the conversation again.
-        head: the last message of the branch; None where there is none.
+        head: the last message of the branch; None if there is none.
     """
 
     entries: tuple[ThreadEntry, ...] = ()
@@ -40,13 +40,13 @@ class ThreadChange:
 
 
 def thread_digests(items: Sequence[Any], first: int) -> tuple[str, str]:
-    """Digests over the first messages of a list, and over all, whatever their role and type.
+    """Digests over the first messages of a list, and over all, of any role and type.
 
-    One cheap pass over what may be thousands of messages: none is converted.
+    One cheap pass without converting messages, of which there may be thousands.
 
     Args:
         items: the list.
-        first: how many are the first; all, where there are not so many.
+        first: number of messages in the first digest.
     """
     signatures = list(map(_signature, items))
     digest = hashlib.sha256("".join(signatures[:first]).encode("utf-8", "surrogatepass"))
@@ -80,15 +80,14 @@ def thread_change(
 ) -> ThreadChange:
     """Compare a list of messages with the thread as it was last followed.
 
-    A message of the log that the list lacks was dropped by a fork if it is not an ancestor of the list's last known message;
-    an ancestor was only trimmed. Nothing was dropped where list and log have nothing in common, or only the first message, which a new
-    one of the user follows: clients trim so that keep the first message and the newest turn. An edit of the first question looks the
-    same, and closes nothing either, since what it replaces may be true.
+    A missing message was dropped by a fork unless it is an ancestor of the list's last known message; an ancestor was only
+    trimmed. Nothing was dropped if list and log have nothing in common, or only the first message, followed by a new one of the
+    user: clients trim like that. An edit of the first question looks the same, and invalidates nothing either.
 
     Args:
         thread: as it was last followed.
-        messages: (id, content hash) of the list as it is now, in order; those alone that are retained.
-        on_fork: what becomes of dropped messages.
+        messages: (id, content hash) of the current list, in order; only messages that are retained.
+        on_fork: what happens to memories of dropped messages.
         asked: ids of the messages of the list that a user wrote.
     """
     log = thread.entries
@@ -115,7 +114,7 @@ def thread_change(
 
 
 def _trimmed_to_first(thread: Thread, messages: Sequence[tuple[str, str]], asked: Collection[str]) -> bool:
-    """Whether a list is the thread's first message, which it has moved on from, and new ones that a user begins."""
+    """Whether a list consists of the thread's first message and new ones, the first of them by a user."""
     log, ids = thread.entries, [each for each, _ in messages]
     if len(ids) < 2 or ids[1] not in asked or thread.mark.head == ids[0]:
         return False
@@ -126,7 +125,7 @@ def _trimmed_to_first(thread: Thread, messages: Sequence[tuple[str, str]], asked
 def _added(
     log: Mapping[str, ThreadEntry], messages: Sequence[tuple[str, str]], before: str | None
 ) -> Iterator[ThreadEntry]:
-    """Entries of messages that the log lacks, each with the message before it, the first with the one given."""
+    """Entries for new messages, each with its predecessor; the first follows `before`."""
     for each, content_hash in messages:
         if each not in log:
             yield ThreadEntry(each, content_hash, before)
@@ -134,7 +133,7 @@ def _added(
 
 
 def _ancestors(message_id: str, log: Mapping[str, ThreadEntry]) -> Iterator[str]:
-    """A message and those before it, the latest first."""
+    """A message and its predecessors, the latest first."""
     seen: set[str] = set()
     each: str | None = message_id
     while each is not None and each in log and each not in seen:
@@ -145,14 +144,14 @@ def _ancestors(message_id: str, log: Mapping[str, ThreadEntry]) -> Iterator[str]
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """What a thread's new list of messages does to its log.
+    """The changes that a new list of messages makes to the log of its thread.
 
     Attributes:
-        gone: messages it dropped.
-        back: messages it brings back.
+        gone: dropped messages.
+        back: messages that came back.
         absent: all messages of the log that are not part of the conversation now.
-        moments: when those it dropped went, or came back.
-        write: the log as it is then; None where nobody followed a thread.
+        moments: when messages were dropped or came back.
+        write: the new log; None without a followed thread.
     """
 
     gone: tuple[Place, ...] = ()
@@ -162,10 +161,10 @@ class Fork:
     write: ThreadWrite | None = None
 
     def events(self, closing: Sequence[MemoryUnit], view: BankView) -> list[ValidityEvent]:
-        """What holds again, or no more, because of what was dropped and what is back; without the closing of units.
+        """Events that restore and invalidate memories because of dropped and returned messages, without those of `closing`.
 
         Args:
-            closing: units that are closed.
+            closing: units that become invalid.
             view: of the bank.
         """
         if not self.moments:

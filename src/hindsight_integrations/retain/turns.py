@@ -1,7 +1,7 @@
-"""Source turns of a retain: the text kept of each message, and the messages that wait for extraction as units. Pure.
+"""Source turns of a retain: the stored text of each message, and messages that wait for extraction as units. Pure.
 
-What waits is found meanwhile as rules would retain it word for word, but as a turn: it mentions, links and withdraws
-nothing, and goes in the commit that brings its facts.
+A waiting message is found as a verbatim turn, which mentions, links and invalidates nothing, and is removed in the commit
+that stores its facts.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ PARKED_REST = timedelta(minutes=1)  # the model has just failed three times on i
 
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
-    """What an extraction task keeps of its passage; where it comes from is its `Origin`.
+    """The payload of an extraction task, together with the passage's `Origin`.
 
-    The two are one flat JSON object. Data directories hold such objects: field names stay as they are.
+    Both are stored as one flat JSON object, so field names must not change.
 
     Attributes:
         messages: to be extracted.
@@ -61,14 +61,14 @@ def waiting_tasks(
     *,
     ordinals: Sequence[int] = (),
 ) -> list[WaitingPassage]:
-    """An extraction's waiting passages with their tasks, each with the messages it keeps (none for a document).
+    """The waiting passages of an extraction with their tasks.
 
-    A queued one is due at once, since the model may be back; a parked one rests first, since the model has just
-    failed three times on it.
+    Queued passages are due immediately, since the model may be available again. Parked ones are delayed, since the model has
+    just failed on them three times.
 
     Args:
         waiting: the passages.
-        origin: where they come from.
+        origin: of the passages.
         speakers: speaker of each message of the conversation; empty for a document.
         ordinals: ordinal of each chunk within its document; empty means 0, 1, 2 ...
     """
@@ -101,7 +101,7 @@ def _payload(passage: StoredPassage, origin: Origin) -> str:
 
 
 def stored_passage(task: Task) -> tuple[StoredPassage, Origin]:
-    """What a task keeps.
+    """The payload of a task.
 
     Raises:
         InvalidRequest: its payload is damaged.
@@ -116,12 +116,12 @@ def stored_passage(task: Task) -> tuple[StoredPassage, Origin]:
 
 
 def parked(tasks: Iterable[Task], kind: TaskKind) -> tuple[Parked, ...]:
-    """The tasks of one kind just enqueued, for the result of the retain that did."""
+    """The newly enqueued tasks of one kind, for the result."""
     return tuple(Parked(stored_passage(t)[0].chunk, t.reason, t.id) for t in tasks if t.kind is kind)
 
 
 def waiting_id(origin: Origin, message: Message) -> str:
-    """The id of a message, or a piece of one, as a turn that waits: never that of a memory."""
+    """The id of a message, or a piece of one, as a waiting turn; never equal to that of a memory."""
     parts = ("turn", origin.bank, origin.thread, message.id or "", message.text)
     return str(uuid.uuid5(NAMESPACE, "\x1e".join(parts)))
 
@@ -129,12 +129,12 @@ def waiting_id(origin: Origin, message: Message) -> str:
 def waiting_turns(
     messages: Sequence[Message], origin: Origin, extractor: VerbatimExtractor, *, chunk: int
 ) -> tuple[UnitWrite, ...]:
-    """Messages of a passage that waits, each as a unit that is this message word for word, without a vector yet.
+    """The messages of a waiting passage as verbatim units, without vectors yet.
 
     Args:
-        messages: with ids and timestamps filled in; pieces of a longer one, where it was cut.
-        origin: where they come from.
-        extractor: says when what a message speaks of happened, and whose it is.
+        messages: with ids and timestamps; pieces, if a long message was cut.
+        origin: of the messages.
+        extractor: determines times and fact types.
         chunk: ordinal of the passage.
     """
     zone = ZoneInfo(origin.zone)
@@ -166,7 +166,7 @@ def waiting_turns(
 def turns_of(
     messages: Mapping[MessageKey, Message], moments: Mapping[Place, datetime], tags: tuple[str, ...]
 ) -> tuple[TurnWrite, ...]:
-    """The text of each message, to be kept."""
+    """The text of each message, to be stored."""
     return tuple(
         TurnWrite(key, message.text, message.speaker, role_of(message), moments[key.place], tags)
         for key, message in messages.items()
@@ -174,7 +174,7 @@ def turns_of(
 
 
 def whole_messages(keys: Iterable[MessageKey], messages: Iterable[Message]) -> dict[MessageKey, Message]:
-    """Those of the messages that are a whole message as its key knows it, not a piece of a longer one."""
+    """The messages whose text matches their key, which excludes pieces of longer ones."""
     by_id = {message.id: message for message in messages}
     pairs = ((key, by_id[key.message_id]) for key in keys if key.message_id in by_id)
     return {
@@ -185,7 +185,7 @@ def whole_messages(keys: Iterable[MessageKey], messages: Iterable[Message]) -> d
 
 
 def kept_turns(turns: Iterable[TurnWrite], units: Iterable[MemoryUnit]) -> tuple[TurnWrite, ...]:
-    """The turns as they are written: one that is a unit word for word names it instead of keeping its text twice."""
+    """The turns to write; a turn that equals a unit refers to it, so that its text is not stored twice."""
     same = {(unit.thread, *unit.sources, unit.text): unit.id for unit in units if unit.speaker}
     return tuple(
         replace(turn, unit_id=same.get((*turn.key.place, f"{turn.speaker}: {turn.text}"))) for turn in turns

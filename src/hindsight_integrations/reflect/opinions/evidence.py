@@ -326,12 +326,12 @@ def _mentioned(fact: Fact) -> tuple[datetime, str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topic:
-    """What a memory is about, as far as candidates go.
+    """What a memory is about, to find candidates.
 
     Attributes:
-        telling: ids of the entities it mentions that few memories do.
-        hubs: ids of those that many do; neither has the user, the agent and the speakers.
-        vector: as stored (dimension,).
+        telling: ids of mentioned entities that few memories mention.
+        hubs: ids of those that many memories mention. Neither includes the user, the agent and the speakers.
+        vector: of the text, (dimension,).
     """
 
     telling: frozenset[str]
@@ -340,9 +340,9 @@ class Topic:
 
 
 def may_bear_on(opinion: Topic, fact: Topic, thresholds: Thresholds) -> bool:
-    """Whether an opinion is one of a fact's candidates: they share an entity, or are alike (paper eq. 25).
+    """Whether a fact may be evidence for an opinion: they share an entity, or are similar (paper eq. 25).
 
-    A hub tells little, so that with it they must be worth a look as well.
+    If they only share a hub, they must also be similar enough to be retrieved.
     """
     cosine = float(opinion.vector @ fact.vector)
     if cosine > theta_of(thresholds) or not opinion.telling.isdisjoint(fact.telling):
@@ -351,9 +351,9 @@ def may_bear_on(opinion: Topic, fact: Topic, thresholds: Thresholds) -> bool:
 
 
 def theta_of(thresholds: Thresholds) -> float:
-    """The cosine of paper eq. 25: midway between what is worth a look and what is linked.
+    """The cosine of paper eq. 25: midway between the channel floor and the semantic link.
 
-    An opinion tells of more than each of its facts does: measured, few facts are as near to it as two facts that are linked.
+    An opinion covers more than each of its facts: measured, few facts are as near to it as linked facts are to each other.
     """
     return (thresholds.channel_floor + thresholds.semantic_link) / 2
 
@@ -380,12 +380,12 @@ MOST_NEAR = 5  # opinions a new one is compared with, the most alike; a belief h
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOpinion:
-    """An opinion that is held.
+    """An opinion that the agent holds.
 
     Attributes:
-        log: it.
-        wording: as it is worded now.
-        about: what that is about.
+        log: its log.
+        wording: the current one.
+        topic: of the wording.
     """
 
     log: OpinionLog
@@ -394,7 +394,7 @@ class HeldOpinion:
 
 
 def held_opinions(reader: LedgerReader, bank: str, logs: Sequence[OpinionLog]) -> list[HeldOpinion]:
-    """Those of a bank's opinions that are held now; one whose vector cannot be read is left out."""
+    """The opinions held now; those without a readable vector are left out."""
     worded = [(log, wording) for log in logs if (wording := held_wording(log))]
     places = reader.units.row_ids(bank, [wording.unit_id for _, wording in worded])
     rows = np.array(sorted(places.values()), np.int64)
@@ -412,10 +412,10 @@ def held_opinions(reader: LedgerReader, bank: str, logs: Sequence[OpinionLog]) -
 
 
 def find_near(one: Topic, held: Sequence[HeldOpinion], thresholds: Thresholds) -> list[HeldOpinion]:
-    """The opinions that may be about the same matter, the most similar first, at most five.
+    """The opinions that may be about the same subject, the most similar first, at most five.
 
     They are as similar as linked memories, or share an entity and are not dissimilar. Hubs count here, since every memory of a
-    small bank may be about its one subject.
+    small bank may be about one subject.
 
     Args:
         one: what it is about.

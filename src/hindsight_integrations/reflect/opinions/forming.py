@@ -1,6 +1,6 @@
-"""Forming opinions: those that are new are kept, those that are not become evidence (paper section 5.4.2).
+"""Form opinions: new ones are stored, the others become evidence for those held (paper section 5.4.2).
 
-Read, compare, decide, commit once. What changes meanwhile is read again, and only new pairs are compared.
+Read, compare, decide, and commit once. If the bank changes meanwhile, it is read again, and only new pairs are compared.
 """
 
 from __future__ import annotations
@@ -82,13 +82,13 @@ TAGS_DIFFER = (
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """A reflection, as far as its opinions are concerned.
+    """The reflection that forms opinions.
 
     Attributes:
-        question: that was answered.
+        question: the question.
         at: when (aware UTC).
-        operation: key under which a retry forms nothing twice; empty for none.
-        revision: of the bank, whose memories the answer was made from.
+        operation: idempotency key of retries; empty for none.
+        revision: of the bank when the answer was made.
     """
 
     question: str
@@ -99,11 +99,11 @@ class Occasion:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What an opinion stands on, as it is when the opinion is formed.
+    """The memories that an opinion is based on, when it is formed.
 
     Attributes:
         units: the memories.
-        entities: that they mention.
+        entities: entities that they mention.
     """
 
     units: tuple[MemoryUnit, ...]
@@ -111,7 +111,7 @@ class Grounds:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Those of its tagged memories, if `fault` finds nothing."""
+        """The tags of the memories, if `fault` finds nothing."""
         return next((unit.tags for unit in self.units if unit.tags), ())
 
     def fault(self, named: Collection[str]) -> str:
@@ -128,7 +128,7 @@ class Grounds:
 
 
 def read_grounds(reader: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Grounds:
-    """These memories as they are now; what is gone or damaged is left out."""
+    """Read these memories; missing and damaged ones are left out."""
     rows = np.array(sorted(reader.units.row_ids(bank, unit_ids).values()), np.int64)
     mentioned = reader.entities.of_units(bank, rows)
     entities = {entity.id: entity for found in mentioned.values() for entity in found}
@@ -155,14 +155,14 @@ def entities_of(given: ProposedOpinion, grounds: Grounds, known: Mapping[str, En
 
 
 def names_given(given: Sequence[ProposedOpinion]) -> list[str]:
-    """Normalised names of whom and what opinions are said to be about."""
+    """Normalised names that opinions are said to be about."""
     return sorted({normalise_name(name) for each in given for name in each.entities} - {""})
 
 
 def opinion_unit(
     given: ProposedOpinion, occasion: Occasion, bank: str, *, position: int, tags: tuple[str, ...]
 ) -> MemoryUnit:
-    """The unit of an opinion, but for its tokens: the same reflection again gives the same one.
+    """The unit of an opinion without its tokens. The same reflection gives the same unit.
 
     Args:
         given: the opinion.
@@ -193,16 +193,16 @@ FORMED_BEFORE = "formed by the same operation before"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpinionDraft:
-    """An opinion put forward, and what it meets with.
+    """A proposed opinion, and the held opinions near it.
 
     Attributes:
-        given: it.
-        fault: why it cannot be kept; empty if it can.
-        unit: the memory unit it would be.
-        vector: of that (dimension,).
-        entities: whom and what it is about.
-        same: the opinion that is held in the very same words.
-        near: opinions that may be about the same matter; none where `same` is one.
+        given: the proposed opinion.
+        fault: why it cannot be stored; empty if it can.
+        unit: the unit that would be stored.
+        vector: of the unit, (dimension,).
+        entities: that it is about.
+        same: the held opinion with the same words.
+        near: opinions that may be about the same subject; empty if `same` is set.
     """
 
     given: ProposedOpinion
@@ -216,17 +216,17 @@ class OpinionDraft:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Situation:
-    """What the opinions of one answer meet with, as it was at one revision.
+    """The state of a bank that decides about the opinions of one answer.
 
     Attributes:
-        revision: the bank's, when it was read.
-        profile: who the agent is.
-        profile_number: of the change of profile in force, 0 for none.
-        drafts: the opinions put forward.
+        revision: of the bank when it was read.
+        profile: of the agent.
+        profile_number: number of the current change of profile, 0 for none.
+        drafts: the proposed opinions.
         logs: all opinions of the bank.
-        grounds: what the drafts stand on.
-        facts: what they cite, and what opinions near them were weighed by, by unit id.
-        before: what became of the opinions the first time, where the operation was recorded already.
+        grounds: of the drafts.
+        facts: facts that they cite, and evidence of the opinions near them, by unit id.
+        before: the outcome of the first time, if the operation was recorded already.
     """
 
     revision: int
@@ -242,7 +242,7 @@ class Situation:
 def read_situation(
     given: Sequence[ProposedOpinion], occasion: Occasion, projector: Projector, services: Services
 ) -> Situation:
-    """Read what opinions put forward meet with; embeds them."""
+    """Read the state of the bank that decides about proposed opinions, and embed these."""
     ledger, bank = projector.ledger, projector.name
     revision = ledger.revision(bank)
     with ledger.snapshot(bank) as reader:
@@ -272,7 +272,7 @@ def read_situation(
 
 
 def unchanged(found: Situation, occasion: Occasion, ledger: LedgerReader, bank: str) -> bool:
-    """Whether the bank holds the same opinions, and what the drafts stand on is as it was."""
+    """Whether the opinions of the bank and the grounds of the drafts have not changed."""
     if occasion.operation and ledger.opinions.formed_by(bank, occasion.operation) is not None:
         return False
     if tuple(ledger.opinions.get(bank)) != found.logs:
@@ -304,7 +304,7 @@ def _units(
     bank: str,
     tokens: TokenCounter,
 ) -> list[MemoryUnit]:
-    """The units that opinions would be. One whose id is taken, by a wording that ended or has other tags, gets another."""
+    """The units of the opinions. If an id is taken, by an ended wording or one with other tags, another one is used."""
     counts = tokens.count([each.text for each in given])
     units = []
     for place, (each, stands_on, count) in enumerate(zip(given, grounds, counts, strict=True)):
@@ -331,7 +331,7 @@ def _formed_before(logs: Sequence[OpinionLog]) -> tuple[OpinionChange, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """A new opinion and those it is compared with."""
+    """A new opinion and the held ones to compare it with."""
 
     text: str
     held: tuple[HeldOpinion, ...]
@@ -339,12 +339,12 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class PairRelation:
-    """How one new opinion relates to one that is held.
+    """The relation of a new opinion to a held one.
 
     Attributes:
-        relation: how.
-        strength: how much the new one says for or against it.
-        reason: in words, for people.
+        relation: the relation.
+        strength: how strongly the new one supports or contradicts it.
+        reason: in words.
     """
 
     relation: Relation
@@ -354,14 +354,14 @@ class PairRelation:
 
 @dataclass(slots=True)
 class Relations:
-    """What a model said of pairs, and what that cost.
+    """The relations of pairs according to a model, and their cost.
 
     Attributes:
-        found: by the new text and the unit id of the held wording; pairs without a usable answer are missing.
+        found: relations by new text and unit id of the held wording; pairs without a usable answer are missing.
         asked: the pairs that were compared, answered or not; no pair is compared twice for one answer.
-        calls: how often it was called.
-        tokens_in: prompt tokens it reported.
-        tokens_out: completion tokens it reported.
+        calls: number of calls.
+        tokens_in: prompt tokens reported.
+        tokens_out: completion tokens reported.
     """
 
     found: dict[tuple[str, str], PairRelation] = field(default_factory=dict)
@@ -372,7 +372,7 @@ class Relations:
 
 
 async def relate(compared: Sequence[Comparison], model: LanguageModel, known: Relations) -> None:
-    """Have a model compare all new pairs in one call, and add what is usable of its answer.
+    """Compare all new pairs in one call of the model, and add the usable relations.
 
     Raises:
         ModelError: the model failed.
@@ -416,7 +416,7 @@ def relation_problems(answer: AnsweredRelations, new: Sequence[NewOpinion]) -> s
 
 
 def usable(answer: AnsweredRelations | None, new: Sequence[NewOpinion]) -> list[AnsweredRelation]:
-    """What an answer says of pairs that were asked for and that it speaks of once."""
+    """The relations of requested pairs that the answer contains exactly once."""
     if answer is None:
         return []
     asked = {(number, held) for number, each in enumerate(new, 1) for held in each.held}
@@ -436,12 +436,12 @@ _ORDER = (Relation.SAME, Relation.REFINES, Relation.OPPOSES)
 
 @dataclass(frozen=True, slots=True)
 class OpinionDecision:
-    """What becomes of one opinion put forward.
+    """The decision about one proposed opinion.
 
     Attributes:
-        change: what is told of it.
-        assessment: what it is to the opinion that is held; None where it becomes one itself, or nothing.
-        evidence: rows by which it moves opinions that are held.
+        change: the reported outcome.
+        assessment: its bearing on the held opinion; None if it becomes an opinion itself, or nothing.
+        evidence: rows that move held opinions.
     """
 
     change: OpinionChange
@@ -451,7 +451,7 @@ class OpinionDecision:
 
 @dataclass(slots=True)
 class Decision:
-    """What is to be written, and what becomes of each opinion."""
+    """What to write, and the outcome of each opinion."""
 
     decided: tuple[OpinionDecision, ...] = ()
     units: tuple[UnitWrite, ...] = ()
@@ -463,16 +463,16 @@ class Decision:
 
     @property
     def changes(self) -> tuple[OpinionChange, ...]:
-        """What is told of each opinion, in the order they were put forward."""
+        """The outcomes in the order of the proposed opinions."""
         return tuple(each.change for each in self.decided)
 
     @property
     def writes_anything(self) -> bool:
-        """Whether there is anything to be written of opinions."""
+        """Whether anything is to be written."""
         return bool(self.formed or self.reworded or self.evidence)
 
     def add(self, draft: OpinionDraft, unit: MemoryUnit) -> None:
-        """Let a draft's unit be written."""
+        """Write the unit of a draft."""
         self.units += (UnitWrite(unit, draft.vector.astype("<f4").tobytes()),)
         self.mentions += tuple(MentionWrite(unit.id, each.id, each.name) for each in draft.entities)
 
@@ -483,10 +483,10 @@ def decide(
     occasion: Occasion,
     services: Services,
 ) -> Decision:
-    """What becomes of the drafts, each in turn.
+    """Decide about the drafts one after the other.
 
     Args:
-        found: the drafts and what they meet with.
+        found: the drafts and the state of the bank.
         relations: by text and unit id of the wording compared with.
         occasion: the reflection.
         services: settings and thresholds.
@@ -498,7 +498,7 @@ def decide(
 
 @dataclass(frozen=True, slots=True)
 class _Decider:
-    """The decision of one answer's opinions under way."""
+    """Decides about the opinions of one answer."""
 
     found: Situation
     occasion: Occasion
@@ -527,7 +527,7 @@ class _Decider:
         return self._of_held(draft, bearing) if bearing else self._form(draft)
 
     def _said_before(self, draft: OpinionDraft) -> OpinionDraft | None:
-        """Another one of the same answer that says the same thing."""
+        """An earlier opinion of the same answer that says the same."""
         return next((each for each in self.kept if self._says_the_same(draft, each)), None)
 
     def _says_the_same(self, one: OpinionDraft, other: OpinionDraft) -> bool:
@@ -563,7 +563,7 @@ class _Decider:
     def _of_held(
         self, draft: OpinionDraft, bearing: Sequence[tuple[HeldOpinion, PairRelation]]
     ) -> OpinionDecision:
-        """What an opinion does that bears on some that are held: nothing but through the facts it cites."""
+        """The effect of an opinion on held ones, which comes from the facts that it cites."""
         rows = {held.log.id: self._evidence(draft, held, related) for held, related in bearing}
         evidence = tuple(row for found in rows.values() for row in found)
         self.decision.evidence += evidence
@@ -595,7 +595,7 @@ class _Decider:
         )
 
     def _reword(self, draft: OpinionDraft, held: HeldOpinion, related: PairRelation) -> bool:
-        """Let an opinion have the draft's words, once an answer."""
+        """Reword a held opinion with the draft's text, once per answer."""
         if held.log.id in {each.opinion_id for each in self.decision.reworded}:
             return False
         since = max(next_instant(held.wording.since), self.occasion.at)
@@ -610,14 +610,14 @@ class _Decider:
 
 
 def _rewords(related: PairRelation) -> bool:
-    """Whether the new words take the place of the old: a refinement, or strong contradiction (paper section 5.5)."""
+    """Whether the new text replaces the old: a refinement, or strong contradiction (paper section 5.5)."""
     if related.relation is Relation.OPPOSES:
         return related.strength is EvidenceStrength.STRONG
     return related.relation is Relation.REFINES
 
 
 def _assessment(related: PairRelation) -> Assessment:
-    """What the facts of an opinion are to the one that is held."""
+    """The bearing of an opinion's facts on the held one."""
     if related.relation is not Relation.OPPOSES:
         return Assessment.REINFORCE
     return Assessment.CONTRADICT if related.strength is EvidenceStrength.STRONG else Assessment.WEAKEN
@@ -670,7 +670,7 @@ def _move(
 
 
 def _joined(log: OpinionLog, row: EvidenceWrite, found: Situation, at: datetime) -> OpinionLog:
-    """The log with a row more, as the ledger will give it back."""
+    """The log with one more row, as the ledger will return it."""
     written = Evidence(
         unit_id=row.unit_id,
         sources=row.sources,
@@ -703,15 +703,15 @@ BUSY = "the bank changed at every try to keep it"
 
 @dataclass(frozen=True, slots=True)
 class FormedOpinions:
-    """What became of the opinions of an answer, or would become of them.
+    """The actual or expected outcome of an answer's opinions.
 
     Attributes:
-        changes: of each, in the order given; of a repeated operation, those formed by it the first time.
-        moves: the same with what it does to the confidence of what is held; none of a repeated operation.
-        repeated: the operation was recorded before.
-        calls: how often the model was called.
-        tokens_in: prompt tokens it reported.
-        tokens_out: completion tokens it reported.
+        changes: outcome of each, in the given order; for a repeated operation, those of the first time.
+        moves: the same with the effect on confidences; empty for a repeated operation.
+        repeated: whether the operation was recorded before.
+        calls: number of calls of the model.
+        tokens_in: prompt tokens reported.
+        tokens_out: completion tokens reported.
     """
 
     changes: tuple[OpinionChange, ...]
@@ -724,14 +724,14 @@ class FormedOpinions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssessedOpinions:
-    """The opinions of an answer, compared with those held; nothing is written yet.
+    """The opinions of an answer, compared with those held; not written yet.
 
     Attributes:
         proposed: the opinions.
         occasion: the reflection.
-        relations: of the pairs that were compared, and what that cost.
-        formed: what would become of them.
-        decision: what is to be written, and on which situation; None where nothing is left to decide.
+        relations: of the compared pairs, and their cost.
+        formed: the expected outcome.
+        decision: what to write, and the state it was decided on; None if nothing is to be decided.
     """
 
     proposed: Sequence[ProposedOpinion]
@@ -748,16 +748,16 @@ async def assess_opinions(
     services: Services,
     relations: Relations | None = None,
 ) -> AssessedOpinions:
-    """Read, compare, decide: what would become of the opinions of an answer, as the bank is now.
+    """Read, compare and decide what becomes of the opinions of an answer on the current bank.
 
-    An opinion that cannot be compared with one that is held, or that stands on what is gone, is refused.
+    An opinion that cannot be compared with a held one near it, or whose grounds are missing, is refused.
 
     Args:
-        proposed: opinions that may be kept.
+        proposed: opinions that may be stored.
         occasion: the reflection.
         projector: the bank.
-        services: of the engine.
-        relations: of pairs that were compared already, and what that cost; the model is not asked about these again.
+        services: the engine's.
+        relations: of pairs that were compared already, and their cost; these are not compared again.
     """
     relations = relations or Relations()
     try:
@@ -778,9 +778,9 @@ async def assess_opinions(
 async def commit_opinions(
     assessed: AssessedOpinions, projector: Projector, services: Services
 ) -> FormedOpinions:
-    """Keep the new opinions of an answer, and record what the others stand on as evidence of those held, in one commit.
+    """Store the new opinions of an answer, and the grounds of the others as evidence for those held, in one commit.
 
-    Where the bank changed meanwhile, they are assessed again first.
+    If the bank changed meanwhile, they are assessed again first.
 
     Args:
         assessed: the opinions.
@@ -801,7 +801,7 @@ async def commit_opinions(
 
 
 async def _compare(found: Situation, relations: Relations, model: LanguageModel) -> None:
-    """Have the new opinions compared with those near them; where the model fails, those are not kept."""
+    """Compare the new opinions with those near them; if the model fails, these are not stored."""
     compared = [Comparison(draft.given.text, draft.near) for draft in found.drafts if draft.near]
     try:
         await relate(compared, model, relations)
@@ -830,7 +830,7 @@ def _refused(given: Sequence[ProposedOpinion], reason: str, relations: Relations
 
 
 def _commit(decision: Decision, found: Situation, occasion: Occasion, projector: Projector) -> bool:
-    """Commit if opinions and grounds are what they were when they were read; False, and nothing is written, if not."""
+    """Commit if opinions and grounds did not change since they were read; else return False and write nothing."""
     if not decision.writes_anything and not occasion.operation:
         return True
     try:
@@ -845,7 +845,7 @@ def _commit(decision: Decision, found: Situation, occasion: Occasion, projector:
 
 
 def write_set(decision: Decision, occasion: Occasion, view: BankView) -> WriteSet:
-    """What a decision changes. The assessment of facts that came while the answer was made the ledger enqueues itself."""
+    """The write set of a decision. The ledger enqueues the assessment of facts that arrived in the meantime."""
     return WriteSet(
         bank=view.bank,
         expected_revision=view.revision,

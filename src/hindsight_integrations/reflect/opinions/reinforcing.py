@@ -1,4 +1,4 @@
-"""Update opinions by facts that came since (paper section 5.5): read, assess in batches, reword, and commit with the task's end."""
+"""Update opinions by new facts (paper section 5.5): read, assess in batches, reword, and commit with the end of the task."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ from hindsight_integrations.services import Services
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpinionEvidence:
-    """One opinion with what may be evidence of it.
+    """One opinion with possible evidence.
 
     Attributes:
-        log: the opinion.
-        wording: as it is worded now.
-        known: facts weighed already, by unit id.
-        asked: new facts to be assessed, in order of mention.
+        log: of the opinion.
+        wording: the current one.
+        known: facts in its log, by unit id.
+        asked: new facts to assess, in order of mention.
         repeating: new facts in which a source repeats itself.
     """
 
@@ -91,12 +91,12 @@ class OpinionEvidence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingAssessment:
-    """What is to be decided of a bank's opinions.
+    """The opinions of a bank with possible new evidence.
 
     Attributes:
-        revision: the bank's, when it was read.
-        profile: who the agent is.
-        opinions: those held, in the order they were formed.
+        revision: of the bank when it was read.
+        profile: of the agent.
+        opinions: held opinions, in the order they were formed.
     """
 
     revision: int
@@ -156,7 +156,7 @@ def _opinion_evidence(
 def _fresh(
     held: Sequence[tuple[OpinionLog, OpinionVersion]], reader: LedgerReader, bank: str
 ) -> dict[int, tuple[str, ...]]:
-    """Unit ids of the facts that came after each revision up to which an opinion was looked at."""
+    """Unit ids of the facts added after each revision up to which opinions were assessed."""
     return {
         revision: tuple(reader.units.unit_ids(bank, reader.opinions.facts_since(bank, revision)).values())
         for revision in {log.assessed_to for log, _ in held}
@@ -164,7 +164,7 @@ def _fresh(
 
 
 def _topics(facts: Mapping[str, Fact], reader: LedgerReader, bank: str) -> dict[str, Topic]:
-    """What each of these memories is about."""
+    """The topic of each of these memories."""
     places = reader.units.row_ids(bank, list(facts))
     found = reader.entities.of_units(bank, np.array(sorted(places.values()), np.int64))
     memories = reader.units.count(bank)
@@ -183,13 +183,13 @@ PairKey: TypeAlias = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FactOpinionPair:
-    """A fact to be assessed as evidence of an opinion.
+class Pair:
+    """A fact to assess as evidence for an opinion.
 
     Attributes:
         opinion: the opinion.
         fact: the fact.
-        earlier: facts that the fact's source said before, weighed already or to be, and that are like it.
+        earlier: similar facts from the same source, in the log or to be assessed.
     """
 
     opinion: OpinionEvidence
@@ -198,18 +198,18 @@ class FactOpinionPair:
 
     @property
     def key(self) -> PairKey:
-        """Identifies the assessment: another wording or text needs another one."""
+        """Key of the assessment, which depends on the wording and the text of the fact."""
         return pair_key(self.opinion, self.fact)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AssessorVerdict:
-    """What an assessor said of a pair.
+class Verdict:
+    """The assessment of a pair.
 
     Attributes:
         assessed: how the fact bears on the opinion.
         rewording: the new wording as the model wrote it; empty if the wording stays.
-        grounds: ids of the facts the rewording takes something from, the assessed one first.
+        grounds: ids of the facts that the rewording uses, the assessed one first.
     """
 
     assessed: AssessedFact
@@ -218,14 +218,14 @@ class AssessorVerdict:
 
 
 def pair_key(opinion: OpinionEvidence, fact: Fact) -> PairKey:
-    """Identifies the assessment of a fact for an opinion."""
+    """Key of the assessment of a fact for an opinion."""
     return opinion.log.id, opinion.wording.unit_id, fact.unit.id, fact.unit.text
 
 
 def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[FactOpinionPair]:
     """The next pairs to assess, as many as one prompt holds; empty if all were tried.
 
-    Only opinions with the same tags share a prompt, so that no reason quotes what others may not see.
+    Only opinions with the same tags share a prompt, so that no reason quotes memories with other tags.
     """
     batch: list[FactOpinionPair] = []
     seen: set[str] = set()
@@ -254,7 +254,7 @@ def _pairs(found: PendingAssessment, tried: Collection[PairKey]) -> Iterator[Fac
 
 
 def _earlier(opinion: OpinionEvidence, fact: Fact) -> tuple[Fact, ...]:
-    """What the fact's sources said before, weighed already or to be, the nearest first."""
+    """Facts of the same sources, in the log or to be assessed, the nearest first."""
     before = opinion.asked[: opinion.asked.index(fact)]
     same = (
         one for one in (*opinion.known.values(), *before) if not set(fact.sources).isdisjoint(one.sources)
@@ -268,13 +268,13 @@ REWORDED = "reworded"
 
 @dataclass(frozen=True, slots=True)
 class Rewording:
-    """A new wording of an opinion, and what it changes.
+    """A new wording of an opinion.
 
     Attributes:
         unit: the new wording, without its tokens.
         write: the rewording.
-        closing: ends the wording before it.
-        fact: id of the fact that made it.
+        closing: ends the previous wording.
+        fact: id of the fact that caused it.
     """
 
     unit: MemoryUnit
@@ -283,10 +283,10 @@ class Rewording:
     fact: str
 
 
-def rewording_fault(text: str, pair: FactOpinionPair, languages: Sequence[Language]) -> str:
-    """What is wrong with a text as another wording of a pair's opinion; "" if nothing is.
+def rewording_fault(text: str, pair: Pair, languages: Sequence[Language]) -> str:
+    """Why a text cannot be a new wording of a pair's opinion; "" if it can.
 
-    It must be an opinion like any other, and have no number that neither the old wording nor the fact has.
+    It must be a valid opinion, with no number that is in neither the old wording nor the fact.
     """
     text = plain(text)
     if found := fault(text, languages):
@@ -298,7 +298,7 @@ def rewording_fault(text: str, pair: FactOpinionPair, languages: Sequence[Langua
 
 
 def may_reword(assessment: Assessment, strength: EvidenceStrength) -> bool:
-    """Whether an assessment may change the wording: it makes the opinion more exact, or contradicts it strongly."""
+    """Whether an assessment may change the wording: it refines the opinion or contradicts it strongly."""
     if assessment is Assessment.CONTRADICT:
         return strength is EvidenceStrength.STRONG
     return assessment is not Assessment.NEUTRAL
@@ -343,7 +343,7 @@ def rewording(opinion: OpinionEvidence, verdicts: Sequence[AssessorVerdict], ban
 
 
 def wording_id(opinion: OpinionEvidence, text: str, bank: str) -> str:
-    """The id of a wording: the same text in the same place of the same opinion is the same row."""
+    """The id of a wording: the same text at the same position of the same opinion gives the same row."""
     place = str(len(opinion.log.versions))
     return str(
         uuid.uuid5(NAMESPACE, "\x1e".join(("opinion", bank, opinion.log.id, place, normalised_text(text))))
@@ -352,10 +352,10 @@ def wording_id(opinion: OpinionEvidence, text: str, bank: str) -> str:
 
 @dataclass(slots=True)
 class Assessments:
-    """What came of a batch.
+    """The outcome of a batch.
 
     Attributes:
-        verdicts: by pair; those the model left out, or answered unusably, are missing.
+        verdicts: by pair; pairs without a usable assessment are missing.
         tokens_in: prompt tokens, repairs included.
         tokens_out: completion tokens likewise.
     """
@@ -371,7 +371,7 @@ async def assess(
     model: LanguageModel,
     languages: Sequence[Language],
 ) -> Assessments:
-    """Have a model assess pairs; a prompt that does not fit its context is split in two.
+    """Assess pairs with the model; a prompt that does not fit its context is split in two.
 
     Args:
         batch: of opinions with the same tags.
@@ -493,12 +493,12 @@ TRIES_OF_MODEL = 3  # of a task, after which pairs without a usable answer are p
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidenceDecision:
-    """What is to be written of some opinions, and what is left.
+    """What to write, and which pairs are left.
 
     Attributes:
-        evidence: rows for their logs.
+        evidence: rows for the logs.
         reworded: new wordings.
-        assessed: opinion id to revision, of the opinions without facts left to assess.
+        assessed: revision by opinion id, for opinions without facts left to assess.
         passed_over: pairs without a usable assessment, as (opinion id, fact id).
     """
 
@@ -509,12 +509,12 @@ class EvidenceDecision:
 
 
 async def reinforce(task: Task, model: LanguageModel, projector: Projector, services: Services) -> Settled:
-    """Assess what came since a bank's opinions were last looked at, and write the outcome and the task's end in one commit.
+    """Assess the facts added since a bank's opinions were last assessed, and commit the outcome with the end of the task.
 
-    Where one prompt does not hold all pairs, each batch but the last is committed by itself, so that nothing is asked
-    twice. What changes meanwhile is read again, and only new pairs are asked.
+    If one prompt cannot hold all pairs, each batch but the last is committed separately, so that no pair is assessed twice.
+    If the bank changes meanwhile, it is read again, and only new pairs are assessed.
 
-    Pairs without a usable assessment are tried again with the task, and passed over at its third attempt.
+    Pairs without a usable assessment are retried with the task, and passed over at its third attempt.
 
     Raises:
         MalformedOutput: the model left pairs out, repairs included, and it has tries left; what it answered is written.
@@ -571,14 +571,14 @@ def decide(
     *,
     giving_up: bool,
 ) -> EvidenceDecision:
-    """What verdicts do to opinions as they stand.
+    """Decide how verdicts change the opinions.
 
     Args:
-        found: the opinions and what may be evidence of them.
-        verdicts: of pairs; of those that are missing nothing is written.
+        found: the opinions and their possible evidence.
+        verdicts: by pair; nothing is written for missing ones.
         bank: its name.
         services: settings and thresholds.
-        giving_up: an opinion with pairs without a verdict is done all the same.
+        giving_up: opinions count as assessed even if pairs have no verdict.
     """
     evidence: list[EvidenceWrite] = []
     reworded: list[Rewording] = []
@@ -611,7 +611,7 @@ def decide(
 def write_set(
     decision: EvidenceDecision, found: PendingAssessment, projector: Projector, services: Services
 ) -> WriteSet:
-    """What a decision changes, but for the task's end; embeds new wordings and lets them mention what the old ones do."""
+    """The write set of a decision, without the end of the task. Embeds new wordings, which mention what the old ones do."""
     bank, ledger = projector.name, projector.ledger
     counts = services.tokens.count([each.unit.text for each in decision.reworded])
     units = [replace(each.unit, tokens=count) for each, count in zip(decision.reworded, counts, strict=True)]
@@ -634,7 +634,7 @@ def write_set(
 
 
 def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWrite]:
-    """What the old wording mentions, and what the fact mentions that the new wording names."""
+    """Entities that the old wording mentions, and those of the fact that the new wording names."""
     places = ledger.units.row_ids(bank, [new.closing.unit_id, new.fact])
     mentioned = ledger.entities.of_units(bank, np.array(sorted(places.values()), np.int64))
     before = mentioned.get(places.get(new.closing.unit_id, -1), [])
@@ -648,7 +648,7 @@ def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWr
 
 
 def _commit(writes: WriteSet, found: PendingAssessment, projector: Projector) -> bool:
-    """Commit if opinions and facts are what they were when they were read; False, and nothing is written, if not."""
+    """Commit if opinions and facts did not change since they were read; else return False and write nothing."""
     if writes.completed_tasks == () and not _writes_anything(writes):
         return True
     try:
@@ -668,7 +668,7 @@ def _writes_anything(writes: WriteSet) -> bool:
 
 
 def _unchanged(opinions: Sequence[OpinionEvidence], transaction: Transaction, bank: str) -> bool:
-    """Whether these opinions have the same wordings and evidence, and their new facts still say what they said."""
+    """Whether the wordings and evidence of these opinions and the texts of their new facts have not changed."""
     now = {log.id: log for log in transaction.opinions.get(bank, [each.log.id for each in opinions])}
     if any(now.get(each.log.id) != each.log for each in opinions):
         return False
