@@ -236,7 +236,7 @@ class LimitedReads:
         found = aggregate(await self._entries(wanted, period), how, other=wanted.kind is not None)
         return found, await self.standing(found.units)
 
-    async def _entries(self, wanted: RecordWords, period: Period) -> list[RecordEntry]:
+    async def _entries(self, wanted: RecordSelection, period: Period) -> list[RecordEntry]:
         """Records of this kind; if an entity is named, those whose memory mentions it."""
         about = None if wanted.entity is None else (await self._mentioned(wanted.entity)).units
         entries = await AsyncRecords(self._context).list(

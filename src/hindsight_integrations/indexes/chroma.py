@@ -217,7 +217,7 @@ class ChromaVectorIndex:
             return
         collection = client.collection(self._name)
         known, current = self._known, str(collection.id)
-        bound = _Bound(client, collection, client.files(collection), Reach(collection))
+        bound = _Bound(client, collection, client.files(collection), SearchReach(collection))
         if known != current:
             self._watermark = self._mark.read(current) if self._mark else None
             # Watermark of another collection: killed after that one was dropped and before its pages were
@@ -287,7 +287,7 @@ class _Bound:
     client: ChromaClient
     collection: Collection
     files: SegmentFiles
-    reach: Reach
+    reach: SearchReach
     loaded: bool = False
 
     @property
@@ -835,7 +835,7 @@ class Beside:
         return Beside(self.ids[keep], self.vectors[keep])
 
 
-class Reach:
+class SearchReach:
     """Which vectors searches of one loaded graph reach. Chroma builds another graph on each load, with other gaps.
 
     It is written while no other call runs, and read concurrently.

@@ -839,8 +839,8 @@ def _keep_names(
             }
         )
         names += [{"row": entity, "dropped": name} for name in remaining.dropped]
-        stale = {key for name in remaining.dropped for key in blocks(name)}
-        stale -= {key for name in remaining.names for key in blocks(name)}
+        stale = {key for name in remaining.dropped for key in blocking_keys(name)}
+        stale -= {key for name in remaining.names for key in blocking_keys(name)}
         keys += [{"row": entity, "dropped": key} for key in stale]
     run_many(connection, _KEEP_ENTITY, rows)
     run_many(connection, _DELETE_NAME, names)
@@ -945,7 +945,7 @@ _DELETE_TURN = delete(turns).where(
 _DELETE_UNIT_TURN = _DELETE_TURN.where(turns.c.unit.is_not(None))
 
 
-def erase_turns(target: Target, places: set[Place]) -> tuple[int, int]:
+def erase_turns(target: CommitTarget, places: set[Place]) -> tuple[int, int]:
     """Erase the texts of these messages; return (number of kept texts erased, number of other rows changed).
 
     Memories made from them that stay are reindexed without the erased words.

@@ -65,7 +65,7 @@ class Answer(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PromptQuestion:
     """A question for a model.
 
     Attributes:
@@ -118,7 +118,7 @@ def system_message(rules: str, profile: BankProfile, directives: Sequence[str], 
     return "\n\n".join(parts)
 
 
-def question_parts(asked: Asked, tiers: MemoryTiers) -> list[str]:
+def question_parts(asked: PromptQuestion, tiers: MemoryTiers) -> list[str]:
     """Build the user message of an answering prompt: situation, memories, question."""
     parts = [f"About the situation:\n{fenced('CONTEXT', [asked.context])}"] if asked.context else []
     parts += shown_tiers(tiers) or ["No memories were found."]

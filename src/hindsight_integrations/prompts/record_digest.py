@@ -71,7 +71,7 @@ class DigestWords:
         """Say that a period has no records."""
         return f"{self._when(when, days)}: no records"
 
-    def goal(self, standing: Standing) -> str:
+    def goal(self, standing: GoalStanding) -> str:
         """Format the progress towards a goal, now and in the period asked about."""
         target = standing.target
         limit = target.bound is Bound.AT_MOST

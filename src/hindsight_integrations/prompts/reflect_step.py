@@ -186,7 +186,7 @@ def result_said(tool: str, lines: Sequence[str], note: str = "") -> PromptMessag
 
 def problem_said(tool: str, problem: str) -> PromptMessage:
     """Format why a call failed."""
-    return PromptMessage(Role.USER, f"{tool} gave nothing:\n{fenced('PROBLEM', [problem])}")
+    return PromptMessage(PromptRole.USER, f"{tool} gave nothing:\n{fenced('PROBLEM', [problem])}")
 
 
 def reflect_step_prompt(messages: Sequence[PromptMessage], *, streamed: bool = False) -> Prompt[LookupStep]:

@@ -39,7 +39,7 @@ REPAIRS = 2  # attempts after the first answer
 
 
 @dataclass(frozen=True, slots=True)
-class Answered(Generic[T]):
+class RepairedAnswer(Generic[T]):
     """The result of a prompt, including repairs.
 
     Attributes:
@@ -65,7 +65,7 @@ async def complete_with_repair(
     *,
     check: Callable[[T], str] | None = None,
     keep_last: bool = False,
-) -> Answered[T]:
+) -> RepairedAnswer[T]:
     """Request an answer, and request it again at most twice while it is unusable.
 
     Args:

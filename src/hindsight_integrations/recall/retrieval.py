@@ -277,7 +277,7 @@ def _embedded(question: RecallQuestion, meaning: str) -> Vector | None:
             return None
 
 
-def _understood(question: RecallQuestion) -> tuple[Named, Walk]:
+def _understood(question: RecallQuestion) -> tuple[NamedEntities, Walk]:
     """The entities that the question names, and how far the graph may go (paper section 4.2.1)."""
     text, view, languages = question.query.text, question.view, question.services.languages
     with timed(question.trace, "plan"):

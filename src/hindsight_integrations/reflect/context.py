@@ -75,7 +75,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordWords:
+class RecordSelection:
     """A selection of records in a model's words; None means any.
 
     Attributes:

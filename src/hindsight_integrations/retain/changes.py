@@ -252,7 +252,7 @@ SEARCHED = 20  # memories looked at for one statement; one that says the same co
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class SimilarMemory:
     """A memory and its cosine with the text searched for."""
 
     unit: MemoryUnit
@@ -260,7 +260,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reach:
+class ChangeScope:
     """The memories that the facts of one commit may invalidate or change.
 
     Attributes:
@@ -334,7 +334,9 @@ class Reach:
             [name for name, event in self.changed.items() if event.kind is ValidityKind.RESTORED]
         )
 
-    def nearest(self, text: str, vector: Vector, position: int, *, valid: bool = True) -> Iterator[Candidate]:
+    def nearest(
+        self, text: str, vector: Vector, position: int, *, valid: bool = True
+    ) -> Iterator[SimilarMemory]:
         """Valid (or invalid) memories nearest to a text by meaning and words: drafts first, then those of the bank.
 
         Args:
@@ -528,7 +530,7 @@ def _folded(text: str) -> str:
     return normalised_text(text).rstrip(_END)
 
 
-def _related(near: list[Candidate], thresholds: Thresholds) -> StatementEffect:
+def _related(near: list[SimilarMemory], thresholds: Thresholds) -> StatementEffect:
     """The memories that the statement may mean."""
     ranked = sorted(near, key=lambda each: -each.cosine)[:LISTED]
     similar = [(each.unit, passage_cosine(each.cosine, thresholds)) for each in ranked]
@@ -556,7 +558,7 @@ class ResolvedName:
     candidates: tuple[str, ...] = ()
 
 
-def resolve_changes(position: int, reach: Reach) -> Iterator[tuple[ExtractedChange, ResolvedName]]:
+def resolve_changes(position: int, reach: ChangeScope) -> Iterator[tuple[ExtractedChange, ResolvedName]]:
     """Each change of the draft at `position` with the memory that it names, or why it has no effect.
 
     Changes of memories that are invalid already are left out.
@@ -575,7 +577,7 @@ def resolve_changes(position: int, reach: Reach) -> Iterator[tuple[ExtractedChan
         yield change, named
 
 
-def resolve_document(position: int, reach: Reach) -> ResolvedName | None:
+def resolve_document(position: int, reach: ChangeScope) -> ResolvedName | None:
     """The document to which the draft at `position` adds its items, or why it cannot; None if it names none."""
     draft = reach.drafts[position]
     if draft.adds_to is None:
@@ -584,7 +586,7 @@ def resolve_document(position: int, reach: Reach) -> ResolvedName | None:
     return found or ResolvedName(None, "the document it names has ended")
 
 
-def _resolve(name: NamedMemory, position: int, reach: Reach, *, documents: bool) -> ResolvedName | None:
+def _resolve(name: NamedMemory, position: int, reach: ChangeScope, *, documents: bool) -> ResolvedName | None:
     """The memory that is meant, why there is none, or the candidates; None if all candidates are invalid already."""
     draft = reach.drafts[position]
     found = (
@@ -605,7 +607,9 @@ def _resolve(name: NamedMemory, position: int, reach: Reach, *, documents: bool)
     return ResolvedName(fitting[0]) if fitting else ResolvedName(valid[0], refused[0])
 
 
-def _problem_of_replacing(draft: Draft, change: ExtractedChange, unit: MemoryUnit, reach: Reach) -> str:
+def _problem_of_replacing(
+    draft: UnitDraft, change: ExtractedChange, unit: MemoryUnit, reach: ChangeScope
+) -> str:
     """What the draft leaves out of the memory that it replaces; empty if nothing."""
     names = [mention.text for mention in draft.mentions]
     own = [item.records[0] for item in reach.items_of(draft.unit).values()]
@@ -616,7 +620,7 @@ def _problem_of_replacing(draft: Draft, change: ExtractedChange, unit: MemoryUni
     return problem_of_replacing(untold(whole, _names_of(unit, reach), told))
 
 
-def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
+def _names_of(unit: MemoryUnit, reach: ChangeScope) -> list[tuple[str, ...]]:
     """The names of a memory's entities; of a draft, those of its mentions."""
     for draft in reach.drafts:
         if draft.unit.id == unit.id:
@@ -632,7 +636,7 @@ def _of_id(unit_id: str, position: int, reach: ChangeScope) -> list[MemoryUnit]:
     ]
 
 
-def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[MemoryUnit]:
+def _made_from(sources: Sequence[str], position: int, reach: ChangeScope) -> list[MemoryUnit]:
     """Memories made from exactly these messages, else from these and others; the fact's own thread first."""
     ledger, bank, thread = reach.view.ledger, reach.view.bank, reach.drafts[position].unit.thread
     wanted = set(sources)
@@ -714,7 +718,9 @@ class Retraction:
     refused: dict[str, list[Dropped]] = field(default_factory=dict)
     """Changes without effect and why, by the id of the unit that made them."""
 
-    def note_stated(self, draft: Draft, statement: str, found: StatementEffect, judgement: Judgement) -> None:
+    def note_stated(
+        self, draft: UnitDraft, statement: str, found: StatementEffect, judgement: Judgement
+    ) -> None:
         """Apply one statement: an equal memory ends, else those that a model named among the candidates."""
         by = draft.unit
         ends = judgement.ends.get((statement, by.id))

@@ -114,7 +114,7 @@ def says_the_same(
     return said == held
 
 
-def formations(drafts: Sequence[Draft], revision: int) -> OpinionsWrite | None:
+def formations(drafts: Sequence[UnitDraft], revision: int) -> OpinionsWrite | None:
     """The opinions among new drafts, each formed without evidence; None if there are none.
 
     Args:
@@ -162,8 +162,8 @@ def _is_opinion(unit: MemoryUnit) -> bool:
 
 # Category resolution: the categories stated in records become those of the bank.
 def resolve_categories(
-    drafts: Sequence[Draft], lookup: Callable[[], Sequence[RecordCategory]]
-) -> list[Draft]:
+    drafts: Sequence[UnitDraft], lookup: Callable[[], Sequence[RecordCategory]]
+) -> list[UnitDraft]:
     """The drafts with the bank's name for the category of each record; the stated one is kept in `stated`.
 
     The order of the drafts does not decide which records share a category, only the name of a new one. Merges and splits by

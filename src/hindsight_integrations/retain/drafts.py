@@ -60,7 +60,7 @@ def _no_vector() -> Vector:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class UnitDraft:
     """A unit to write, with what must be resolved against the bank.
 
     Attributes:
@@ -129,7 +129,7 @@ def draft_facts(
     *,
     ordinals: Sequence[int] = (),
     messages: Mapping[str, Message] | None = None,
-) -> tuple[list[Draft], list[Dropped]]:
+) -> tuple[list[UnitDraft], list[Dropped]]:
     """The facts as drafts in order, followed by the items of those that are documents.
 
     Facts that cannot become units are dropped with a reason. Causal targets are counted within a chunk.
@@ -171,7 +171,7 @@ def draft_facts(
     return _with_items(in_order(drafts)), dropped
 
 
-def _with_items(drafts: Sequence[Draft]) -> list[Draft]:
+def _with_items(drafts: Sequence[UnitDraft]) -> list[UnitDraft]:
     """The drafts, followed by the items of documents as separate drafts, numbered from 1."""
     heads, items = [], []
     for draft in drafts:
@@ -221,7 +221,7 @@ def as_extracted(fact: ExtractedFact, messages: Mapping[str, Message]) -> Extrac
     return fact.model_copy(update={"fact_type": kind, "confidence": None})
 
 
-def selected(drafts: Sequence[Draft], places: Sequence[int]) -> list[Draft]:
+def selected(drafts: Sequence[UnitDraft], places: Sequence[int]) -> list[UnitDraft]:
     """Some of the drafts, with causal targets renumbered; claims about drafts left out are dropped."""
     moved = {place: position for position, place in enumerate(places)}
     return [
@@ -233,7 +233,7 @@ def selected(drafts: Sequence[Draft], places: Sequence[int]) -> list[Draft]:
     ]
 
 
-def in_order(drafts: Sequence[Draft]) -> list[Draft]:
+def in_order(drafts: Sequence[UnitDraft]) -> list[UnitDraft]:
     """The drafts with equal mention times spread by a microsecond each, so that facts of one message keep their order."""
     met: Counter[datetime] = Counter()
     ordered = []
@@ -521,9 +521,9 @@ def forgettings(requests: Iterable[ForgetRequest], origin: Origin) -> tuple[Forg
     )
 
 
-def _joined_drafts(lists: Sequence[Sequence[Draft]]) -> list[Draft]:
+def _joined_drafts(lists: Sequence[Sequence[UnitDraft]]) -> list[UnitDraft]:
     """Concatenate lists of drafts, with causal targets renumbered."""
-    together: list[Draft] = []
+    together: list[UnitDraft] = []
     for drafts in lists:
         places = {place: place + len(together) for place in range(len(drafts))}
         together += [replace(draft, causes=tuple(renumbered(draft.causes, places))) for draft in drafts]
@@ -560,7 +560,7 @@ def with_vectors(drafts: Sequence[UnitDraft], embedder: Embedder) -> list[UnitDr
     ]
 
 
-def with_tokens(drafts: Sequence[Draft], tokens: TokenCounter) -> list[Draft]:
+def with_tokens(drafts: Sequence[UnitDraft], tokens: TokenCounter) -> list[UnitDraft]:
     """The drafts with the tokens of each text (paper eq. 8), full and compact, counted in one batch."""
     units = [draft.unit for draft in drafts]
     counts = iter(tokens.count([text for unit in units for text in _forms(unit)]))

@@ -109,6 +109,7 @@ def retain_request(
         dates: how to read times.
         append: append the text to the document with that id.
         redact: replaces text that must not be stored.
+        options: how this retain differs from the settings.
 
     Raises:
         InvalidRequest: the input is empty, over a limit or inconsistent, or `redact` failed.

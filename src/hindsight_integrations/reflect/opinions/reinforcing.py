@@ -183,7 +183,7 @@ PairKey: TypeAlias = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class FactOpinionPair:
     """A fact to assess as evidence for an opinion.
 
     Attributes:
@@ -203,7 +203,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Verdict:
+class AssessorVerdict:
     """The assessment of a pair.
 
     Attributes:
@@ -283,7 +283,7 @@ class Rewording:
     fact: str
 
 
-def rewording_fault(text: str, pair: Pair, languages: Sequence[Language]) -> str:
+def rewording_fault(text: str, pair: FactOpinionPair, languages: Sequence[Language]) -> str:
     """Why a text cannot be a new wording of a pair's opinion; "" if it can.
 
     It must be a valid opinion, with no number that is in neither the old wording nor the fact.
