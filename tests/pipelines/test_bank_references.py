@@ -50,7 +50,7 @@ def test_a_closed_directory_says_open_it_first(tmp_path: Path) -> None:
     """A reference never opens a directory itself: nobody would close it."""
     with Hindsight.open(tmp_path, reranker=None) as engine:
         reference = engine.bank("alice").reference
-    with pytest.raises(BankNotOpen, match="Open it first"):
+    with pytest.raises(BankNotOpen, match="Open the directory first"):
         bank_at(reference)
 
 
