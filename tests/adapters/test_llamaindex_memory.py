@@ -122,7 +122,7 @@ def test_a_stored_memory_is_the_same_after_a_restart(tmp_path: Path, kind: str) 
     load = {"dict": HindsightMemory.from_dict, "json": HindsightMemory.from_json, "pickle": pickle.loads}[
         kind
     ]
-    with pytest.raises(BankNotOpen, match="Open it first"):
+    with pytest.raises(BankNotOpen, match="Open the directory first"):
         load(stored)
     with Hindsight.open(tmp_path, reranker=None) as engine:
         again = load(stored)

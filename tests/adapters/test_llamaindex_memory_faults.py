@@ -288,7 +288,7 @@ def test_another_engine_is_not_this_one(tmp_path: Path) -> None:
         stored = HindsightMemory(engine.bank("alice")).to_json()
     with Hindsight.open(tmp_path / "other", reranker=None) as engine:
         engine.bank("alice")
-        with pytest.raises(BankNotOpen, match="Open it first"):
+        with pytest.raises(BankNotOpen, match="Open the directory first"):
             HindsightMemory.from_json(stored)
     with Hindsight.open(tmp_path / "one", reranker=None) as engine:
         engine.forget_bank("alice")

@@ -50,7 +50,7 @@ def test_a_closed_directory_says_open_it_first(tmp_path: Path) -> None:
     """A reference never opens a directory itself: nobody would close it."""
     with Hindsight.open(tmp_path, reranker=None) as engine:
         reference = engine.bank("alice").reference
-    with pytest.raises(BankNotOpen, match="Open it first"):
+    with pytest.raises(BankNotOpen, match="Open the directory first"):
         bank_at(reference)
 
 
@@ -61,7 +61,7 @@ def test_memory_that_ended_with_its_engine_is_gone() -> None:
         assert bank_at(reference).name == "alice"
     with Hindsight.open(":memory:", reranker=None) as other:
         other.bank("alice")
-        with pytest.raises(BankNotOpen, match="gone with it"):
+        with pytest.raises(BankNotOpen, match="no longer exists"):
             bank_at(reference)
 
 
