@@ -86,7 +86,7 @@ def test_no_client_names_the_bank_of_another_user(light: Hindsight, signed_in: d
         ({}, r"config\.user_id.*user_id"),
         ({"bank_from": "context.user_id"}, r"context\.user_id.*bank_from"),
         ({"bank_from": "auth"}, "nothing in auth"),
-        ({"bank": lambda state, runtime: None}, "None is not a bank name .*function given as bank="),
+        ({"bank": lambda state, runtime: None}, "None is not a bank name .*function passed as bank="),
     ],
 )
 def test_a_run_that_does_not_say_whose_memory_fails_and_says_what_to_do(

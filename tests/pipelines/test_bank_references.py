@@ -61,7 +61,7 @@ def test_memory_that_ended_with_its_engine_is_gone() -> None:
         assert bank_at(reference).name == "alice"
     with Hindsight.open(":memory:", reranker=None) as other:
         other.bank("alice")
-        with pytest.raises(BankNotOpen, match="gone with it"):
+        with pytest.raises(BankNotOpen, match="no longer exists"):
             bank_at(reference)
 
 

@@ -1,4 +1,4 @@
-"""Background merging in sentences: what is appended and refused without a model, and the checks of a model's merge (eq. 27)."""
+"""Background merging by sentence: appending without a model, and checks of a model's merge (eq. 27)."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def append(current: str, snippet: str) -> str:
 
 @every_row(("current", "snippet", "expected"), APPENDED)
 def test_a_snippet_is_appended_unless_it_is_there(current: str, snippet: str, expected: str) -> None:
-    """In the first person; appended again, it changes nothing."""
+    """A snippet is appended in the first person, once."""
     assert append(current, snippet) == expected
     assert append(expected, snippet) == expected
 
 
 @every_row(("current", "snippet", "attribute"), REFUSED)
 def test_a_second_value_is_refused_by_name(current: str, snippet: str, attribute: str) -> None:
-    """The error names the attribute, both sentences and what to do."""
+    """A conflicting value is rejected with the attribute, both sentences and the remedy."""
     with pytest.raises(
         BackgroundRefused, match=rf"two values for {attribute}:.*bank\.profile\.set.*model"
     ) as refused:
@@ -100,7 +100,7 @@ def test_a_second_value_is_refused_by_name(current: str, snippet: str, attribute
 
 
 def test_an_appended_background_stays_under_the_limit() -> None:
-    """At 500 characters it is refused, with what to do, and nothing is cut silently."""
+    """A background over 500 characters is rejected with the remedy."""
     longest = "I collect " + "x" * (MAX_CHARACTERS - 12) + "."
     assert len(longest) == MAX_CHARACTERS - 1
     assert append("", longest) == longest
@@ -113,7 +113,7 @@ SAID = sorted({text for current, snippet, _ in (*APPENDED, *REFUSED) for text in
 
 @given(current=st.lists(st.sampled_from(SAID), max_size=4), snippet=st.sampled_from(SAID))
 def test_nothing_is_lost_without_a_model(current: list[str], snippet: str) -> None:
-    """Every sentence of both is in the result, or the merge is refused."""
+    """Without a model every sentence is kept, or the merge is rejected."""
     before = own_sentences(". ".join(current), ALL)
     told = own_sentences(snippet, ALL)
     try:
@@ -158,18 +158,18 @@ def problem(text: str, removed: list[str]) -> str:
 
 @every_row(("text", "removed"), SOUND)
 def test_a_sound_merge_passes(text: str, removed: list[str]) -> None:
-    """A value that the snippet replaces may go; anything else of the old one only if the model names it."""
+    """A model's merge may drop a replaced value, and other text only if it names it."""
     assert problem(text, removed) == ""
 
 
 @every_row(("text", "removed", "wrong"), SPOILED)
 def test_a_spoiled_merge_is_named(text: str, removed: list[str], wrong: str) -> None:
-    """Person, length, language, names and numbers; sentences are named by number, their text stays data."""
+    """A wrong person, length, language, name or number is named, with the sentence's number."""
     assert wrong in problem(text, removed)
 
 
 def test_a_background_that_addresses_somebody_may_go_on_doing_so() -> None:
-    """What is in the second person in none of the sentences is refused."""
+    """The second person is allowed if a source sentence uses it."""
     check = MergeCheck(("I help you remember.",), ("I sing.",), ALL)
     assert check.problem(MergedBackground(background="I help you remember. I sing.")) == ""
     assert "first person" in check.problem(MergedBackground(background="You help to remember. You sing."))
@@ -182,7 +182,7 @@ def test_what_the_background_says_twice_itself_is_no_fault_of_the_model() -> Non
 
 
 def test_a_word_that_begins_a_sentence_is_no_name() -> None:
-    """Sentences may be put in another order or begin with another word."""
+    """Sentences may be reordered or start with another word."""
     check = MergeCheck(("Planned trips bore me.",), ("I sing.",), ALL)
     assert (
         check.problem(
@@ -198,7 +198,7 @@ def test_a_word_that_begins_a_sentence_is_no_name() -> None:
     ["I ", "I am a ", "born ", ", ", "you are ", "A", ". ", "I was born in a, B, ", "I was born on A "],
 )
 def test_no_background_takes_long(piece: str) -> None:
-    """The longest text a profile takes, of one repeated piece, is read in seconds."""
+    """The longest background is checked within seconds."""
     begun = time.process_time()
     text = (piece * 4_000)[:4_000]
     with contextlib.suppress(BackgroundRefused):

@@ -1,4 +1,4 @@
-"""Lucene's scores are the BM25 of the papers, worked out by hand."""
+"""Lucene's scores equal the BM25 of the papers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def index() -> Iterator[KeywordIndex]:
 
 
 def textbook_bm25(query: str, text: str) -> float:
-    """Robertson and Zaragoza's BM25 with the idf that cannot turn negative: sum of idf tf (k1 + 1) / (tf + k1 norm)."""
+    """Compute Robertson and Zaragoza's BM25 with non-negative idf: sum of idf tf (k1 + 1) / (tf + k1 norm)."""
     lengths = [len(held.split()) for held in TEXTS.values()]
     norm = 1 - B + B * len(text.split()) / (sum(lengths) / len(lengths))
     total = 0.0
@@ -57,7 +57,7 @@ def test_scores_equal_the_textbook_without_its_constant(index: KeywordIndex, que
 
 
 def test_filter_leaves_the_textbook_score(index: KeywordIndex) -> None:
-    """A filter adds nothing to a score and takes nothing from the statistics."""
+    """A filter changes neither scores nor statistics."""
     hits = index.search("quartz lantern", 10, int_ids(2, 3))
     assert hits.ids.tolist() == [2]
     assert hits.scores.tolist() == pytest.approx(

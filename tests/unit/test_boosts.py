@@ -1,4 +1,4 @@
-"""The final score, by the tables of the recall docs and by what a nudge must never do."""
+"""The final score: tables of the recall docs, and properties of the boosts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_docs_proof_table(count: int, norm: float, percent: float) -> None:
 
 
 def test_proof_is_neutral_for_what_is_no_observation_and_saturates() -> None:
-    """A plain fact (0 sources counted) is not punished; a thousand sources weigh as much as 150."""
+    """Proof is neutral without sources, and saturates."""
     assert proof(np.array([0, 1, 1000])).tolist() == [0.5, 0.5, 1.0]
 
 
@@ -73,7 +73,7 @@ def test_docs_recency_boosts() -> None:
 
 
 def test_recency_counts_from_the_questions_time() -> None:
-    """A replayed question from last year sees last year's memories as fresh."""
+    """Recency counts from the question's time."""
     moments = np.array([NOW - 73 * DAY, NOW, NOW + DAY, UNDATED])
     days = days_before(moments, NOW)
     assert days[:3].tolist() == [73.0, 0.0, -1.0]
@@ -82,7 +82,7 @@ def test_recency_counts_from_the_questions_time() -> None:
 
 
 def test_what_happened_dates_a_unit_before_what_was_said() -> None:
-    """A trip of 2019 told today is old; a remark without a time of its own is as old as its mention."""
+    """The event time takes precedence over the time of mention."""
     assert event_moments(np.array([5, UNDATED]), np.array([9, 9])).tolist() == [5, 9]
 
 
@@ -94,7 +94,7 @@ def test_docs_temporal_proximity() -> None:
 
 
 def test_a_question_without_time_leaves_time_alone() -> None:
-    """No window: every unit is neutral."""
+    """Without a window the temporal boost is neutral."""
     assert temporal_signal(*around(0.0, 400.0), None).tolist() == [0.5, 0.5]
 
 
@@ -126,7 +126,7 @@ def test_sigmoid_survives_extreme_logits() -> None:
 
 
 def test_floats_and_arrays_agree() -> None:
-    """One unit scored alone gets what it gets among others."""
+    """Scalars and arrays give the same scores."""
     together = final_score(np.array([1.0, -2.0]), *boosts(np.array([0.9, 0.2]), 0.5, np.array([0.5, 0.7])))
     alone = final_score(1.0, *boosts(0.9, 0.5, 0.5)), final_score(-2.0, *boosts(0.2, 0.5, 0.7))
     assert together.tolist() == [float(score) for score in alone]
@@ -152,7 +152,7 @@ def test_neutral_signals_move_nothing_and_others_little(
 def test_score_rises_with_relevance_and_with_each_signal(
     logit: float, more: float, signal: float, rise: float, score: Callable[..., Float64Array]
 ) -> None:
-    """A better answer, a fresher one or a better proven one never scores lower."""
+    """The score rises with relevance and with each signal."""
     base = float(score(logit, *boosts(signal, signal, signal)))
     assert float(score(logit + more, *boosts(signal, signal, signal))) > base
     higher = min(1.0, signal + rise)

@@ -1,4 +1,4 @@
-"""Thresholds mean the same for every embedder: properties of the map, and the shipped constants recomputed."""
+"""Thresholds mean the same for every embedder: properties of the mapping, and the shipped constants."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def thresholds_of(embedder: Concepts) -> Thresholds:
 
 @given(st.floats(-1.0, 1.0))
 def test_the_reference_maps_to_itself(cosine: float) -> None:
-    """With the papers' own kind of embedder the papers' numbers stand as they are."""
+    """The reference embedder keeps the papers' thresholds."""
     own = equivalent_cosine(cosine, paraphrase=MINILM_PASSAGES.related, unrelated=MINILM_PASSAGES.unrelated)
     assert own == pytest.approx(cosine, abs=1e-9)
 
 
 @given(st.floats(0.5, 0.99), st.floats(-0.2, 0.4))
 def test_medians_map_to_medians(paraphrase: float, unrelated: float) -> None:
-    """A typical paraphrase and a typical unrelated pair keep their places on every scale."""
+    """Medians of paraphrases and unrelated pairs map to each other."""
     for reference, expected in (
         (MINILM_PASSAGES.related, paraphrase),
         (MINILM_PASSAGES.unrelated, unrelated),
@@ -84,7 +84,7 @@ def test_medians_map_to_medians(paraphrase: float, unrelated: float) -> None:
 def test_a_stricter_threshold_stays_stricter(
     paraphrase: float, unrelated: float, first: float, second: float
 ) -> None:
-    """The map keeps order, so a link is never easier to make than a candidate is to find."""
+    """The mapping preserves order."""
     low, high = sorted((first, second))
     on_scale = partial(equivalent_cosine, paraphrase=paraphrase, unrelated=unrelated)
     assert on_scale(low) <= on_scale(high)
@@ -108,20 +108,20 @@ def test_thresholds_of_a_known_scale() -> None:
 
 
 def test_the_floor_never_hides_what_is_relevant() -> None:
-    """Where some questions sit far from their passages, the floor gives way rather than losing answers."""
+    """The floor is lowered rather than excluding answers."""
     found = thresholds_of(Concepts(related=0.9, unrelated=0.5, missed=2))
     assert found.channel_floor == pytest.approx(0.5, abs=1e-4)
 
 
 def test_the_duplicate_threshold_can_be_met() -> None:
-    """With an embedder that rates all paraphrases near 1, the same sentence written twice is still a duplicate."""
+    """A repeated sentence is a duplicate with every embedder."""
     found = thresholds_of(Concepts(related=0.99, unrelated=0.5))
     assert found.duplicate == DUPLICATE_CEILING
     assert found.semantic_link <= found.duplicate
 
 
 def test_an_embedder_without_meaning_keeps_the_papers_numbers(caplog: pytest.LogCaptureFixture) -> None:
-    """Random vectors give no scale; the papers' thresholds stand, and the log says why."""
+    """Random vectors keep the papers' thresholds, and the log warns."""
     random = np.random.default_rng(7)
     vectors: dict[str, Vector] = {}
 
@@ -168,7 +168,7 @@ def test_the_default_embedder_tells_the_pairs_apart() -> None:
 
 
 def test_the_script_prints_the_constants(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever brings another embedder gets its constants from one command."""
+    """One command prints the constants for another embedder."""
     main(["hindsight_integrations.testing.doubles:HashEmbedder"])
     assert "semantic_link=" in capsys.readouterr().out
 

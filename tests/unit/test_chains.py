@@ -1,4 +1,4 @@
-"""Chains of possessives: how they are read, and how the units along them are ranked."""
+"""Chains of possessives: parsing, and ranking of the units along them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NONE = np.empty(0, np.int64)
     ],
 )
 def test_possessives_are_counted(text: str, steps: int) -> None:
-    """A chain has as many steps as possessives, two at least; the verb in "what's" is none."""
+    """A chain has at least two possessives; the "'s" in "what's" is not one."""
     assert chain_steps(text, [ENGLISH]) == steps
 
 
@@ -46,7 +46,7 @@ def chain_graph() -> RustworkxMemoryGraph:
 
 
 def dark(ids: IntArray) -> np.ndarray:
-    """Nothing is like the question."""
+    """No unit is similar to the question."""
     return np.zeros(len(ids), np.float32)
 
 
@@ -59,7 +59,7 @@ def walked(steps: int, budget: int = 10) -> Hits:
 
 
 def test_the_best_of_each_distance_comes_first() -> None:
-    """Fifty units beside the start do not push out the one a hop away and the one two hops away, even past the budget."""
+    """Units one and two hops away are returned despite fifty units at the start, even past the budget."""
     found = walked(2)
     assert found.ids.tolist()[:3] == [1, 2, 3]
     assert len(found) == 10
@@ -68,7 +68,7 @@ def test_the_best_of_each_distance_comes_first() -> None:
 
 
 def test_nothing_farther_than_the_chain_is_returned() -> None:
-    """Two possessives ask for what is two hops away, not for what is three; no budget, no units."""
+    """Two possessives return units up to two hops away; without a budget none."""
     assert 4 not in walked(2, 100).ids
     assert 4 in walked(3, 100).ids
     assert len(walked(2, 0)) == 0

@@ -1,4 +1,4 @@
-"""What results look like in a shell and in a notebook, and the data they convert to."""
+"""How results look in a shell and a notebook, and their conversion to data."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ COFFEE = Record(RecordKind.EXPENSE, Decimal("4.50"), "coffee", "USD", stated="co
 
 
 class NamedBank(DisplayedBank):
-    """A bank as far as it is displayed."""
+    """The displayed parts of a bank."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -107,7 +107,7 @@ def digest_of(text: str) -> RecordDigest:
 
 
 def results_with(text: str) -> list[Displayed]:
-    """One result of each kind, with the text wherever it holds one."""
+    """Build one result of each kind, containing the text."""
     unit = make_unit("a", text)
     recalled = recall_of(unit, query=text)
     return [
@@ -182,14 +182,14 @@ def test_html_shows_a_memory_as_text_never_as_markup() -> None:
 
 
 def test_html_leaves_colours_to_the_theme() -> None:
-    """A table is readable on a dark page as on a light one."""
+    """Tables have no colours of their own."""
     for result in results_with("plums"):
         assert "color" not in result._repr_html_()
         assert "background" not in result._repr_html_()
 
 
 def test_a_long_text_is_folded_and_a_long_table_is_cut() -> None:
-    """The rest of a long memory opens by a click; of 500 memories the first 50 are in the page."""
+    """Long texts are folded, and of 500 memories the first 50 are shown."""
     text = "word " * 1_000 + "end"
     page = recall_of(*(make_unit(f"u{number}", text) for number in range(500)))._repr_html_()
     assert page.count("<details>") == 50
@@ -198,7 +198,7 @@ def test_a_long_text_is_folded_and_a_long_table_is_cut() -> None:
 
 
 def test_a_result_counts_iterates_and_indexes_its_memories() -> None:
-    """`for memory in result`, `result[0]`, `result[:2]`, `len(result)` and `if result` do what they look like."""
+    """Results support iteration, indexing, slicing, `len` and truth value."""
     units = tuple(make_unit(key) for key in "abc")
     result, page = recall_of(*units), UnitPage(units, 3)
     assert [each.unit.id for each in result] == ["a", "b", "c"]
@@ -214,7 +214,7 @@ def test_a_result_counts_iterates_and_indexes_its_memories() -> None:
 
 @every_row("result", [each for each in results_with("plums") if not isinstance(each, NamedBank)])
 def test_a_result_is_equal_to_its_pickled_copy(result: Displayed) -> None:
-    """Results still travel between processes, and have no room for stray attributes."""
+    """A pickled result is equal to the original."""
     assert pickle.loads(pickle.dumps(result)) == result  # noqa: S301 - our own
     assert not hasattr(result, "__dict__") or isinstance(result, list)
 
@@ -244,7 +244,7 @@ def test_a_row_of_a_recall_says_what_the_memory_is_and_why_it_is_there() -> None
 
 
 def test_a_row_of_a_record_keeps_every_digit() -> None:
-    """Money comes as text in JSON and as `Decimal` in a data frame, never as a rounded float."""
+    """Amounts are text in JSON and `Decimal` in a data frame."""
     (row,) = RecordEntries([RecordEntry(COFFEE, make_unit("a"))]).to_dicts()
     assert (row["value"], row["unit"], row["at"]) == ("4.50", "USD", "2025-03-01T12:00:00+00:00")
 
@@ -267,7 +267,7 @@ def test_a_data_frame_has_times_and_exact_numbers_as_such(monkeypatch: pytest.Mo
 def test_banks_show_name_and_place_sync_and_async_alike_and_after_close(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
-    """Showing a bank reads nothing: a closed one shows as well, and so does one whose disk is gone."""
+    """Displaying a bank reads nothing, so it works after close too."""
     engine, memory = opener(tmp_path), opener()
     bank = engine.bank("alice <b>")
     engine.close()

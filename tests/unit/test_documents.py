@@ -1,4 +1,4 @@
-"""Documents as they stand: which items are served with which document at a moment, in which order, and within a budget."""
+"""Composed documents: their items at a time, in order, and within a budget."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ITEMS = [
 
 @pytest.fixture
 def ledger() -> Ledger:
-    """A list "d" of hour 0 with two items, and one that came at hour 2; and a plain fact "f"."""
+    """A list "d" of hour 0 with two items and one from hour 2; and a plain fact "f"."""
     opened = Ledger.open(":memory:")
     opened.create_bank(BANK)
     units = [with_vector(make_unit("d", "Packing list")), *map(with_vector, ITEMS), *make_units("f")]
@@ -41,7 +41,7 @@ def ledger() -> Ledger:
 
 
 def served(ledger: Ledger, as_of: datetime | None = None) -> dict[str, list[str]]:
-    """Ids of the items that are served with each document, at a moment or now."""
+    """Return the ids of the items served with each document, at a time or now."""
     columns = updated(empty_columns(), changes(ledger).columns, np.empty(0, np.int64))
     names = ledger.units.unit_ids(BANK, columns.ids)
     found = DocumentItems.at(columns, as_of).rows_of(columns.ids)
@@ -59,14 +59,14 @@ def test_items_are_grouped_by_field_in_the_order_in_which_fields_appeared() -> N
     ids=["whole", "one", "two"],
 )
 def test_a_document_is_its_head_and_a_line_for_each_item(left_out: int, last: str) -> None:
-    """And it says how many do not fit."""
+    """A document is its head and one line per item, with the number of omitted items."""
     lines = document_text("Packing list", ITEMS[:2], left_out=left_out).splitlines()
     assert lines[:3] == ["Packing list", "- Clothes: two shirts", "- passport"]
     assert lines[-1] == last
 
 
 def test_at_a_moment_the_items_of_then_are_served(ledger: Ledger) -> None:
-    """Those that had come and were not ended; what was ended and restored was not on it in between."""
+    """At a time, the items valid then are served."""
     events = [make_event("i1", CLOSED, 3), make_event("i2", CLOSED, 4)]
     commit(ledger, make_write_set(1, events=events))
     commit(ledger, make_write_set(2, events=[make_event("i1", RESTORED, 5)]))
@@ -90,7 +90,7 @@ def test_a_document_that_ended_is_served_with_what_held_until_then(ledger: Ledge
 
 
 def test_an_item_without_a_valid_document_stands_by_itself(ledger: Ledger) -> None:
-    """The document ended, or was forgotten, and the item holds."""
+    """An item whose document ended or was forgotten is served separately."""
     commit(ledger, make_write_set(1, events=[make_event("d", CLOSED, 5), make_event("i1", CLOSED, 5)]))
     assert served(ledger) == {"d": ["i1"]}
     ledger.erasure.erase(BANK, Erasure(units=("i1",)))
@@ -123,7 +123,7 @@ def test_what_is_shown_to_a_model_is_the_whole_document(ledger: Ledger) -> None:
 
 @given(words=st.lists(st.integers(1, 30), min_size=2, max_size=12), budget=st.integers(0, 400))
 def test_of_a_document_that_does_not_fit_the_best_items_are_served(words: list[int], budget: int) -> None:
-    """As many as fit, in the order of the document, and the text says how many are missing."""
+    """The best items that fit are served in document order, with the number of missing ones."""
     counter = default_token_counter()
     items = tuple(
         replace(ITEMS[0], id=f"i{n}", number=n + 1, text="tea " * size) for n, size in enumerate(words)

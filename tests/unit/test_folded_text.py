@@ -1,4 +1,4 @@
-"""Texts as exact words are looked for in them."""
+"""Folding of texts for exact word search."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from hindsight_integrations.model.text import folded_text, normalised_text
     ],
 )
 def test_case_accents_and_blanks_do_not_count(text: str, folded: str) -> None:
-    """Whoever writes a name without its accents finds it."""
+    """Case, accents and spacing are ignored."""
     assert folded_text(text) == folded
 
 
 @given(st.text(st.characters(max_codepoint=127)))
 def test_the_short_way_of_plain_texts_is_the_long_one(text: str) -> None:
-    """ASCII is folded as everything is, only quicker."""
+    """The fast path for ASCII gives the same result."""
     assert folded_text(text) == normalised_text(text)
     assert folded_text(f"{text} é") == f"{normalised_text(text)} e".strip()
 
 
 @given(st.text())
 def test_what_is_folded_stays(text: str) -> None:
-    """A folded text is found in itself, and folding it again changes nothing."""
+    """Folding is idempotent, and a folded text is found in itself."""
     assert folded_text(folded_text(text)) == folded_text(text)

@@ -1,4 +1,4 @@
-"""Dates in languages without a folder of their own: absolute ones are read, and nothing else."""
+"""Dates in languages without a language file: only absolute dates are recognised."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DATELESS = [
 
 @every_row(("code", "text", "first", "after"), DATED)
 def test_a_date_in_full_is_read(code: str, text: str, first: str, after: str) -> None:
-    """A day or month named with its year narrows the search to it, in a language nobody wrote rules for."""
+    """A day or month with its year gives a window."""
     window = find_written_date(text, codes=(code,))
     assert window is not None
     bounds = window.interval.start, window.interval.end
@@ -61,12 +61,12 @@ def test_a_date_in_full_is_read(code: str, text: str, first: str, after: str) ->
 
 @every_row(("code", "text"), DATELESS)
 def test_nothing_is_guessed(code: str, text: str) -> None:
-    """Numbers, relative times, bare years, dates that cannot be and ambiguous figures narrow nothing."""
+    """Numbers, relative times, bare years, impossible and ambiguous dates give no window."""
     assert find_written_date(text, codes=(code,)) is None
 
 
 def test_days_are_those_of_the_zone() -> None:
-    """A Tokyo user's 8 May begins at 15:00 UTC the day before, and is told to the day."""
+    """8 May in Tokyo starts at 15:00 UTC on the day before."""
     window = find_written_date("le 8 mai 2023", ZoneInfo("Asia/Tokyo"), codes=("fr",))
     assert window is not None
     assert window.interval.start == datetime(2023, 5, 7, 15, tzinfo=UTC)
@@ -78,12 +78,12 @@ def test_days_are_those_of_the_zone() -> None:
     [("en", True), ("de", True), ("fr", True), ("zh", True), ("xx", False), ("klingon", False), ("", False)],
 )
 def test_which_languages_are_known(code: str, known: bool) -> None:
-    """A language is known if it has a folder here, or if its dates can be read."""
+    """A language is known if it has a file or is supported by dateparser."""
     assert is_known_language(code) is known
 
 
 def test_an_unknown_language_reads_nothing() -> None:
-    """A language of the caller's own, which nobody knows, fails no recall."""
+    """An unknown language recognises nothing and does not raise."""
     assert find_written_date("le 8 mai 2023", codes=("xx",)) is None
     assert find_written_date("le 8 mai 2023", codes=("xx", "fr")) is not None
     assert find_written_date("le 8 mai 2023", codes=()) is None

@@ -1,4 +1,4 @@
-"""In which person a text speaks, and a text turned into the first (paper section 5.6; earlier paper 10.3)."""
+"""Detection of the grammatical person, and rewriting in the first person (paper section 5.6; earlier paper 10.3)."""
 
 from __future__ import annotations
 
@@ -104,33 +104,33 @@ READ = [
 
 @every_row(("code", "said", "own"), SPOKEN)
 def test_what_is_said_to_somebody_is_what_they_say_of_themselves(code: str, said: str, own: str) -> None:
-    """Pronouns, possessives and verbs agree; what is quoted, and names, stay."""
+    """Pronouns, possessives and verbs are rewritten; quotations and names stay."""
     assert first_person(said, LANGUAGES[code]) == own
 
 
 @every_row(("code", "text"), OF_NOBODY_HERE)
 def test_what_speaks_of_others_stays(code: str, text: str) -> None:
-    """Nobody else's life becomes the agent's."""
+    """Text about other people is not changed."""
     assert first_person(text, LANGUAGES[code]) == text
 
 
 @every_row(("code", "text", "expected"), READ)
 def test_the_person_of_a_text_is_read_from_its_words(code: str, text: str, expected: set[Person]) -> None:
-    """Not from quoted speech, acronyms, numerals, titles or addresses."""
+    """Quotations, acronyms, numerals, titles and addresses do not determine the person."""
     assert persons(text, LANGUAGES[code]) == expected
 
 
 @every_row("code", [*LANGUAGES])
 @every_row("own", [own for _, _, own in SPOKEN])
 def test_a_text_in_the_first_person_is_left_alone(code: str, own: str) -> None:
-    """Turning it twice is turning it once."""
+    """Rewriting is idempotent."""
     if (code, own) in [(language, text) for language, _, text in SPOKEN]:
         assert first_person(own, LANGUAGES[code]) == own
         assert SECOND not in persons(own, LANGUAGES[code])
 
 
 def test_a_language_without_words_of_its_own_changes_nothing() -> None:
-    """What nobody has taught us is not guessed."""
+    """Languages without rules are not rewritten."""
     latin = Language(code="la")
     assert first_person("Tu es Petrus.", latin) == "Tu es Petrus."
     assert persons("Tu es Petrus.", latin) == set()
@@ -138,13 +138,13 @@ def test_a_language_without_words_of_its_own_changes_nothing() -> None:
 
 @every_row("text", ["", "  ", "...", "42"])
 def test_a_text_without_words_speaks_in_no_person(text: str) -> None:
-    """There is nobody in it."""
+    """A text without words has no person."""
     assert persons(text, EN) == frozenset()
 
 
 @given(text=st.text(max_size=300), code=st.sampled_from(sorted(LANGUAGES)))
 def test_any_text_can_be_read_and_turned(text: str, code: str) -> None:
-    """No text makes it fail, and nothing of it but words is lost."""
+    """Any text is rewritten without raising, and nothing but words changes."""
     persons(text, LANGUAGES[code])
     assert (first_person(text, LANGUAGES[code]) == "") == (text == "")
 
@@ -155,7 +155,7 @@ def test_any_text_can_be_read_and_turned(text: str, code: str) -> None:
 )
 @every_row("code", sorted(LANGUAGES))
 def test_no_text_takes_long(piece: str, code: str) -> None:
-    """The longest text of one repeated piece is read in a second."""
+    """The longest repetitive text takes less than a second."""
     begun = time.process_time()
     text = (piece * LONGEST_TEXT)[:LONGEST_TEXT]
     persons(text, LANGUAGES[code])

@@ -1,4 +1,4 @@
-"""What a text stands on: what it cites, what it took without citing, and what an answer that is too long keeps."""
+"""Grounds of a text: cited memories, uncited sources, and cutting of long answers."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ SHOWN = (COMMUTE, SURVEY, QUILLON, LONELY)
 def test_what_a_text_takes_from_a_memory_it_does_not_cite_makes_it_a_ground(
     text: str, expected: set[str]
 ) -> None:
-    """A number, a name, a rare word; what several of the memories have, or the cited one has too, is taken from none."""
+    """A number, name or rare word found in one uncited memory only makes it a ground."""
     assert set(completed_grounds(text, [COMMUTE], SHOWN, LANGUAGES)) == expected
 
 
 def test_what_the_question_says_is_taken_from_the_question() -> None:
-    """Asked about Quillon an answer may name Quillon without standing on a memory of them."""
+    """Words of the question do not make memories grounds."""
     text = "I think remote work removes too much commute for Quillon."
     asked = Ground("What would Quillon say about remote work?")
     assert set(completed_grounds(text, [COMMUTE, asked], SHOWN, LANGUAGES)) == {"commute"}
 
 
 def test_a_name_is_taken_from_every_memory_that_has_it() -> None:
-    """However many there are: forgetting any of them must reach the text."""
+    """Every memory with the name is a ground, so that forgetting any of them reaches the text."""
     named = [Ground(f"Quillon went to place number {place}.", (f"q{place}",)) for place in range(8)]
     found = completed_grounds("I trust Quillon because of all that.", [COMMUTE], [COMMUTE, *named], LANGUAGES)
     assert set(found) == {"commute", *(f"q{place}" for place in range(8))}
@@ -68,7 +68,7 @@ def test_a_name_is_taken_from_every_memory_that_has_it() -> None:
 def test_what_is_cited_is_always_a_ground_and_nothing_else_than_what_was_shown(
     text: str, cited: set[Ground]
 ) -> None:
-    """Whatever the text."""
+    """Every cited memory is a ground, and only shown memories are."""
     found = set(completed_grounds(text, list(cited), SHOWN, LANGUAGES))
     assert {each for ground in cited for each in ground.unit_ids} <= found
     assert found <= {each for ground in SHOWN for each in ground.unit_ids}
@@ -101,7 +101,7 @@ TIERS = MemoryTiers(
 def test_references_are_read_as_models_write_them(
     given: list[str], units: list[str], beliefs: list[str], unknown: list[str]
 ) -> None:
-    """By number, in brackets or not, several in one, or by the full id; beliefs and inventions are told apart."""
+    """Citations are read as numbers, in brackets, in lists, or as full ids; opinions and inventions are told apart."""
     found = references(given, CitationIndex.of(TIERS))
     assert [each.unit.id for each in found.units] == units
     assert (list(found.beliefs), list(found.unknown)) == (beliefs, unknown)
@@ -138,7 +138,7 @@ class Words:
     ],
 )
 def test_an_answer_that_is_too_long_ends_with_a_sentence(most: int, kept: str) -> None:
-    """With the last that fits; where not even the first does, with a word. A note says so."""
+    """A long answer is cut after its last fitting sentence, else a word, with a note."""
     text, notes = shortened("One two three. Four five! Six seven eight nine.", most, Words())
     assert text == kept
     assert bool(notes) == (most < 9)

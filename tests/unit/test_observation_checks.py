@@ -1,4 +1,4 @@
-"""What is wrong with observations a model wrote: each spoiled answer is named, and sound ones pass."""
+"""Checks of a model's observations: each invalid one is named, and valid ones pass."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def problem(text: str, facts: list[int], texts: Sequence[str] = ALICE, name: str
 
 
 def test_the_papers_observations_of_alice_pass() -> None:
-    """The worked example of the earlier paper is sound as it stands."""
+    """The worked example of the earlier paper passes."""
     assert checker(ALICE).problems(answer(*OBSERVED)) == ""
 
 
@@ -83,12 +83,12 @@ SPOILED = [
 
 @every_row(("text", "facts", "wrong"), SPOILED, ids=[wrong for _, _, wrong in SPOILED])
 def test_a_spoiled_observation_is_refused(text: str, facts: list[int], wrong: str) -> None:
-    """Person, length, citation, number, language, ground: the model is told which it is."""
+    """An observation with a wrong person, length, citation, number, language or ground is rejected with the reason."""
     assert wrong in problem(text, facts)
 
 
 def test_an_echo_of_the_instructions_is_refused() -> None:
-    """What the prompt says is no observation, nor are its examples, whoever they name."""
+    """Echoes of the prompt and its examples are rejected."""
     words = template("observe").split()
     echoes = [" ".join(words[at : at + ECHO_WORDS + 4]) for at in range(10, len(words) - 20, 40)]
     examples = ["Ana is a harbour pilot in Porto and has guided ships there since 2019."]
@@ -97,13 +97,13 @@ def test_an_echo_of_the_instructions_is_refused() -> None:
 
 
 def test_what_is_no_matter_of_exactness_is_left_to_the_model() -> None:
-    """A word at the start of a sentence, a judgement or a hedge is not taken for an invention."""
+    """Sentence starts, judgements and hedges are not checked."""
     texts = ["The trip of Alice is planned for May, and Alice may go by train"]
     assert problem("Planned for May, the trip of Alice is likely to be by train.", [1], texts) == ""
 
 
 def test_numbers_of_the_facts_may_be_told_in_figures_or_words() -> None:
-    """Forty is 40."""
+    """ "Forty" equals 40."""
     texts = ["Rui said that Alice is a wonderful cook and probably cooks for forty guests on Sunday"]
     assert problem("Rui called Alice a wonderful cook.", [1], texts) == ""
     assert problem("Alice probably cooks for 40 guests on Sunday.", [1], texts) == ""
@@ -111,7 +111,7 @@ def test_numbers_of_the_facts_may_be_told_in_figures_or_words() -> None:
 
 
 def test_somebodys_words_in_quotes_are_theirs() -> None:
-    """An observation may quote: neither person nor judgement of the quoted words counts."""
+    """Quoted words are not checked for person and judgement."""
     texts = ["Alice said that she thinks the harbour is lovely: I love it there"]
     assert problem('Alice said of the harbour: "I love it there, it is lovely".', [1], texts) == ""
 
@@ -137,7 +137,7 @@ def test_a_sentence_full_of_names_is_in_the_language_of_its_facts() -> None:
 
 
 def test_things_told_one_by_one_may_be_counted() -> None:
-    """A number that counts the facts it stands on is no invented one; more than there are is."""
+    """A number may count the cited facts, but not exceed them."""
     texts = [f"Alice rowed the {river} in spring" for river in ("Douro", "Tejo", "Minho", "Sado")]
     assert problem("Alice rowed 4 rivers in spring.", [1, 2, 3, 4], texts) == ""
     assert problem("Alice rowed four rivers in spring.", [1, 2, 3, 4], texts) == ""
@@ -145,7 +145,7 @@ def test_things_told_one_by_one_may_be_counted() -> None:
 
 
 def test_dates_of_the_facts_may_be_told() -> None:
-    """The prompt shows when a fact was mentioned and happened: both ground a date that its text does not have."""
+    """Dates shown with a fact support dates in the observation."""
     happened = Interval(datetime(2022, 1, 1, tzinfo=UTC), datetime(2023, 1, 1, tzinfo=UTC))
     facts = [replace(fact("Alice: last year I sold my boat", 4), occurred=happened, speaker="Alice")]
     check = Checker(names=("Alice",), facts=facts, most=7, languages=ALL)
@@ -173,13 +173,13 @@ def test_dates_of_the_facts_may_be_told() -> None:
     ids=["de", "es"],
 )  # fmt: skip
 def test_other_languages_are_checked_too(facts: list[str], good: str, bad: Sequence[str]) -> None:
-    """German and Spanish observations of German and Spanish facts: sound ones pass, spoiled ones do not."""
+    """German and Spanish observations are checked like English ones."""
     assert problem(good, [1], facts, "Marta") == ""
     assert all(problem(text, [1], facts, "Marta") for text in bad)
 
 
 def test_facts_of_a_language_nobody_taught_us_can_be_summed_up() -> None:
-    """Of such a language only what needs no words of it is checked: citations, length, numbers, script."""
+    """In unknown languages only citations, length, numbers and script are checked."""
     facts = ["Marie habite à Brest depuis 2019 avec ses deux chats", "Marie dirige le port de plaisance"]
     assert (
         problem("Marie, qui habite à Brest depuis 2019, dirige le port de plaisance.", [1, 2], facts, "Marie")
@@ -193,7 +193,7 @@ def test_facts_of_a_language_nobody_taught_us_can_be_summed_up() -> None:
     [(9, 0, "0 different observations"), (9, 2, "2 different observations"), (9, 3, ""), (3, 1, ""), (9, 8, "8 observations")],
 )  # fmt: skip
 def test_too_few_and_too_many_are_named(facts: int, count: int, wrong: str) -> None:
-    """Three to seven, fewer of very few facts; the same one twice counts once."""
+    """Three to seven observations are required, fewer for few facts; duplicates count once."""
     texts = [f"Alice rowed river {number} in spring" for number in range(1, facts + 1)]
     made = [(f"Alice rowed river {number}.", [number]) for number in range(1, count + 1)]
     found = checker(texts).problems(answer(*made, *made[:1]))
@@ -201,7 +201,7 @@ def test_too_few_and_too_many_are_named(facts: int, count: int, wrong: str) -> N
 
 
 def test_only_what_is_sound_is_kept_each_once_and_no_more_than_allowed() -> None:
-    """An unsound observation costs no other one."""
+    """Valid observations are kept once each, up to the limit, despite invalid ones."""
     spoiled = ("Alice has 9 engineers at Google", [1])
     kept = checker(ALICE, most=2).sound(answer(spoiled, OBSERVED[0], OBSERVED[0], *OBSERVED[1:]))
     assert [one.text for one in kept] == [OBSERVED[0][0], OBSERVED[1][0]]

@@ -1,4 +1,4 @@
-"""Confidence from the evidence log, by properties: bounds, order of arrival, one source once, validity, moments."""
+"""Confidence from the evidence log, by properties: bounds, order, sources, validity, times."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ HOURS = st.integers(-3, 12)
 
 @st.composite
 def validity(draw: st.DrawFn) -> tuple[ValidityChange, ...]:
-    """Closings and restorings, with effective times in any order, as late statements and imports bring them."""
+    """Generate closings and restorings with effective times in any order."""
     kinds = draw(st.lists(st.sampled_from([ValidityKind.CLOSED, ValidityKind.RESTORED]), max_size=4))
     return tuple(ValidityChange(kind, at(draw(HOURS)), revision) for revision, kind in enumerate(kinds, 10))
 
 
 @st.composite
 def evidence(draw: st.DrawFn, most: int = 7) -> list[Evidence]:
-    """Rows of a few facts by a few sources, some of which say the same."""
+    """Generate rows of a few facts and sources, with repetitions."""
     size = draw(st.integers(0, most))
     names = [f"f{place}" for place in range(size)]
     return [
@@ -118,7 +118,7 @@ def closed(one: Evidence, hours: float, *, restored: float | None = None) -> Evi
 def test_an_update_stays_between_none_and_full_and_goes_the_right_way(
     confidence: float, assessment: Assessment, strength: EvidenceStrength, rule: UpdateRule, step: float
 ) -> None:
-    """Support never lowers, doubt never raises, neutral fixes; strong goes as far as mild, or farther."""
+    """Support never lowers, doubt never raises, neutral keeps the confidence; strong moves it at least as far as mild."""
     after = updated(confidence, assessment, strength, rule=rule, step=step)
     assert 0.0 <= after <= 1.0
     if assessment is Assessment.NEUTRAL:
@@ -134,7 +134,7 @@ def test_an_update_stays_between_none_and_full_and_goes_the_right_way(
 
 @given(evidence(), SHARE, st.data())
 def test_the_order_of_arrival_moves_nothing(rows: list[Evidence], start: float, data: st.DataObject) -> None:
-    """Whatever order rows were recorded in, now and at any moment; recorded at what revision, where all are looked at."""
+    """The confidence does not depend on the order in which rows were recorded, now or at any time."""
     shuffled = data.draw(st.permutations(rows))
     later = [replace(each, revision=data.draw(st.integers(1, 9))) for each in shuffled]
     for as_of in (None, at(data.draw(HOURS))):
@@ -147,7 +147,7 @@ def test_the_order_of_arrival_moves_nothing(rows: list[Evidence], start: float, 
 
 @given(evidence(), SHARE, st.integers(0, 6))
 def test_of_a_revision_it_is_what_the_log_was_then(rows: list[Evidence], start: float, revision: int) -> None:
-    """Rows and changes of validity that were recorded later are as if they were not."""
+    """At a revision, later rows and validity changes are ignored."""
     then = [
         replace(each, validity=tuple(change for change in each.validity if change.revision <= revision))
         for each in rows
@@ -159,7 +159,7 @@ def test_of_a_revision_it_is_what_the_log_was_then(rows: list[Evidence], start: 
 
 @given(evidence(), SHARE)
 def test_the_trajectory_is_the_confidence_at_every_moment(rows: list[Evidence], start: float) -> None:
-    """Between its points nothing moves; its last point is what the confidence is once everything has taken effect."""
+    """The trajectory gives the confidence at every time and ends with the final one."""
     log = log_of(rows, start)
     points = trajectory(log)
     assert [point.before for point in points[1:]] == [point.after for point in points[:-1]]
@@ -172,7 +172,7 @@ def test_the_trajectory_is_the_confidence_at_every_moment(rows: list[Evidence], 
 
 @given(evidence(), SHARE)
 def test_each_source_counts_once_for_a_statement(rows: list[Evidence], start: float) -> None:
-    """If all facts say the same, no more rows count than there are sources, and one of one source alone counts once."""
+    """Of equal statements, each source counts once."""
     same = [replace(each, restates=(rows[0].unit_id,)) for each in rows]
     counting = counted(same)
     assert len(counting) <= len({source for each in same for source in each.sources})
@@ -182,7 +182,7 @@ def test_each_source_counts_once_for_a_statement(rows: list[Evidence], start: fl
 
 @given(st.integers(1, 50), RULES)
 def test_repeating_moves_nothing_and_corroboration_does(times: int, rule: UpdateRule) -> None:
-    """One source saying a thing many times is one delivery; as many sources are as many."""
+    """Repetitions by one source count once; other sources count too."""
     names = [f"f{place:02}" for place in range(times)]
     said = [
         row(name, "ada", hours=place, restates=tuple(names[:place][-1:]), rule=rule)
@@ -197,13 +197,13 @@ def test_repeating_moves_nothing_and_corroboration_does(times: int, rule: Update
 
 @given(evidence(most=5), SHARE)
 def test_a_neutral_fact_moves_nothing(rows: list[Evidence], start: float) -> None:
-    """Wherever it stands among the others."""
+    """A neutral fact has no effect at any position."""
     idle = row("idle", "z", assessment=Assessment.NEUTRAL)
     assert confidence_of(log_of([*rows, idle], start)) == confidence_of(log_of(rows, start))
 
 
 def test_a_closed_fact_counts_until_then_and_again_when_it_is_restored() -> None:
-    """By conversation time, as recall(as_of) serves it."""
+    """A fact counts while it is valid, in conversation time."""
     log = log_of([closed(row("f", "ada", hours=1), 3, restored=5)], 0.7)
     held = {hour: confidence_of(log, as_of=at(hour)) for hour in (0, 1, 2.5, 3, 4.5, 5, 9)}
     assert held == {0: 0.7, 1: 0.85, 2.5: 0.85, 3: 0.7, 4.5: 0.7, 5: 0.85, 9: 0.85}
@@ -212,7 +212,7 @@ def test_a_closed_fact_counts_until_then_and_again_when_it_is_restored() -> None
 
 
 def test_a_remaining_copy_takes_the_place_of_one_withdrawn() -> None:
-    """From its own time on; once it is withdrawn too, nothing counts."""
+    """If a statement is withdrawn, another copy of it counts from its own time on."""
     first, copy = row("first", "ada", hours=1), row("copy", "ada", hours=2, restates=("first",))
     assert confidence_of(log_of([first, copy], 0.7)) == 0.85
     withdrawn = closed(first, 4)
@@ -232,14 +232,14 @@ def test_the_papers_trajectory_under_both_orders_of_arrival() -> None:
 
 
 def test_moments_are_compared_by_the_second() -> None:
-    """Facts of one message have mention times microseconds apart; recall looks at the second, and so does this."""
+    """Times are compared by the second, as in recall."""
     moment: datetime = at(1)
     late = replace(row("f", "ada"), effective_at=moment + timedelta(microseconds=5))
     assert confidence_of(log_of([late], 0.7), as_of=moment) == 0.85
 
 
 def test_a_thousand_rows_that_say_the_same_are_replayed_quickly() -> None:
-    """A chain of restatements is followed in one pass, not in one for each row; the trajectory of 300 takes no second."""
+    """A thousand repeated rows are computed quickly, and so is a trajectory of 300."""
     names = [f"f{place:04}" for place in range(300)]
     chain = [
         row(name, "ada", hours=place, restates=tuple(names[place + 1 : place + 2]))

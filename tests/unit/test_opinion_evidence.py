@@ -1,4 +1,4 @@
-"""What becomes a row of an opinion's evidence log, and whose word it is."""
+"""Rows of an opinion's evidence log, and their sources."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def turn(speaker: str, role: Role = Role.USER) -> SourceTurn:
 def fact(
     unit_id: str, *sources: str, means: int = 0, hours: float = 0, tags: tuple[str, ...] = (), text: str = ""
 ) -> Fact:
-    """A fact whose vector is that of what it means: another meaning is another direction."""
+    """Build a fact whose vector represents its meaning."""
     vector = np.zeros(8, np.float32)
     vector[means] = 1.0
     unit = make_unit(unit_id, text or f"it means {'abcdefgh'[means]}", hours=hours, tags=tags)
@@ -77,7 +77,7 @@ def log_of(
 
 
 def recorded(write: EvidenceWrite) -> Evidence:
-    """The row as a ledger gives it back."""
+    """Return a row as the ledger returns it."""
     return Evidence(
         unit_id=write.unit_id,
         sources=write.sources,
@@ -120,7 +120,7 @@ def rows_of(
 
 
 def test_sources_are_who_spoke() -> None:
-    """Of the turns a memory cites, those of the agent do not count."""
+    """Sources are the speakers of the cited turns, except the agent."""
     unit = make_unit("u")
     spoken = (turn("Ada "), turn("bot", Role.ASSISTANT), turn("ADA"), turn("Ben"))
     assert sources_of(unit, spoken) == ("ada", "ben")
@@ -141,12 +141,12 @@ def test_without_turns_the_document_or_the_conversation_speaks() -> None:
 
 @pytest.mark.parametrize("network", [FactType.OPINION, FactType.OBSERVATION])
 def test_what_the_agent_concluded_is_no_evidence(network: FactType) -> None:
-    """Neither opinions nor observations, even if a user's turns stand behind them."""
+    """Opinions and observations are not evidence."""
     assert sources_of(make_unit("u", fact_type=network), (turn("Ada"),)) == ()
 
 
 def test_evidence_is_as_visible_as_its_opinion() -> None:
-    """Untagged facts are everybody's; others must have the opinion's own tags."""
+    """Untagged facts are always evidence; tagged ones need the opinion's tags."""
     tagged = log_of(tags=("a",))
     assert is_evidence(fact("f", "ada", tags=("a",)), tagged)
     assert is_evidence(fact("f", "ada"), tagged)
@@ -156,7 +156,7 @@ def test_evidence_is_as_visible_as_its_opinion() -> None:
 
 
 def test_a_fact_is_weighed_once() -> None:
-    """Not again if it is in the log, and never if the opinion was worded from it."""
+    """A fact in the log, or one the opinion was worded from, is not assessed again."""
     one, ground = fact("one", "ada"), fact("ground", "ada", means=1)
     log = log_of(based_on=("ground",))
     (row,) = rows_of(log, [judged(one), judged(ground)], [ground])
@@ -166,7 +166,7 @@ def test_a_fact_is_weighed_once() -> None:
 
 
 def test_what_a_source_says_again_takes_over_its_row() -> None:
-    """Assessment, strength and step of the first, whatever an assessor or the profile says now; no reason is copied."""
+    """A repetition by the same source copies assessment, strength and step of the first row, but no reason."""
     first, again = fact("first", "ada"), fact("again", "ada", hours=1)
     (row,) = rows_of(log_of(), [judged(first)])
     log = log_of(recorded(row))
@@ -178,7 +178,7 @@ def test_what_a_source_says_again_takes_over_its_row() -> None:
 
 
 def test_another_source_is_corroboration() -> None:
-    """The same words of somebody else are judged, and count."""
+    """The same statement by another source is assessed and counts."""
     first, other = fact("first", "ada"), fact("other", "ben", hours=1)
     assert unsaid(log_of(), [first, other], {}, thresholds=THRESHOLDS) == [first, other]
     rows = rows_of(log_of(), [judged(first), judged(other)])
@@ -196,7 +196,7 @@ def test_of_several_sources_a_new_one_is_asked_about() -> None:
 
 
 def test_what_repeats_a_ground_is_neutral() -> None:
-    """The opinion was formed with it: its source cannot say it once more to make it firmer; another source can."""
+    """Repeating a ground by its own source is neutral; by another source it counts."""
     ground, again, other = (
         fact("ground", "ada"),
         fact("again", "ada", hours=1),
@@ -209,7 +209,7 @@ def test_what_repeats_a_ground_is_neutral() -> None:
 
 
 def test_an_assessor_may_name_what_is_said_again() -> None:
-    """By the same source; what another source said is passed over."""
+    """An assessor may name a repetition by the same source; others are ignored."""
     first, reworded = fact("first", "ada"), fact("reworded", "ada", means=1, hours=1)
     other = fact("other", "ben", means=2, hours=2)
     (row,) = rows_of(log_of(), [judged(first)])
@@ -225,7 +225,7 @@ def test_an_assessor_may_name_what_is_said_again() -> None:
 
 
 def test_repetitions_wait_for_what_they_repeat() -> None:
-    """Of facts nobody was asked of none gets a row while what they repeat has none."""
+    """A repetition gets no row before the fact it repeats has one."""
     first, again = fact("first", "ada"), fact("again", "ada", hours=1)
     assert rows_of(log_of(), [], [], [again]) == ()
     rows = rows_of(log_of(), [judged(first)], [], [again])
@@ -244,7 +244,7 @@ VERDICTS = (Assessment.REINFORCE, Assessment.CONTRADICT, Assessment.WEAKEN, Asse
 
 
 def delivered(batches: Sequence[Sequence[Fact]], ground: Fact) -> OpinionLog:
-    """The log after these deliveries, one task each, where an assessor judges by meaning alone."""
+    """Return the log after these deliveries, one task each, with an assessor that judges by meaning only."""
     log, known = log_of(based_on=(ground.unit.id,)), {ground.unit.id: ground}
     for batch in batches:
         asked = unsaid(log, batch, known, thresholds=THRESHOLDS)
@@ -260,7 +260,7 @@ def delivered(batches: Sequence[Sequence[Fact]], ground: Fact) -> OpinionLog:
 def test_the_order_and_number_of_deliveries_move_nothing(
     given_facts: list[tuple[int, set[str], int]], data: st.DataObject
 ) -> None:
-    """Late, early, one by one, all at once or three times over: the confidence is what one delivery gives."""
+    """The confidence does not depend on the order or repetition of deliveries."""
     facts = [
         fact(f"f{place}", *sorted(sources), means=means, hours=hours)
         for place, (means, sources, hours) in enumerate(given_facts)
@@ -278,7 +278,7 @@ def test_the_order_and_number_of_deliveries_move_nothing(
 
 
 def test_reasons_are_short_and_on_one_line() -> None:
-    """However long a model's reason is."""
+    """Reasons are shortened to one line."""
     long = AssessedFact(fact("f", "ada"), Assessment.WEAKEN, EvidenceStrength.MILD, "so\n " * 300)
     (row,) = rows_of(log_of(), [long])
     assert len(row.reason) <= 200

@@ -1,4 +1,4 @@
-"""Which texts cannot be kept as an opinion: empty, too long or too short, a question, a quotation, not in the first person."""
+"""Which texts are rejected as opinions: empty, too long or short, a question, a quotation, not in the first person."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ REFUSED = {
 
 @every_row("text", KEPT)
 def test_an_opinion_with_its_reason_is_kept(text: str) -> None:
-    """In English, German and Spanish, in the words that people use for it."""
+    """Opinions with reasons are accepted in English, German and Spanish."""
     assert fault(text, LANGUAGES) == ""
 
 
 @every_row(("kind", "text"), [(kind, text) for kind, texts in REFUSED.items() for text in texts])
 def test_what_is_no_opinion_of_ones_own_is_refused(kind: str, text: str) -> None:
-    """Each with a reason that the model can mend it by."""
+    """Other texts are rejected with a reason that the model can act on."""
     assert fault(text, LANGUAGES), kind
 
 
 def test_quotes_around_the_whole_are_no_quotation() -> None:
-    """A model that writes its opinion as a string in a string means the opinion."""
+    """Quotes around the whole opinion are ignored."""
     assert plain(f'"{KEPT[0]}"') == KEPT[0]
     assert plain(f"  \u201e{KEPT[0]}\n\u201c ") == KEPT[0]
     assert fault(f'"{KEPT[0]}"', LANGUAGES) == ""
@@ -88,7 +88,7 @@ def test_hedges_and_reasons_are_left_to_the_model() -> None:
 
 @given(text=st.text(max_size=2 * LONGEST_OPINION))
 def test_any_text_gets_an_answer(text: str) -> None:
-    """Whatever a model writes is a sentence to it; nothing fails on it."""
+    """Any text gives a result without raising."""
     assert isinstance(fault(text, LANGUAGES), str)
 
 
@@ -97,7 +97,7 @@ def test_any_text_gets_an_answer(text: str) -> None:
     ["I have ", "nicht ", "ich kann nicht , ", "no tengo ", "the facts ", "in my ", "\u201e", "I'm ", "; a "],
 )
 def test_no_text_takes_long(piece: str) -> None:
-    """Pieces of what is looked for, over and over: read in a moment."""
+    """Repetitive texts are checked quickly."""
     text = (piece * LONGEST_OPINION)[: LONGEST_OPINION - 1]
     began = time.perf_counter()
     fault(text, LANGUAGES)

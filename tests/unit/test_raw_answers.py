@@ -1,4 +1,4 @@
-"""What services' own answers tell of tokens and of an end that is missing, in the forms LlamaIndex's clients pass on."""
+"""Token counts and cut-offs in the raw answers of services, as passed on by LlamaIndex's clients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hindsight_integrations.models.llamaindex import is_cut_off, tokens_of
 
 
 class FinishReason(Enum):
-    """As Google's client has it: the member's value may be anything."""
+    """A finish reason as in Google's client, with an arbitrary value."""
 
     STOP = 1
     MAX_TOKENS = 2
@@ -43,7 +43,7 @@ OLLAMA = {"done_reason": "length", "prompt_eval_count": 11, "eval_count": 7}
     ids=["openai", "responses", "anthropic", "bedrock", "gemini", "ollama"],
 )
 def test_services_tell_their_tokens_and_that_they_were_cut_off(answer: Any) -> None:
-    """Costs are reported, and half an answer is known as such, whichever service answered."""
+    """Tokens and cut-offs are read from every service's format."""
     assert tokens_of(answer) == (11, 7)
     assert is_cut_off(answer)
 
@@ -57,7 +57,7 @@ def test_services_tell_their_tokens_and_that_they_were_cut_off(answer: Any) -> N
     ids=["anthropic", "bedrock"],
 )
 def test_streams_tell_it_in_their_last_piece(piece: Any) -> None:
-    """The event that ends a stream says why it ends."""
+    """In a stream, the last event has the finish reason."""
     assert is_cut_off(piece)
 
 
@@ -76,11 +76,11 @@ def test_streams_tell_it_in_their_last_piece(piece: Any) -> None:
     ids=str,
 )
 def test_what_is_not_said_is_not_guessed(answer: Any) -> None:
-    """An answer that tells nothing costs nothing that we know of, and is whole."""
+    """Without information an answer has no tokens and is complete."""
     assert tokens_of(answer) == (0, 0)
     assert not is_cut_off(answer)
 
 
 def test_tokens_may_stand_beside_the_answer() -> None:
-    """Some clients leave the service's answer out and keep its counts."""
+    """Token counts outside the raw answer are read too."""
     assert tokens_of(None, {"prompt_tokens": 11, "completion_tokens": 7}) == (11, 7)

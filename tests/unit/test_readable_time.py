@@ -1,4 +1,4 @@
-"""What a reader is told of a memory's time: it happened, or it is planned for, seen from the question."""
+"""How a memory's time is shown: when it happened or is planned for, relative to the question."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ TODAY = Interval(datetime(2025, 11, 26, tzinfo=UTC), datetime(2025, 11, 27, tzin
     ],
 )
 def test_what_lies_ahead_is_planned(occurred: Interval | None, asked: str | None, words: str) -> None:
-    """What was announced for a day is planned until the day is over and was planned after it; what was told of today happened."""
+    """A future event is "planned" until its day is over, then "was planned"; an event told on its day "happened"."""
     seen_from = None if asked is None else datetime.fromisoformat(asked).replace(tzinfo=UTC)
     assert readable_time(occurred, SAID, seen_from) == words

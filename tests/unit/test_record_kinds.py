@@ -1,4 +1,4 @@
-"""Kinds of records: many words mean one kind."""
+"""Record kinds: many words denote one kind."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from hindsight_integrations.model.records import KIND_WORDS, RecordKind, canonic
     ],
 )
 def test_a_kind_in_other_words_is_one_of_the_set(written: str, kind: str, category: str) -> None:
-    """What a word says beyond the kind becomes the category; a word nobody knows is OTHER and keeps its word."""
+    """The rest of a kind's word becomes the category; an unknown word becomes OTHER and the category."""
     assert canonical_kind(written, "") == (RecordKind(kind), category)
 
 
 @given(written=st.text(max_size=30), category=st.text(alphabet="abc ", min_size=1, max_size=12))
 def test_a_category_that_is_given_stays(written: str, category: str) -> None:
-    """However the kind is written, it never takes the place of a category that was stated."""
+    """A given category is never replaced by the kind's word."""
     words = " ".join(category.split())
     if words:
         assert canonical_kind(written, category)[1] == words
@@ -56,13 +56,13 @@ def test_a_category_that_is_given_stays(written: str, category: str) -> None:
 
 @given(st.text(max_size=30))
 def test_a_kind_read_once_reads_the_same_again(written: str) -> None:
-    """Asking by what was stored finds what was stored."""
+    """Canonical kinds are stable."""
     kind, category = canonical_kind(written, "")
     assert canonical_kind(kind, category) == (kind, category)
 
 
 def test_no_word_means_two_kinds() -> None:
-    """The table of words is unambiguous, and every kind's own name is in it."""
+    """No word denotes two kinds, and every kind's name is in the table."""
     words = [word for known in KIND_WORDS.values() for word in known]
     assert len(words) == len(set(words))
     assert all(canonical_kind(kind, "") == (kind, "") for kind in RecordKind)

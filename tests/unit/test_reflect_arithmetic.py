@@ -35,7 +35,7 @@ from hindsight_integrations.reflect.agentic.toolbox import LONGEST, NoArithmetic
     ],
 )
 def test_it_is_exact(expression: str, value: str) -> None:
-    """Decimals are exact, and rounding is half up."""
+    """Decimals are exact, and 2.5 rounds to 3."""
     assert evaluated(expression) == Decimal(value)
 
 

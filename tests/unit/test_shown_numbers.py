@@ -1,4 +1,4 @@
-"""The marks under which a reflection shows memories: one numbering over all results, and nothing resolves that was not shown."""
+"""Citation numbers of a reflection: one numbering over all results, and only shown memories can be cited."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def nothing() -> Numbering:
 
 
 def test_what_is_shown_again_keeps_its_number() -> None:
-    """The same memory has one number, whichever tool shows it, and numbers go on from those of the first message."""
+    """A memory keeps its number, whichever tool shows it."""
     numbers = Numbering(CitationIndex({"1": item("x")}, {}, {"B1": item("held")}))
     assert [numbers.memory(item(name)) for name in ("a", "b", "a", "x", "c")] == ["2", "3", "2", "1", "4"]
     assert [numbers.belief(item(name)) for name in ("held", "new", "held")] == ["B1", "B2", "B1"]
 
 
 def test_a_turn_is_cited_by_the_memories_made_from_it() -> None:
-    """A turn without any has a number of its own, and is what an answer stands on then."""
+    """A turn is cited by its memories' numbers, or by its own if it has none."""
     numbers = nothing()
     numbers.memory(item("a"))
     assert numbers.turn(turn("m1"), [item("a"), item("b")]) == ("1", "2")
@@ -47,7 +47,7 @@ def test_a_turn_is_cited_by_the_memories_made_from_it() -> None:
 
 @pytest.mark.promise("An answer cites only what the model was shown.")
 def test_what_was_not_shown_cannot_be_cited() -> None:
-    """Numbers beyond the last, beliefs, ids made up and prose stand for nothing; sound numbers beside them are kept."""
+    """Unknown numbers, opinions, invented ids and prose are ignored; valid numbers are kept."""
     numbers = nothing()
     numbers.memory(item("a"))
     numbers.belief(item("belief"))

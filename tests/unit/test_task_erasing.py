@@ -1,4 +1,4 @@
-"""Waiting tasks lose what is forgotten and keep what is not."""
+"""Waiting tasks lose forgotten content and keep the rest."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def left(text: str | None) -> list[str]:
 
 
 def test_a_forgotten_message_leaves_a_waiting_passage() -> None:
-    """The passage is still extracted later, without the message that was forgotten."""
+    """A waiting passage is extracted without the forgotten message."""
     assert left(without(payload(), traces(messages={("t", "m1")}))) == ["m2"]
     assert left(without(payload(), traces(window=Interval(at(4), at(6))))) == ["m1"]
 
 
 def test_a_task_about_nothing_else_goes() -> None:
-    """A passage of forgotten messages only, of a forgotten document or still telling a forgotten text is dropped."""
+    """A task with only forgotten content is dropped."""
     assert without(payload(), traces(messages={("t", "m1"), ("t", "m2")})) is None
     assert without(payload(document_id="d1"), traces({"d1"})) is None
     assert without(payload(context="of the secret"), traces({"the secret"}, {("t", "m1")})) is None
 
 
 def test_what_was_said_of_the_agent_goes_with_the_message() -> None:
-    """A text that waits to be merged into the background goes with its message, conversation, document, day and speaker."""
+    """A waiting background text is erased with its message, conversation, document, day or speaker."""
     told = {"text": "Bob sells plums.", "said_at": at(0).isoformat(), "thread": "t", "sources": ["m1", "m2"]}
     text = json.dumps({**told, "document_id": "d1"})
     for gone in (
@@ -63,6 +63,6 @@ def test_what_was_said_of_the_agent_goes_with_the_message() -> None:
 
 
 def test_other_tasks_stay_as_they_are() -> None:
-    """Another thread's message of the same id is another message; what is no JSON is not touched."""
+    """Messages of another thread with the same id, and payloads that are not JSON, are not changed."""
     assert without(payload(), traces({"figs", ""}, {("other", "m1")})) == payload()
     assert without("", traces({"x"})) == ""

@@ -1,4 +1,4 @@
-"""The ledger's queue of tasks does what a list would that is searched from end to end, whatever is asked of it in whatever order."""
+"""The ledger's task queue behaves like a linearly searched list under any sequence of operations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STEPS = st.one_of(ENQUEUE, ADVANCE, LEASE, ENQUEUE, ADVANCE, LEASE, END, END, RE
 
 @dataclass
 class Both:
-    """A ledger, and what it should do."""
+    """A ledger and its reference model."""
 
     clock: FrozenClock = field(default_factory=FrozenClock)
     queue: TaskQueue = field(default_factory=TaskQueue)
@@ -96,7 +96,7 @@ class Both:
         assert self.ledger.tasks.make_due(bank, KINDS) == self.queue.make_due(bank)
 
     def check(self) -> None:
-        """Both say the same of every task, and of when the next is due."""
+        """Check that both agree on every task and on the next due time."""
         for bank in BANKS:
             found = [
                 (task.key, task.payload, task.state, task.attempts, task.uncounted, task.lease)
@@ -114,7 +114,7 @@ class Both:
 @settings(max_examples=40, deadline=None)
 @given(steps=st.lists(STEPS, min_size=20, max_size=50))
 def test_the_ledger_and_a_list_do_the_same(steps: list[tuple[Any, ...]]) -> None:
-    """Leases, renewals, failures, completions by holders early and late, keys enqueued at any moment."""
+    """Leases, renewals, failures, completions and keyed enqueues have the same effects in both."""
     both = Both()
     for name, *arguments in steps:
         getattr(both, name)(*arguments)

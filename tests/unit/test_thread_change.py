@@ -1,4 +1,4 @@
-"""A conversation compared with its log, by properties: forks, trims and ways back in any order."""
+"""Comparing a conversation with its log, by properties: forks, trims and returns in any order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def follow(thread: Thread, branch: Branch, on_fork: OnFork = OnFork.SUPERSEDE) -
 
 
 def branches(moves: list[tuple[int, int]]) -> list[Branch]:
-    """The conversations those moves lead to, each whole; they all begin with the same message."""
+    """Build the conversations that result from the moves; all start with the same message."""
     made: list[Branch] = [("m0",)]
     parent: dict[str, Branch] = {"m0": ("m0",)}
     for back, count in moves:
@@ -35,7 +35,7 @@ def branches(moves: list[tuple[int, int]]) -> list[Branch]:
 
 @given(MOVES)
 def test_what_holds_is_the_branch_one_is_on(moves: list[tuple[int, int]]) -> None:
-    """However a conversation forked before, the messages that hold are those of its list."""
+    """After any forks, the valid messages are those of the current list."""
     thread = Thread()
     for branch in branches(moves):
         thread = follow(thread, branch)
@@ -44,7 +44,7 @@ def test_what_holds_is_the_branch_one_is_on(moves: list[tuple[int, int]]) -> Non
 
 @given(MOVES, st.integers(0, 12))
 def test_trimming_drops_nothing(moves: list[tuple[int, int]], kept: int) -> None:
-    """The last messages alone, whichever part of the list they are, change nothing of what holds."""
+    """Passing only the last messages does not change which messages are valid."""
     thread = Thread()
     for branch in branches(moves):
         thread = follow(thread, branch)

@@ -1,4 +1,4 @@
-"""Which messages of a conversation are listened to, and how a tool's result reads."""
+"""Which messages of a conversation are retained, and how a tool's result is rendered."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CALL = {"name": "weather", "args": {"city": "Tromsø", "days": 2}, "id": "c1"}
 
 
 def turn(result: ToolMessage | dict[str, Any]) -> list[Any]:
-    """A question, the call of a tool, its result, and the answer."""
+    """Build a question, a tool call, its result, and the answer."""
     return [
         SystemMessage("Be kind."),
         HumanMessage("How is the weather?", id="h1"),
@@ -39,7 +39,7 @@ def said(messages: Sequence[Message]) -> list[tuple[str | None, str]]:
 
 
 def test_a_tools_result_is_heard_with_its_call_where_tools_are_listened_to() -> None:
-    """What was asked of the tool stands before what it gave back; the message that only called it says nothing."""
+    """With role "tool", a result is retained together with its call; the message that only calls is not."""
     result = ToolMessage("-4 degrees", tool_call_id="c1", id="t1")
     question, answer = ("h1", "user: How is the weather?"), ("a2", "assistant: It snows.")
     shown = ("t1", 'tool weather: weather(city="Tromsø", days=2) returned: -4 degrees')
@@ -69,7 +69,7 @@ def test_a_tools_result_is_heard_with_its_call_where_tools_are_listened_to() -> 
     ],
 )
 def test_results_of_every_shape_are_read(result: Any, text: str) -> None:
-    """Content blocks, failures, results whose call was trimmed away, and dicts."""
+    """Content blocks, failures, results without calls, and dicts are supported."""
     (message,) = heard(turn(result), frozenset({Role.TOOL}))
     assert (message.text, message.id) == (text, message.id)
     assert message.id in ("c1", "gone")
@@ -89,7 +89,7 @@ def test_a_result_that_says_nothing_is_not_heard() -> None:
 
 
 def test_what_is_too_long_is_cut_with_a_mark_and_never_refused() -> None:
-    """Five megabytes of a tool's output are some thousand characters that say how many they were."""
+    """A result of five megabytes is cut to some thousand characters with its original length."""
     call = {**CALL, "args": {"city": "x" * 50_000}}
     items = [
         AIMessage("", tool_calls=[call]),

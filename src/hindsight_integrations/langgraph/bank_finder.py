@@ -93,7 +93,7 @@ class BankFinder:
             return checked_name(self._bank(state, runtime), "returned by the function passed as bank=")
         if self._bank is not None:
             return checked_name(self._bank)
-        found = next(_found(self._places, state, runtime, config), None)
+        found = next(_values_at(self._places, state, runtime, config), None)
         if found is None:
             _refuse_nameless(self._places, config)
         place, value = found
@@ -152,7 +152,7 @@ def _checked_places(bank_from: BankFrom) -> tuple[str, ...]:
     return places
 
 
-def _found(
+def _values_at(
     places: Sequence[str], state: object, runtime: Runtime[Any], config: RunnableConfig
 ) -> Iterator[tuple[str, object]]:
     """Yield (place, value) for each place where the run has a value."""
@@ -160,14 +160,14 @@ def _found(
     sources: dict[str, object] = {"context": runtime.context, "config": configurable, "state": state}
     for place in places:
         source, *path = place.split(".")
-        found = _signed_in(runtime, configurable) if source == AUTH else sources[source]
+        found = _authenticated_user(runtime, configurable) if source == AUTH else sources[source]
         for key in path:
             found = value_of(found, key)
         if found is not None:
             yield place, found
 
 
-def _signed_in(runtime: Runtime[Any], configurable: Mapping[str, Any]) -> object:
+def _authenticated_user(runtime: Runtime[Any], configurable: Mapping[str, Any]) -> object:
     """Return the user authenticated by LangGraph's server, or None; a server without authentication reports ""."""
     user = runtime.server_info.user if runtime.server_info else None
     return (user.identity if user else configurable.get("langgraph_auth_user_id")) or None

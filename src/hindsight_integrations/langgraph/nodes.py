@@ -440,8 +440,10 @@ def create_retain_node(
         if messages := messages_in(state, messages_key):
             with tolerated(policy, node=place.node, bank=name, missing=NOT_REMEMBERED, remedy=CAUGHT_UP):
                 target = where.open(state, config)
-                result = target.threads.follow(messages, **options | _of_run(place, messages_key, config))
-                _tell_retained(name, result)
+                result = target.threads.follow(
+                    messages, **options | _run_options(place, messages_key, config)
+                )
+                _emit_retained(name, result)
         return {}
 
     async def aretain(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
@@ -450,9 +452,9 @@ def create_retain_node(
             with tolerated(policy, node=place.node, bank=name, missing=NOT_REMEMBERED, remedy=CAUGHT_UP):
                 target = await where.aopen(state, config)
                 result = await target.threads.follow(
-                    messages, **options | _of_run(place, messages_key, config)
+                    messages, **options | _run_options(place, messages_key, config)
                 )
-                _tell_retained(name, result)
+                _emit_retained(name, result)
         return {}
 
     return MemoryNode("retain", retain, aretain)
@@ -467,7 +469,7 @@ def _check_worker(where: BankFinder) -> None:
         )
 
 
-def _of_run(place: NodePosition, messages_key: str, config: RunnableConfig) -> dict[str, Any]:
+def _run_options(place: Place, messages_key: str, config: RunnableConfig) -> dict[str, Any]:
     """Return the options of `threads.follow` that a run determines: thread, namespace and metadata.
 
     Runs without a thread id are separate conversations, so neither discards messages of the other.
@@ -479,7 +481,7 @@ def _of_run(place: NodePosition, messages_key: str, config: RunnableConfig) -> d
     return said if place.thread else said | {"on_fork": OnFork.KEEP}
 
 
-def _tell_retained(bank: str, result: RetainResult) -> None:
+def _emit_retained(bank: str, result: RetainResult) -> None:
     """Emit the event of a retained turn."""
     emit(
         EventKind.RETAINED,
@@ -524,19 +526,19 @@ def create_settle_node(
     def settle(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
         name, place = where.name(state, config), place_of(config)
         with tolerated(policy, node=place.node, bank=name, missing=NOT_SETTLED):
-            _tell_settled(name, where.open(state, config).tasks.settle())
+            _emit_settled(name, where.open(state, config).tasks.settle())
         return {}
 
     async def asettle(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
         name, place = where.name(state, config), place_of(config)
         with tolerated(policy, node=place.node, bank=name, missing=NOT_SETTLED):
-            _tell_settled(name, await (await where.aopen(state, config)).tasks.settle())
+            _emit_settled(name, await (await where.aopen(state, config)).tasks.settle())
         return {}
 
     return MemoryNode("settle", settle, asettle)
 
 
-def _tell_settled(bank: str, settled: Settled) -> None:
+def _emit_settled(bank: str, settled: Settled) -> None:
     """Emit the event of the tasks that ran."""
     emit(
         EventKind.SETTLED,

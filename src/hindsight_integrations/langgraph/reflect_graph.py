@@ -32,6 +32,76 @@ from hindsight_integrations.validation.options import STANDING_REFLECT, accept_o
 
 State = Mapping[str, Any]
 
+ReflectGraph = CompiledStateGraph[Any, Any, Any, Any]
+
+
+@shows_options(ReflectOptions)
+def create_reflect_subgraph(
+    memory: AnyMemory,
+    *,
+    bank: BankName | None = None,
+    bank_from: BankFrom | None = None,
+    interrupt_before_commit: bool = False,
+    query_key: str = "query",
+    messages_key: str = "messages",
+    answer_key: str = "answer",
+    reflection_key: str = "reflection",
+    as_message: bool = False,
+    trace_payloads: bool = True,
+    on_error: OnError | str = OnError.SKIP,
+    checkpointer: Checkpointer = None,
+    **options: Unpack[ReflectOptions],
+) -> ReflectGraph:
+    """Create a graph that answers from memory in the bank's character and routes each opinion update to its own node.
+
+    It does what `bank.reflect` does: recall -> think <-> tools (agentic) -> answer -> assess -> form, reinforce, weaken,
+    contradict or neutral, one for each opinion in the answer -> commit. Add it as a node to a graph, or invoke it
+    directly. It writes the answer's text and the reflection as a dict: its evidence, its opinions with their outcomes, the
+    structured answer, steps and costs. Without a model the answer consists of the memories themselves. Without a question
+    (neither `query_key` nor a user message) the answer is empty.
+
+    Running a turn again (retry, resume, replay) forms no opinion twice. After an interrupt the decision is made again on
+    the evidence at that time: an approved opinion may turn out to be known already, or to be evidence for another one.
+
+    Args:
+        memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that returns it. Every node calls it
+            without the parent's state, so it must use the runtime; to use the state, pass bank_from="state.KEY".
+        bank_from: with an engine: where to read the name from ("context.user_id", "config.user_id", "state.user_id",
+            "auth", or several of them). If neither is given: the authenticated user, else `bank` or `user_id` in the
+            context, else in the configurable.
+        interrupt_before_commit: ask a person before an opinion changes; needs a checkpointer. The interrupt's value has
+            "question", "answer" and "changes", each with "number", "movement", "text", "reason", the opinion "held" so
+            far and its confidence "before" and "after". Resume with True, False or a list of the approved numbers (or
+            {"approve": ...}); an unreadable answer is asked for again, with a "problem". Changes that were not
+            approved are reported as refused.
+        query_key: the state key of the question.
+        messages_key: the state key of the messages; without a question the user's last message is the question.
+        answer_key: receives the answer's text.
+        reflection_key: receives the reflection.
+        as_message: also append the answer to the messages, as an AIMessage; they need the `add_messages` reducer.
+        trace_payloads: False hides the nodes' inputs and outputs from tracers, as `omit_payloads` does.
+        on_error: when memory fails after the answer is written: "skip" (the run continues with a warning event, and no
+            opinion is kept) or "raise". Earlier errors are always raised, because there is no answer yet.
+        checkpointer: used when the graph is invoked directly; as a subgraph it uses its parent's.
+        options: options of `bank.reflect`, see `ReflectOptions`; with strategy="agentic" each step is a node.
+
+    Raises:
+        InvalidRequest: an argument is invalid; at run time: an option is out of range, or the run does not select a bank.
+        ModelError: at run time: the model failed before there was an answer; memory is unchanged.
+    """
+    asked = accept_options(options, STANDING_REFLECT)
+    how = choice(Strategy, asked.get("strategy", REFLECT_DEFAULTS["strategy"]), "strategy")
+    failing = choice(OnError, on_error, "on_error")
+    if failing is OnError.QUEUE:
+        raise InvalidRequest("on_error", "an answer's opinions cannot be queued", "Use 'skip' or 'raise'.")
+    where = BankFinder(memory, bank, bank_from)
+    keys = Keys(query_key, messages_key, answer_key, reflection_key, _keys_named(bank_from), as_message)
+    nodes = ReflectNodes(where, asked, keys, failing, approval=interrupt_before_commit)
+    graph = _build_graph(nodes, agentic=how is Strategy.AGENTIC, traced=trace_payloads)
+    return graph.compile(checkpointer=checkpointer, name="reflect")
+
+
 WITHIN = ("of_bank", "underway", "answered", "moves", "move", "approved")
 """The subgraph's private state keys; none of them is an output."""
 
@@ -206,7 +276,7 @@ class ReflectNodes:
         """Create the node that reports one proposed opinion change; nothing is committed yet."""
 
         def run(state: Any, _: RunnableConfig) -> Update:  # noqa: ANN401 - what was sent
-            _tell(state["move"], state["of_bank"], committed=False)
+            _emit_opinion(state["move"], state["of_bank"], committed=False)
             return {"moves": [state["move"]]}
 
         async def arun(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - what was sent
@@ -220,7 +290,7 @@ class ReflectNodes:
         def run(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is made at run time
             _check_same(self.where.name(state, config), state)  # another user may resume the run
             changes = changing(state.get("moves") or ())
-            return {"approved": _asked(state["answered"], changes) if changes else []}
+            return {"approved": _ask_approval(state["answered"], changes) if changes else []}
 
         async def arun(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the state's type is made at run time
             return run(state, config)
@@ -246,7 +316,7 @@ class ReflectNodes:
 
     def _committed(self, reflection: Mapping[str, Any], bank: str) -> Update:
         for opinion in reflection["opinions"]:
-            _tell(opinion, bank, committed=True)
+            _emit_opinion(opinion, bank, committed=True)
         return {self.keys.reflection: dict(reflection), "answered": {}, "moves": None, "approved": []}
 
     def _stage(
@@ -300,7 +370,7 @@ def _check_same(bank: str, state: State) -> None:
         )
 
 
-def _asked(answered: State, changes: list[dict[str, Any]]) -> list[int]:
+def _ask_approval(answered: State, changes: list[dict[str, Any]]) -> list[int]:
     """Interrupt for approval and return the approved numbers; an unreadable answer is asked for again."""
     numbers = {change["number"] for change in changes}
     payload = {
@@ -329,7 +399,7 @@ def _approved(given: object, numbers: set[int]) -> list[int] | None:
     return sorted({*chosen}) if len(chosen) == len(given) and numbers.issuperset(chosen) else None
 
 
-def _tell(opinion: State, bank: str, *, committed: bool) -> None:
+def _emit_opinion(opinion: State, bank: str, *, committed: bool) -> None:
     """Emit one opinion event, without its text."""
     told = {name: opinion.get(name) for name in ("number", "outcome", "movement", "before", "after")}
     emit(EventKind.OPINION, bank, **told, opinion=opinion["opinion_id"], committed=committed)
@@ -337,77 +407,8 @@ def _tell(opinion: State, bank: str, *, committed: bool) -> None:
 
 MOVEMENTS = ("form", "reinforce", "weaken", "contradict", "neutral")
 
-ReflectGraph = CompiledStateGraph[Any, Any, Any, Any]
 
-
-@shows_options(ReflectOptions)
-def create_reflect_subgraph(
-    memory: AnyMemory,
-    *,
-    bank: BankName | None = None,
-    bank_from: BankFrom | None = None,
-    interrupt_before_commit: bool = False,
-    query_key: str = "query",
-    messages_key: str = "messages",
-    answer_key: str = "answer",
-    reflection_key: str = "reflection",
-    as_message: bool = False,
-    trace_payloads: bool = True,
-    on_error: OnError | str = OnError.SKIP,
-    checkpointer: Checkpointer = None,
-    **options: Unpack[ReflectOptions],
-) -> ReflectGraph:
-    """Create a graph that answers from memory in the bank's character and routes each opinion update to its own node.
-
-    It does what `bank.reflect` does: recall -> think <-> tools (agentic) -> answer -> assess -> form, reinforce, weaken,
-    contradict or neutral, one for each opinion in the answer -> commit. Add it as a node to a graph, or invoke it
-    directly. It writes the answer's text and the reflection as a dict: its evidence, its opinions with their outcomes, the
-    structured answer, steps and costs. Without a model the answer consists of the memories themselves. Without a question
-    (neither `query_key` nor a user message) the answer is empty.
-
-    Running a turn again (retry, resume, replay) forms no opinion twice. After an interrupt the decision is made again on
-    the evidence at that time: an approved opinion may turn out to be known already, or to be evidence for another one.
-
-    Args:
-        memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
-        bank: with an engine: the bank's name, or a function of (state, runtime) that returns it. Every node calls it
-            without the parent's state, so it must use the runtime; to use the state, pass bank_from="state.KEY".
-        bank_from: with an engine: where to read the name from ("context.user_id", "config.user_id", "state.user_id",
-            "auth", or several of them). If neither is given: the authenticated user, else `bank` or `user_id` in the
-            context, else in the configurable.
-        interrupt_before_commit: ask a person before an opinion changes; needs a checkpointer. The interrupt's value has
-            "question", "answer" and "changes", each with "number", "movement", "text", "reason", the opinion "held" so
-            far and its confidence "before" and "after". Resume with True, False or a list of the approved numbers (or
-            {"approve": ...}); an unreadable answer is asked for again, with a "problem". Changes that were not
-            approved are reported as refused.
-        query_key: the state key of the question.
-        messages_key: the state key of the messages; without a question the user's last message is the question.
-        answer_key: receives the answer's text.
-        reflection_key: receives the reflection.
-        as_message: also append the answer to the messages, as an AIMessage; they need the `add_messages` reducer.
-        trace_payloads: False hides the nodes' inputs and outputs from tracers, as `omit_payloads` does.
-        on_error: when memory fails after the answer is written: "skip" (the run continues with a warning event, and no
-            opinion is kept) or "raise". Earlier errors are always raised, because there is no answer yet.
-        checkpointer: used when the graph is invoked directly; as a subgraph it uses its parent's.
-        options: options of `bank.reflect`, see `ReflectOptions`; with strategy="agentic" each step is a node.
-
-    Raises:
-        InvalidRequest: an argument is invalid; at run time: an option is out of range, or the run does not select a bank.
-        ModelError: at run time: the model failed before there was an answer; memory is unchanged.
-    """
-    asked = accept_options(options, STANDING_REFLECT)
-    how = choice(Strategy, asked.get("strategy", REFLECT_DEFAULTS["strategy"]), "strategy")
-    failing = choice(OnError, on_error, "on_error")
-    if failing is OnError.QUEUE:
-        raise InvalidRequest("on_error", "an answer's opinions cannot be queued", "Use 'skip' or 'raise'.")
-    where = BankFinder(memory, bank, bank_from)
-    keys = Keys(query_key, messages_key, answer_key, reflection_key, _keys_named(bank_from), as_message)
-    nodes = ReflectNodes(where, asked, keys, failing, approval=interrupt_before_commit)
-    graph = _drawn(nodes, agentic=how is Strategy.AGENTIC, traced=trace_payloads)
-    return graph.compile(checkpointer=checkpointer, name="reflect")
-
-
-def _drawn(nodes: ReflectNodes, *, agentic: bool, traced: bool) -> StateGraph[Any, Any, Any, Any]:
+def _build_graph(nodes: ReflectNodes, *, agentic: bool, traced: bool) -> StateGraph[Any, Any, Any, Any]:
     whole, given, made = nodes.keys.schemas
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(whole, input_schema=given, output_schema=made)
     last = "approve" if nodes.approval else "commit"
@@ -421,13 +422,13 @@ def _drawn(nodes: ReflectNodes, *, agentic: bool, traced: bool) -> StateGraph[An
             graph.add_node(str(node.name), **omit_payloads(node))
     graph.add_edge(START, "recall")
     if agentic:
-        graph.add_conditional_edges("recall", _next, ["think", "answer", END])
-        graph.add_conditional_edges("think", _next, ["tools", "answer"])
-        graph.add_conditional_edges("tools", _next, ["think", "answer"])
+        graph.add_conditional_edges("recall", _route_step, ["think", "answer", END])
+        graph.add_conditional_edges("think", _route_step, ["tools", "answer"])
+        graph.add_conditional_edges("tools", _route_step, ["think", "answer"])
     else:
-        graph.add_conditional_edges("recall", _next, ["answer", END])
-    graph.add_conditional_edges("answer", _answered, ["assess", END])
-    graph.add_conditional_edges("assess", _assessed, [*MOVEMENTS, "commit", END])
+        graph.add_conditional_edges("recall", _route_step, ["answer", END])
+    graph.add_conditional_edges("answer", _route_answered, ["assess", END])
+    graph.add_conditional_edges("assess", _route_assessed, [*MOVEMENTS, "commit", END])
     for name in MOVEMENTS:
         graph.add_edge(name, last)
     if nodes.approval:
@@ -436,7 +437,7 @@ def _drawn(nodes: ReflectNodes, *, agentic: bool, traced: bool) -> StateGraph[An
     return graph
 
 
-def _next(state: State) -> str:
+def _route_step(state: State) -> str:
     """Route from recall, think and tools to the next step's node; END without a question."""
     if not state["underway"]:
         return END
@@ -444,12 +445,12 @@ def _next(state: State) -> str:
     return "tools" if step == "call_tool" else step
 
 
-def _answered(state: State) -> str:
+def _route_answered(state: State) -> str:
     """Route from the answer to assess; END if it contains no opinion."""
     return "assess" if state["answered"] else END
 
 
-def _assessed(state: State) -> str | list[Send]:
+def _route_assessed(state: State) -> str | list[Send]:
     """Send each opinion to the node of its movement; straight to commit if the turn was committed before."""
     if not state["answered"]:
         return END

@@ -47,129 +47,9 @@ from hindsight_integrations.langgraph.bank_finder import AnyMemory
 from hindsight_integrations.validation.items import checked_item_filter
 from hindsight_integrations.validation.limits import checked_count
 
-_TOKEN = re.compile("%(25|2E|00|6C)|%$")
-_RESERVED = "langgraph"  # LangGraph forbids it as the first label
-
-
-def namespace_label(identity: str) -> str:
-    """Encode an identity as a namespace label: "ann@example.com" becomes "ann@example%2Ecom". The encoding is reversible.
-
-    Args:
-        identity: any string, such as the id of a user, an agent or a tenant.
-    """
-    if not identity:
-        return "%"
-    label = identity.replace("%", "%25").replace(".", "%2E").replace("\0", "%00")
-    return "%6C" + label[1:] if label == _RESERVED else label
-
-
-def identity_of(label: str) -> str:
-    """Decode a label created by `namespace_label`."""
-    return _TOKEN.sub(lambda found: chr(int(found[1], 16)) if found[1] else "", label)
-
-
 WHOLE = "$"
-
-Paths = Sequence[str] | Literal[False]
-
-
-def item_texts(value: Mapping[str, Any], paths: Paths) -> tuple[str, ...]:
-    """Return the texts at these paths, in order; "$" is the whole value as readable lines. False gives none."""
-    if paths is False:
-        return ()
-    return tuple(
-        text
-        for path in paths
-        for text in ([readable(value)] if path == WHOLE else get_text_at_path(value, tokenize_path(path)))
-        if text
-    )
-
-
-def readable(value: Mapping[str, Any]) -> str:
-    """Format a value as "name: text" lines, one per string or number; a value with a single entry is that entry's text.
-
-    JSON's braces and quotes would add noise to the embedding.
-    """
-    lines = list(_lines(value, ""))
-    return (
-        lines[0][1]
-        if len(lines) == 1
-        else "\n".join(f"{name}: {text}" if name else text for name, text in lines)
-    )
-
-
-def _lines(value: object, name: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _lines(each, str(key))
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _lines(each, name)
-    elif value is not None and value != "":
-        yield name, str(value)
-
-
-Namespace = tuple[str, ...]
-
-ANY = "*"
-
-MOST = 2**31  # largest limit, offset or depth
-
-
-def check_listing(op: ListNamespacesOp) -> None:
-    """Validate a listing of namespaces.
-
-    Raises:
-        InvalidRequest: a path is not a list of labels, or the limit, offset or depth is not a non-negative integer.
-    """
-    for condition in op.match_conditions or ():
-        path: object = condition.path
-        if not isinstance(path, tuple | list):
-            raise InvalidRequest(
-                "match_conditions", "each path must be a list of labels", 'Pass ("memories", "*").'
-            )
-    checked_count(op.limit, "limit", least=0, most=MOST)
-    checked_count(op.offset, "offset", least=0, most=MOST)
-    if op.max_depth is not None:
-        checked_count(op.max_depth, "max_depth", least=0, most=MOST)
-
-
-def widest_prefix(conditions: Iterable[MatchCondition]) -> Namespace:
-    """Return the longest literal prefix, up to the first "*", that the prefix conditions require."""
-    known = [
-        tuple(takewhile(lambda label: label != ANY, condition.path))
-        for condition in conditions
-        if condition.match_type == "prefix"
-    ]
-    return max(known, key=len, default=())
-
-
-def listed(namespaces: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:
-    """Return the requested page of the matching namespaces, truncated to max_depth, sorted and without duplicates."""
-    conditions = op.match_conditions or ()
-    found = [each for each in namespaces if all(_matches(each, condition) for condition in conditions)]
-    cut = sorted({each[: op.max_depth] for each in found} if op.max_depth is not None else found)
-    return cut[op.offset : op.offset + op.limit]
-
-
-def _matches(namespace: Namespace, condition: MatchCondition) -> bool:
-    path = condition.path
-    if len(namespace) < len(path):
-        return False
-    ends = (
-        namespace[: len(path)]
-        if condition.match_type == "prefix"
-        else namespace[len(namespace) - len(path) :]
-    )
-    return _alike(ends, path)
-
-
-def _alike(labels: Sequence[str], path: Sequence[str]) -> bool:
-    return all(wanted in (ANY, label) for label, wanted in zip(labels, path, strict=True))
-
-
 STORE = "store"  # default bank name
-
+Paths = Sequence[str] | Literal[False]
 MOST_MINUTES = 1_000 * 365 * 24 * 60.0  # a thousand years
 
 Call = Callable[[Any], Any]
@@ -349,6 +229,122 @@ class HindsightStore(BaseStore):
         paths = self._index if op.index is None else _checked_paths(op.index, "index")
         ttl = None if op.ttl is None else timedelta(minutes=_checked_minutes(op.ttl))
         return ItemPut(namespace, op.key, op.value, item_texts(op.value, paths), ttl)
+
+
+def namespace_label(identity: str) -> str:
+    """Encode an identity as a namespace label: "ann@example.com" becomes "ann@example%2Ecom". The encoding is reversible.
+
+    Args:
+        identity: any string, such as the id of a user, an agent or a tenant.
+    """
+    if not identity:
+        return "%"
+    label = identity.replace("%", "%25").replace(".", "%2E").replace("\0", "%00")
+    return "%6C" + label[1:] if label == _RESERVED else label
+
+
+def identity_of(label: str) -> str:
+    """Decode a label created by `namespace_label`."""
+    return _TOKEN.sub(lambda found: chr(int(found[1], 16)) if found[1] else "", label)
+
+
+_TOKEN = re.compile("%(25|2E|00|6C)|%$")
+_RESERVED = "langgraph"  # LangGraph forbids it as the first label
+
+
+def item_texts(value: Mapping[str, Any], paths: Paths) -> tuple[str, ...]:
+    """Return the texts at these paths, in order; "$" is the whole value as readable lines. False gives none."""
+    if paths is False:
+        return ()
+    return tuple(
+        text
+        for path in paths
+        for text in ([readable(value)] if path == WHOLE else get_text_at_path(value, tokenize_path(path)))
+        if text
+    )
+
+
+def readable(value: Mapping[str, Any]) -> str:
+    """Format a value as "name: text" lines, one per string or number; a value with a single entry is that entry's text.
+
+    JSON's braces and quotes would add noise to the embedding.
+    """
+    lines = list(_lines(value, ""))
+    return (
+        lines[0][1]
+        if len(lines) == 1
+        else "\n".join(f"{name}: {text}" if name else text for name, text in lines)
+    )
+
+
+def _lines(value: object, name: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _lines(each, str(key))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _lines(each, name)
+    elif value is not None and value != "":
+        yield name, str(value)
+
+
+Namespace = tuple[str, ...]
+
+ANY = "*"
+
+MOST = 2**31  # largest limit, offset or depth
+
+
+def check_listing(op: ListNamespacesOp) -> None:
+    """Validate a listing of namespaces.
+
+    Raises:
+        InvalidRequest: a path is not a list of labels, or the limit, offset or depth is not a non-negative integer.
+    """
+    for condition in op.match_conditions or ():
+        path: object = condition.path
+        if not isinstance(path, tuple | list):
+            raise InvalidRequest(
+                "match_conditions", "each path must be a list of labels", 'Pass ("memories", "*").'
+            )
+    checked_count(op.limit, "limit", least=0, most=MOST)
+    checked_count(op.offset, "offset", least=0, most=MOST)
+    if op.max_depth is not None:
+        checked_count(op.max_depth, "max_depth", least=0, most=MOST)
+
+
+def widest_prefix(conditions: Iterable[MatchCondition]) -> Namespace:
+    """Return the longest literal prefix, up to the first "*", that the prefix conditions require."""
+    known = [
+        tuple(takewhile(lambda label: label != ANY, condition.path))
+        for condition in conditions
+        if condition.match_type == "prefix"
+    ]
+    return max(known, key=len, default=())
+
+
+def listed(namespaces: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:
+    """Return the requested page of the matching namespaces, truncated to max_depth, sorted and without duplicates."""
+    conditions = op.match_conditions or ()
+    found = [each for each in namespaces if all(_matches(each, condition) for condition in conditions)]
+    cut = sorted({each[: op.max_depth] for each in found} if op.max_depth is not None else found)
+    return cut[op.offset : op.offset + op.limit]
+
+
+def _matches(namespace: Namespace, condition: MatchCondition) -> bool:
+    path = condition.path
+    if len(namespace) < len(path):
+        return False
+    ends = (
+        namespace[: len(path)]
+        if condition.match_type == "prefix"
+        else namespace[len(namespace) - len(path) :]
+    )
+    return _alike(ends, path)
+
+
+def _alike(labels: Sequence[str], path: Sequence[str]) -> bool:
+    return all(wanted in (ANY, label) for label, wanted in zip(labels, path, strict=True))
 
 
 def _check_op(op: Op) -> None:

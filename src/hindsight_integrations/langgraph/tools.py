@@ -62,7 +62,99 @@ from hindsight_integrations.validation.options import (
     with_defaults,
 )
 
-AskPerson = Callable[[Any], Any]  # a call on a bank; with an async bank its result is awaitable
+
+class ToolVerb(StrEnum):
+    """A memory tool."""
+
+    RETAIN = "retain"
+    """retain_memory: stores a text."""
+    RECALL = "recall"
+    """recall_memories: searches memories."""
+    REFLECT = "reflect"
+    """reflect_on_memories: answers a question from memory."""
+    FORGET = "forget"
+    """forget_memory: withdraws one memory; `bank.restore` undoes it."""
+    RECORDS = "records"
+    """list_records: lists or aggregates records."""
+
+
+def create_memory_tools(
+    memory: AnyMemory,
+    *,
+    bank: BankName | None = None,
+    bank_from: BankFrom | None = None,
+    names: Iterable[ToolVerb | str] = tuple(ToolVerb),
+    allow_erase: bool = False,
+    max_tokens: int = TOOL_DEFAULTS["max_tokens"],
+    recall_options: RecallOptions | None = None,
+    reflect_options: ReflectOptions | None = None,
+    tags: Iterable[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+) -> list[BaseTool]:
+    """Create memory tools for `create_agent(model, tools)`: retain, recall, reflect, forget and list records.
+
+    The run's config selects the user; the model cannot. To invoke a tool directly, pass a config or create the tools over
+    one bank: `tool.invoke({"query": "bees"}, {"configurable": {"user_id": "alice"}})`. Each result is a text for the model
+    and an artifact of plain JSON. A mistake in the model's arguments becomes a ToolMessage with status "error" that
+    explains how to call the tool; any other error is raised.
+
+    Tool results are part of the conversation and its checkpoints, and tracers see them like those of any tool.
+
+    Args:
+        memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that returns it.
+        bank_from: with an engine: where to read the name from, as in `create_recall_node`. If neither is given: the
+            authenticated user, else `bank` or `user_id` in the context, else in the configurable.
+        names: the tools to create: retain, recall, reflect, forget, records.
+        allow_erase: forget_memory may also erase, one memory per call. The graph is interrupted first with a dry run in
+            the form of LangChain's human-in-the-loop requests; only `Command(resume=True)`, or {"decisions": [{"type":
+            "approve"}]}, erases. Needs a checkpointer.
+        max_tokens: token limit of the memories in one result.
+        recall_options: options of `bank.recall` besides query and max_tokens: budget, types, tags, k, ...
+        reflect_options: options of `bank.reflect` besides the query: strategy, budget, tags, ... Opinions are formed only
+            if `form_opinions` is set.
+        tags: visibility tags of the retained memories.
+        metadata: metadata of the retained memories.
+
+    Raises:
+        InvalidRequest: an argument is invalid; at run time: the run does not select a bank.
+    """
+    where = BankFinder(memory, bank, bank_from)
+    chosen = _chosen(names)
+    tokens = checked_tokens(max_tokens, "max_tokens", least=1)
+    forgetting = ToolVerb.FORGET in chosen
+    kept = {"context": NOTED, "tags": checked_tags(tags), "metadata": checked_metadata(metadata or {})}
+    looked_up = with_defaults({**checked_recall_options(recall_options), "max_tokens": tokens}, TOOL_DEFAULTS)
+    reflected = {"form_opinions": False, **checked_reflect_options(reflect_options)}
+    words = {"kind": "kind", "category": "category", "window": "start and end", "records": "kind"}
+    ids = {"unit_id": "memory_id", "unit": "memory_id"}
+    of_ids = EraseArguments if allow_erase else ForgetArguments
+    made: dict[ToolVerb, _Made] = {
+        ToolVerb.RETAIN: (
+            "retain_memory",
+            RetainArguments,
+            partial(_retain, kept, forgetting),
+            {"content": "content", "text": "content"},
+        ),
+        ToolVerb.RECALL: (
+            "recall_memories",
+            RecallArguments,
+            partial(_recall, looked_up, forgetting),
+            {"query": "query"},
+        ),
+        ToolVerb.REFLECT: (
+            "reflect_on_memories",
+            ReflectArguments,
+            partial(_reflect, reflected),
+            {"query": "question"},
+        ),
+        ToolVerb.FORGET: ("forget_memory", of_ids, _forget, ids),
+        ToolVerb.RECORDS: ("list_records", RecordsArguments, partial(_records, tokens), words),
+    }
+    return [_tool(where, *made[verb]) for verb in chosen]
+
+
+Asked = Callable[[Any], Any]  # a call on a bank; with an async bank its result is awaitable
 Reply = tuple[str, Any]  # (the text for the model, the artifact as plain JSON)
 Steps = Generator[AskPerson, Any, Reply]
 
@@ -368,97 +460,6 @@ def _calls(state: object, call_id: str | None) -> list[Any]:
 
 
 BY_TOOL = "withdrawn by the agent's tool"
-
-
-class ToolVerb(StrEnum):
-    """A memory tool."""
-
-    RETAIN = "retain"
-    """retain_memory: stores a text."""
-    RECALL = "recall"
-    """recall_memories: searches memories."""
-    REFLECT = "reflect"
-    """reflect_on_memories: answers a question from memory."""
-    FORGET = "forget"
-    """forget_memory: withdraws one memory; `bank.restore` undoes it."""
-    RECORDS = "records"
-    """list_records: lists or aggregates records."""
-
-
-def create_memory_tools(
-    memory: AnyMemory,
-    *,
-    bank: BankName | None = None,
-    bank_from: BankFrom | None = None,
-    names: Iterable[ToolVerb | str] = tuple(ToolVerb),
-    allow_erase: bool = False,
-    max_tokens: int = TOOL_DEFAULTS["max_tokens"],
-    recall_options: RecallOptions | None = None,
-    reflect_options: ReflectOptions | None = None,
-    tags: Iterable[str] = (),
-    metadata: Mapping[str, Any] | None = None,
-) -> list[BaseTool]:
-    """Create memory tools for `create_agent(model, tools)`: retain, recall, reflect, forget and list records.
-
-    The run's config selects the user; the model cannot. To invoke a tool directly, pass a config or create the tools over
-    one bank: `tool.invoke({"query": "bees"}, {"configurable": {"user_id": "alice"}})`. Each result is a text for the model
-    and an artifact of plain JSON. A mistake in the model's arguments becomes a ToolMessage with status "error" that
-    explains how to call the tool; any other error is raised.
-
-    Tool results are part of the conversation and its checkpoints, and tracers see them like those of any tool.
-
-    Args:
-        memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
-        bank: with an engine: the bank's name, or a function of (state, runtime) that returns it.
-        bank_from: with an engine: where to read the name from, as in `create_recall_node`. If neither is given: the
-            authenticated user, else `bank` or `user_id` in the context, else in the configurable.
-        names: the tools to create: retain, recall, reflect, forget, records.
-        allow_erase: forget_memory may also erase, one memory per call. The graph is interrupted first with a dry run in
-            the form of LangChain's human-in-the-loop requests; only `Command(resume=True)`, or {"decisions": [{"type":
-            "approve"}]}, erases. Needs a checkpointer.
-        max_tokens: token limit of the memories in one result.
-        recall_options: options of `bank.recall` besides query and max_tokens: budget, types, tags, k, ...
-        reflect_options: options of `bank.reflect` besides the query: strategy, budget, tags, ... Opinions are formed only
-            if `form_opinions` is set.
-        tags: visibility tags of the retained memories.
-        metadata: metadata of the retained memories.
-
-    Raises:
-        InvalidRequest: an argument is invalid; at run time: the run does not select a bank.
-    """
-    where = BankFinder(memory, bank, bank_from)
-    chosen = _chosen(names)
-    tokens = checked_tokens(max_tokens, "max_tokens", least=1)
-    forgetting = ToolVerb.FORGET in chosen
-    kept = {"context": NOTED, "tags": checked_tags(tags), "metadata": checked_metadata(metadata or {})}
-    looked_up = with_defaults({**checked_recall_options(recall_options), "max_tokens": tokens}, TOOL_DEFAULTS)
-    reflected = {"form_opinions": False, **checked_reflect_options(reflect_options)}
-    words = {"kind": "kind", "category": "category", "window": "start and end", "records": "kind"}
-    ids = {"unit_id": "memory_id", "unit": "memory_id"}
-    of_ids = EraseArguments if allow_erase else ForgetArguments
-    made: dict[ToolVerb, _Made] = {
-        ToolVerb.RETAIN: (
-            "retain_memory",
-            RetainArguments,
-            partial(_retain, kept, forgetting),
-            {"content": "content", "text": "content"},
-        ),
-        ToolVerb.RECALL: (
-            "recall_memories",
-            RecallArguments,
-            partial(_recall, looked_up, forgetting),
-            {"query": "query"},
-        ),
-        ToolVerb.REFLECT: (
-            "reflect_on_memories",
-            ReflectArguments,
-            partial(_reflect, reflected),
-            {"query": "question"},
-        ),
-        ToolVerb.FORGET: ("forget_memory", of_ids, _forget, ids),
-        ToolVerb.RECORDS: ("list_records", RecordsArguments, partial(_records, tokens), words),
-    }
-    return [_tool(where, *made[verb]) for verb in chosen]
 
 
 _Made = tuple[str, type[Arguments], Callable[[ToolCall], Steps], Mapping[str, str]]

@@ -20,13 +20,13 @@ OUTPUT = "output"
 """The answer's field with the structured answer."""
 
 
-@lru_cache(maxsize=64)  # the same classes the same schema, so that its bytes stay the same
+@lru_cache(maxsize=64)  # cached, so that the same classes give the identical schema
 def with_output(answer: type[A], output: type[BaseModel]) -> type[A]:
     """Extend an answer's schema by a field for the structured answer.
 
     Args:
         answer: the schema.
-        output: the caller's.
+        output: the caller's schema.
     """
     field = Field(description="the same answer in this form")
     return create_model(f"Typed{answer.__name__}", __base__=answer, **{OUTPUT: (output, field)})  # type: ignore[call-overload,no-any-return] # a field named at run time
@@ -38,10 +38,10 @@ def typed_answer_prompt(
     """Render a finished answer, to be converted to the caller's schema.
 
     Args:
-        question: what was asked.
-        answer: what was answered.
-        memories: what the answer stands on, by the number under which it was shown.
-        schema: the form.
+        question: the question.
+        answer: the answer.
+        memories: the memories that support the answer, by the number they were shown with.
+        schema: the caller's schema.
     """
     lines = [memory_line(number, item) for number, item in memories]
     parts = [

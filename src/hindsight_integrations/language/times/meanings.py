@@ -322,7 +322,7 @@ def month_then_day(match: re.Match[str], scope: Scope) -> Span | None:
     """Read "May 5, 2023"; "may second" without a year is a verb.
 
     Raises:
-        ValueError: if there is no such day, or the figures behind it are no year.
+        ValueError: the day does not exist, or the digits after it are not a year.
     """
     name, tail = match["month"], match["tail"]
     if (
@@ -340,7 +340,7 @@ def month_and_day(match: re.Match[str], scope: Scope) -> Span:
     """Read "the 5th of May 2023".
 
     Raises:
-        ValueError: if there is no such day, or the figures behind it are no year.
+        ValueError: the day does not exist, or the digits after it are not a year.
     """
     tail = match["tail"]
     number, day = scope.words.months[word(match["month"])], day_number(match["day"], scope)
@@ -437,7 +437,7 @@ def yearly_time(rule: str) -> YearlyTime:
     """Parse a holiday rule: "12-25", "second sunday of may", "easter - 47", "thanksgiving", "last advent", "holy week".
 
     Raises:
-        ValueError: it is no such rule.
+        ValueError: it is not a valid rule.
     """
     if rule in _FEASTS:
         return _FEASTS[rule]
@@ -450,7 +450,7 @@ def yearly_time(rule: str) -> YearlyTime:
         return lambda year: nth_weekday(month_span(year, month), weekday, number)
     moved = _MOVED.fullmatch(rule)
     if moved is None or moved["feast"] not in _FEASTS:
-        raise ValueError(f"{rule!r} is no rule of a holiday")
+        raise ValueError(f"{rule!r} is not a valid holiday rule")
     feast, days = _FEASTS[moved["feast"]], int(moved["sign"] + moved["days"])
     return lambda year: containing(Unit.DAY, feast(year).start + timedelta(days=days))
 
