@@ -469,7 +469,7 @@ def _check_worker(where: BankFinder) -> None:
         )
 
 
-def _run_options(place: Place, messages_key: str, config: RunnableConfig) -> dict[str, Any]:
+def _run_options(place: NodePosition, messages_key: str, config: RunnableConfig) -> dict[str, Any]:
     """Return the options of `threads.follow` that a run determines: thread, namespace and metadata.
 
     Runs without a thread id are separate conversations, so neither discards messages of the other.

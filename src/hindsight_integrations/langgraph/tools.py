@@ -154,7 +154,7 @@ def create_memory_tools(
     return [_tool(where, *made[verb]) for verb in chosen]
 
 
-Asked = Callable[[Any], Any]  # a call on a bank; with an async bank its result is awaitable
+AskPerson = Callable[[Any], Any]  # a call on a bank; with an async bank its result is awaitable
 Reply = tuple[str, Any]  # (the text for the model, the artifact as plain JSON)
 Steps = Generator[AskPerson, Any, Reply]
 
