@@ -45,9 +45,9 @@ from hindsight_integrations.models.protocols import LanguageModel, Prompt, Promp
 from hindsight_integrations.testing.contracts import (
     VERDICT,
     Answer,
-    ContractAnswer,
     LanguageModelContract,
     ModelFor,
+    Verdict,
     verdict_prompt,
 )
 from hindsight_integrations.testing.scripted_model import ScriptedModel, ScriptExhausted
@@ -87,8 +87,8 @@ class TestScriptedModel(LanguageModelContract):
     def test_a_function_can_answer_by_prompt(self) -> None:
         """Concurrent calls get the answer to their own question, whatever their order."""
 
-        def reply(messages: Sequence[object]) -> ContractAnswer:
-            return ContractAnswer(answer=str(getattr(messages[-1], "content", "")), confidence=1.0)
+        def reply(messages: Sequence[object]) -> Verdict:
+            return Verdict(answer=str(getattr(messages[-1], "content", "")), confidence=1.0)
 
         model = LangChainModel(ScriptedModel(reply))
 
@@ -103,9 +103,9 @@ class TestScriptedModel(LanguageModelContract):
         scripted = ScriptedModel(["hi", "ho", VERDICT, VERDICT, "no json"])
         assert scripted.invoke("x").content == "hi"
         assert asyncio.run(scripted.ainvoke("x")).content == "ho"
-        structured = scripted.with_structured_output(ContractAnswer)
-        assert structured.invoke("x") == ContractAnswer(answer="yes", confidence=0.5)
-        assert asyncio.run(structured.ainvoke("x")) == ContractAnswer(answer="yes", confidence=0.5)
+        structured = scripted.with_structured_output(Verdict)
+        assert structured.invoke("x") == Verdict(answer="yes", confidence=0.5)
+        assert asyncio.run(structured.ainvoke("x")) == Verdict(answer="yes", confidence=0.5)
         with pytest.raises(ValueError, match="Expecting value"):
             structured.invoke("x")
 

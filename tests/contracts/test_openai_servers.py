@@ -50,9 +50,9 @@ from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.testing.contracts import (
     VERDICT,
     Answer,
-    ContractAnswer,
     LanguageModelContract,
     ModelFor,
+    Verdict,
     verdict_prompt,
 )
 
@@ -91,7 +91,7 @@ def named(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, *, timeout_s: f
     return language_model("openai:local-test", in_words=with_schema_in_words, timeout_s=timeout_s)
 
 
-def asked(model: LanguageModel) -> ContractAnswer:
+def asked(model: LanguageModel) -> Verdict:
     return asyncio.run(model.complete(verdict_prompt())).output
 
 
@@ -148,7 +148,7 @@ def test_the_server_streams_as_the_real_one_does(serving: Serving, without: froz
     """A test of a streaming agent gets events, with content or the pieces of a call, and the usage at the end."""
     server = serving([{"city": "Lisbon", "note": "a text of more than one piece"}], without)
     bound = chat(server, streaming=True)
-    asking = bound.bind_tools([ContractAnswer]) if without else bound
+    asking = bound.bind_tools([Verdict]) if without else bound
     chunks = [chunk for chunk in asking.stream("Where?") if isinstance(chunk, AIMessageChunk)]
     assert len(chunks) > 4
     whole = reduce(add, chunks)
@@ -204,9 +204,7 @@ def test_a_server_without_tools_is_asked_in_words(
     serving: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The schema then stands in the system message, and the answer may have a fence around it."""
-    server = serving(
-        [f"```json\n{ContractAnswer(answer='yes', confidence=1).model_dump_json()}\n```"], TOOL_LESS
-    )
+    server = serving([f"```json\n{Verdict(answer='yes', confidence=1).model_dump_json()}\n```"], TOOL_LESS)
     model = named(server, monkeypatch)
     assert [asked(model).answer for _ in range(2)] == ["yes"] * 2
     assert len(server.requests) == 4
@@ -303,7 +301,7 @@ def test_reasoning_and_fences_cost_no_second_call(
 ) -> None:
     """A model that thinks aloud, or decorates its answer, is understood."""
     server = serving([text], without)
-    assert asked(LangChainModel(chat(server), in_words=with_schema_in_words)) == ContractAnswer(
+    assert asked(LangChainModel(chat(server), in_words=with_schema_in_words)) == Verdict(
         answer="yes", confidence=0.5
     )
     assert len(server.requests) == 1 + 2 * bool(without)
@@ -385,7 +383,7 @@ def test_a_call_ends_with_its_time(
     assert time.monotonic() - began < 10
 
 
-async def _leaving_threads(model: LanguageModel) -> ContractAnswer:
+async def _leaving_threads(model: LanguageModel) -> Verdict:
     return (await model.complete(verdict_prompt())).output
 
 

@@ -35,9 +35,9 @@ from hindsight_integrations.testing import (
 )
 from hindsight_integrations.testing.contracts import (
     VERDICT,
-    ContractAnswer,
     LanguageModelContract,
     ModelFor,
+    Verdict,
     verdict_prompt,
 )
 from hindsight_integrations.testing.recordings import write_request
@@ -47,7 +47,7 @@ T = TypeVar("T", bound=BaseModel)
 FOLDERS = count()
 
 
-def answered(call: Coroutine[Any, Any, Completion[ContractAnswer]]) -> ContractAnswer:
+def answered(call: Coroutine[Any, Any, Completion[Verdict]]) -> Verdict:
     return asyncio.run(call).output
 
 
@@ -120,13 +120,13 @@ def test_a_requests_file_is_the_same_everywhere(tmp_path: Path) -> None:
         {"messages": (PromptMessage(PromptRole.USER, "Is it not so?"),)},
         {"messages": (PromptMessage(PromptRole.SYSTEM, "Is it so?"),)},
         {"name": "other"},
-        {"schema": type("Other", (ContractAnswer,), {})},
+        {"schema": type("Other", (Verdict,), {})},
     ],
     ids=["words", "role", "name", "schema"],
 )
 def test_another_question_has_another_file(tmp_path: Path, change: dict[str, Any]) -> None:
     """No request is ever answered with another one's answer."""
-    prompt = Prompt("verdict", (PromptMessage(PromptRole.USER, "Is it so?"),), ContractAnswer)
+    prompt = Prompt("verdict", (PromptMessage(PromptRole.USER, "Is it so?"),), Verdict)
     answered(RecordingModel(ScriptedModel([VERDICT]), tmp_path).complete(prompt))
     with pytest.raises(MissingAnswer):
         answered(RecordedModel(tmp_path).complete(replace(prompt, **change)))
@@ -150,7 +150,7 @@ def test_an_answer_to_another_schema_is_missing(tmp_path: Path) -> None:
     """Where a new version of a schema needs more than was answered, that is said, and the recorder asks again."""
     answered(RecordingModel(ScriptedModel([VERDICT]), tmp_path).complete(verdict_prompt()))
 
-    class Longer(ContractAnswer):
+    class Longer(Verdict):
         """Needs one more."""
 
         reason: str
@@ -200,9 +200,7 @@ def test_requests_are_answered_by_hand(tmp_path: Path) -> None:
     first, second = waiting
     write_answer(first, json.dumps(VERDICT), model="a person")
     assert list(unanswered(tmp_path)) == [second]
-    assert answered(model.complete(verdict_prompt("Is it day?"))) == ContractAnswer(
-        answer="yes", confidence=0.5
-    )
+    assert answered(model.complete(verdict_prompt("Is it day?"))) == Verdict(answer="yes", confidence=0.5)
     write_answer(second, {"answer": "no", "confidence": 1})
     assert answered(model.complete(verdict_prompt("Is it night?"))).answer == "no"
     assert unanswered(tmp_path) == {}
@@ -235,7 +233,7 @@ def test_it_waits_for_an_answer(tmp_path: Path) -> None:
         path.write_text(whole, encoding="utf-8")
         write_answer(path, VERDICT)
 
-    async def both() -> Completion[ContractAnswer]:
+    async def both() -> Completion[Verdict]:
         done, _ = await asyncio.gather(RecordedModel(tmp_path, wait=20).complete(verdict_prompt()), write())
         return done
 

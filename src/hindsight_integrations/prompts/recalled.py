@@ -82,13 +82,13 @@ def without_last(block: str) -> str | None:
     return "\n".join([*before[2:], end]) if before[-1].startswith("- ") else None
 
 
-class DemoReply(BaseModel):
+class Reply(BaseModel):
     """What the assistant says."""
 
     text: str = Field(min_length=1, description="the answer to the user")
 
 
-def demo_prompt(question: str, memories: Sequence[str], *, moment: datetime) -> Prompt[DemoReply]:
+def demo_prompt(question: str, memories: Sequence[str], *, moment: datetime) -> Prompt[Reply]:
     """Render a question to the assistant.
 
     Args:
@@ -105,5 +105,5 @@ def demo_prompt(question: str, memories: Sequence[str], *, moment: datetime) -> 
             PromptMessage(PromptRole.SYSTEM, template("demo")),
             PromptMessage(PromptRole.USER, "\n\n".join(parts)),
         ),
-        schema=DemoReply,
+        schema=Reply,
     )

@@ -23,7 +23,7 @@ from hindsight_integrations.models.protocols import (
 )
 
 
-class ContractAnswer(BaseModel):
+class Verdict(BaseModel):
     """The schema of the contract's prompts."""
 
     answer: str
@@ -36,7 +36,7 @@ ModelFor: TypeAlias = Callable[[list[Answer]], LanguageModel]
 VERDICT: dict[str, Any] = {"answer": "yes", "confidence": 0.5}
 
 
-def verdict_prompt(text: str = "Is it so?") -> Prompt[ContractAnswer]:
+def verdict_prompt(text: str = "Is it so?") -> Prompt[Verdict]:
     """Create a prompt with all three roles that asks for a Verdict."""
     messages = (
         PromptMessage(PromptRole.SYSTEM, "Judge."),
@@ -44,10 +44,10 @@ def verdict_prompt(text: str = "Is it so?") -> Prompt[ContractAnswer]:
         PromptMessage(PromptRole.ASSISTANT, "It is."),
         PromptMessage(PromptRole.USER, text),
     )
-    return Prompt("verdict", messages, ContractAnswer)
+    return Prompt("verdict", messages, Verdict)
 
 
-def run(call: Coroutine[Any, Any, Completion[ContractAnswer]]) -> Completion[ContractAnswer]:
+def run(call: Coroutine[Any, Any, Completion[Verdict]]) -> Completion[Verdict]:
     """Run a call in a new event loop."""
     return asyncio.run(call)
 
@@ -63,7 +63,7 @@ class LanguageModelContract:
     def test_it_answers_in_the_schema(self, model_for: ModelFor) -> None:
         """A caller gets a validated object, not text to parse."""
         done = run(model_for([VERDICT]).complete(verdict_prompt()))
-        assert done.output == ContractAnswer(answer="yes", confidence=0.5)
+        assert done.output == Verdict(answer="yes", confidence=0.5)
 
     def test_usage_is_reported(self, model_for: ModelFor) -> None:
         """Token counts are reported."""
@@ -99,7 +99,7 @@ class LanguageModelContract:
         """Concurrent calls get their own answers."""
         model = model_for([VERDICT] * 6)
 
-        async def both() -> list[Completion[ContractAnswer]]:
+        async def both() -> list[Completion[Verdict]]:
             return await asyncio.gather(*(model.complete(verdict_prompt(str(i))) for i in range(6)))
 
         assert [done.output.answer for done in asyncio.run(both())] == ["yes"] * 6
