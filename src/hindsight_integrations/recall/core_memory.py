@@ -1,10 +1,9 @@
-"""Core memory: what is written into a prompt unasked, whatever the question is like (design section 6).
+"""Core memory: memories added to a prompt regardless of the question (design section 6).
 
-"Suggest a recipe" is like no memory of an allergy. So where memory goes into a prompt, the user's lasting facts do too, the nearest
-to the question first. A request ("Suggest ...", "What should I ...") gets more of them than a question for a fact, as far as the
-budget goes, because likeness cannot tell which of them it needs. A small bank goes into the prompt whole, and small talk gets core
-memory alone. In a bank whose memories are not marked as lasting (messages kept word for word) the best matches stand in for them,
-and a request gets more of the ranking.
+"Suggest a recipe" is not similar to a memory of an allergy. So a prompt always includes the user's lasting facts, the most similar
+to the question first. A request ("Suggest ...", "What should I ...") gets more of them than a factual question, within the budget,
+because similarity cannot tell which of them it needs. A small bank is included whole, and small talk gets core memory only. In a
+bank without lasting memories (messages kept word for word) the best matches replace them, and a request gets more of the ranking.
 """
 
 from __future__ import annotations
@@ -31,20 +30,20 @@ from hindsight_integrations.recall.context import RecallContext, timed
 from hindsight_integrations.recall.packing import costs, fitting
 from hindsight_integrations.recall.rerank import Ranking
 
-LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # of the budget; what was said last has the rest (no source)
-MOST_LASTING = 500  # facts put into order, the latest: what 10,000 tokens hold (no source)
-MOST_CURRENT = 100  # memories of each kind of record that are read, the latest (no source)
+LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # of the budget; the latest memories get the rest (no source)
+MOST_LASTING = 500  # latest facts that are ordered: about 10,000 tokens (no source)
+MOST_CURRENT = 100  # latest memories read per kind of record (no source)
 
 
-# The overview that "What do you know about me?" asks for: such a question is like none of its answers.
-# Lasting facts by subject, then current goals, tasks and coming events, then what was said last. Each part
-# has its share of the budget, and what one leaves goes to the next.
+# The overview for "What do you know about me?", a question that is not similar to any of its answers:
+# lasting facts by subject, then current goals, tasks and upcoming events, then the latest memories. Each part
+# has a share of the budget; what it does not use goes to the next.
 def overview(run: RecallContext, filtered: BoolArray) -> IntArray:
-    """Row ids of an overview of a bank, in the order shown: the whole bank, which packing cuts to the budget.
+    """Return the row ids of an overview in display order: the whole bank, which packing cuts to the budget.
 
     Args:
-        run: the recall under way.
-        filtered: which memories pass the filters of the query, over the columns' positions.
+        run: the current recall.
+        filtered: mask of the memories that pass the query's filters, over the columns' positions.
     """
     columns, query = run.view.columns, run.query
     with timed(run.trace, "overview") as detail:
@@ -68,7 +67,7 @@ def overview(run: RecallContext, filtered: BoolArray) -> IntArray:
 
 
 def _by_subject(run: RecallContext, ids: IntArray) -> IntArray:
-    """Facts in a chain, each followed by the one of the rest that is most like it; the latest begins."""
+    """Order facts in a chain from the latest: each is followed by the most similar remaining fact."""
     stored = run.view.ledger.units.vectors(run.view.bank, ids)
     ids = np.array([row for row in ids.tolist() if row in stored], np.int64)
     if not len(ids):
@@ -85,7 +84,7 @@ def _by_subject(run: RecallContext, ids: IntArray) -> IntArray:
 
 
 def _current(run: RecallContext, shown: BoolArray) -> Iterator[int]:
-    """Row ids of what has open goals, then tasks, then events to come, each by its time."""
+    """Yield the row ids of memories with open goals, then tasks, then upcoming events, each by time."""
     query, view = run.query, run.view
     for kind in (RecordKind.GOAL, RecordKind.TASK, RecordKind.EVENT):
         try:
@@ -102,7 +101,7 @@ def _current(run: RecallContext, shown: BoolArray) -> Iterator[int]:
 
 
 def _latest(run: RecallContext, shown: BoolArray) -> IntArray:
-    """What was said last first, what the agent itself did and believes behind it."""
+    """Order memories newest first, with the agent's own experiences and opinions last."""
     columns = run.view.columns
     at = np.flatnonzero(shown)
     own = ~found_types(columns, [FactType.WORLD])[at]
@@ -110,22 +109,22 @@ def _latest(run: RecallContext, shown: BoolArray) -> IntArray:
     return ordered
 
 
-CORE_SHARE = 5  # a fifth of the budget at most [design 6]
+CORE_SHARE = 5  # at most a fifth of the budget [design 6]
 CORE_TOKENS = 400  # [design 6]
-STAND_INS = 5  # best matches where no memory is marked as lasting [issue 39]
+STAND_INS = 5  # best matches used if no memory is marked as lasting [issue 39]
 SMALL_BANK = 2  # a bank is small if it fits into half of the budget [issue 39]
 SPEAKING = frozenset({EntityRole.SPEAKER, EntityRole.USER})
-LOOKED_AT = 200  # lasting facts considered, the nearest to the question: what 2,000 tokens hold
+LOOKED_AT = 200  # lasting facts considered, the most similar to the question: about 2,000 tokens
 
 
 @dataclass(frozen=True, slots=True)
 class PromptMemories:
-    """What goes into a prompt, and why.
+    """The memories for a prompt, and why each is included.
 
     Attributes:
-        ids: row ids in the order shown, (n,).
-        scores: final scores, (n,); what no channel found has the lowest of the ranking.
-        reasons: of the rows that are not shown for their rank.
+        ids: row ids in display order, (n,).
+        scores: final scores, (n,); memories no channel found get the lowest score of the ranking.
+        reasons: the reasons of rows that are included for something other than their rank.
     """
 
     ids: IntArray
@@ -134,18 +133,18 @@ class PromptMemories:
 
 
 def asks_nothing(run: RecallContext) -> bool:
-    """Whether core memory alone is wanted: the message is small talk."""
+    """Return whether the message is small talk, which gets core memory only."""
     return run.query.include_core and is_small_talk(run.query.text, answers=True)
 
 
 def with_core(run: RecallContext, ranking: Ranking, likely: Ranking, filtered: BoolArray) -> PromptMemories:
-    """Core memory, then what is likely to help, then the rest of a small bank.
+    """Combine core memory, the memories likely to help, and the rest of a small bank, in this order.
 
     Args:
-        run: the recall under way.
-        ranking: all that may be returned.
-        likely: its beginning that is likely to help.
-        filtered: which memories pass the filters of the query, the time it names aside, over the columns' positions.
+        run: the current recall.
+        ranking: all memories that may be returned.
+        likely: the top of the ranking that is likely to help.
+        filtered: mask of the memories that pass the query's filters except its time, over the columns' positions.
     """
     if asks_for_all(run.query.text) and not run.time_alone:
         rows = overview(run, filtered)
@@ -168,28 +167,28 @@ def with_core(run: RecallContext, ranking: Ranking, likely: Ranking, filtered: B
 
 
 def _scores(ids: IntArray, ranking: Ranking) -> Float64Array:
-    """The final scores of rows, the lowest of the ranking for what no channel found, (n,)."""
+    """Return the final scores of rows, (n,); rows no channel found get the lowest score of the ranking."""
     scores = dict(zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True))
     lowest = float(ranking.scores.min()) if len(ranking.scores) else 0.0
     return np.array([scores.get(row, lowest) for row in ids.tolist()], np.float64)
 
 
 def answering(units: Mapping[int, RecalledUnit], likely: Ranking) -> dict[int, RecalledUnit]:
-    """Of the units returned those that may answer the question, by which its confidence is judged."""
+    """Return the units that may answer the question, from which confidence is computed."""
     found = set(likely.ids.tolist())
     return {row: unit for row, unit in units.items() if row in found or unit.reason is RecallReason.OVERVIEW}
 
 
 def core_budget(query: RecallQuery) -> int:
-    """min(max_tokens / 5, 400) tokens."""
+    """Return the budget of core memory, min(max_tokens / 5, 400) tokens."""
     return min(query.max_tokens // CORE_SHARE, CORE_TOKENS)
 
 
 def _core(run: RecallContext, ranking: Ranking, filtered: BoolArray) -> tuple[IntArray, IntArray]:
-    """Row ids of core memory, the nearest to the question first, within its budget, and of what a request may need beside it."""
+    """Return row ids of core memory within its budget, most similar to the question first, and of extras for a request."""
     columns = run.view.columns
     holds = filtered & valid_at(columns, run.query.as_of) & of_types(columns, list(FactType))
-    holds[columns.positions(run.items.heads)] = False  # documents are found by what is asked
+    holds[columns.positions(run.items.heads)] = False  # documents are found by the question itself
     lasting = holds & (columns.lasting > 0)
     if not lasting.any():
         return _stand_ins(run, ranking, holds), ranking.ids if _requests(run) else ranking.ids[:0]
@@ -204,13 +203,13 @@ def _core(run: RecallContext, ranking: Ranking, filtered: BoolArray) -> tuple[In
 
 
 def _requests(run: RecallContext) -> bool:
-    """Whether the message asks for help, which may need what it is not like: no small talk, statement or question for a fact."""
+    """Return whether the message asks for help, rather than being small talk, a statement or a factual question."""
     text = run.query.text
     return not (asks_nothing(run) or only_states(text) or asks_for_a_fact(text) or run.time_alone)
 
 
 def _stand_ins(run: RecallContext, ranking: Ranking, holds: BoolArray) -> IntArray:
-    """The best matches among what was said, none for small talk, which matches nothing."""
+    """Return the best matches among world facts; empty for small talk, which matches nothing."""
     if asks_nothing(run):
         return np.empty(0, np.int64)
     columns = run.view.columns
@@ -219,7 +218,7 @@ def _stand_ins(run: RecallContext, ranking: Ranking, holds: BoolArray) -> IntArr
 
 
 def _of_the_asker(run: RecallContext, ids: IntArray) -> IntArray:
-    """Without the facts about other people who speak in this bank; all of them where who asks is not known to speak there."""
+    """Drop facts about other speakers in the bank; keep all if the asker is not a known speaker."""
     ledger, bank = run.view.ledger, run.view.bank
     asker = normalise_name(run.query.speaker)
     known = ledger.entities.named(bank, [asker]).values()
@@ -231,13 +230,13 @@ def _of_the_asker(run: RecallContext, ids: IntArray) -> IntArray:
 
 
 def _is_about_another(entities: Collection[Entity], asker: str) -> bool:
-    """Whether a fact mentions somebody who speaks in the bank, and not who asks."""
+    """Return whether a fact mentions another speaker in the bank but not the asker."""
     speakers = [entity for entity in entities if entity.role in SPEAKING]
     return bool(speakers) and not any(asker in entity.names for entity in speakers)
 
 
 def _rest_of_small_bank(run: RecallContext, filtered: BoolArray) -> IntArray:
-    """All memories of a bank that fits into half of the budget, newest first; none of a larger one."""
+    """Return all memories of a bank that fits into half of the budget, newest first; empty for a larger bank."""
     columns, query = run.view.columns, run.query
     asks = not (run.time_alone or asks_nothing(run) or only_states(query.text))
     whole = costs(columns.ids[filtered], {}, columns, query.form).sum()

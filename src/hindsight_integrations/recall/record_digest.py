@@ -1,7 +1,7 @@
-"""The record digest beside the memories: exact figures and the complete rows of what a question touches.
+"""The record digest returned with the memories: exact figures and complete rows for the categories a question concerns.
 
-Ranking finds most of a list, and nobody can tell what is missing; and no model adds up reliably. So figures are computed from all
-records of the categories that the question touches, and these are listed, under a budget of its own.
+Ranking returns an incomplete list without saying what is missing, and models do not add reliably. So figures are computed from all
+records of the categories the question concerns, and the records are listed, within a separate budget.
 """
 
 from __future__ import annotations
@@ -55,32 +55,32 @@ Days = tuple[date, date]
 """First and last day."""
 
 
-# Exact figures of records, of a time and against goals, in the bank's days and weeks. Pure.
+# Exact figures of records, per period and against goals, in the bank's days and weeks. Pure.
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """How days and weeks are told apart.
+    """Where days and weeks begin.
 
     Attributes:
-        zone: of days.
-        week_starts: on which day weeks begin.
+        zone: time zone of days.
+        week_starts: first day of the week.
     """
 
     zone: tzinfo
     week_starts: Weekday = Weekday.MONDAY
 
     def day(self, moment: datetime) -> date:
-        """The day on which a moment lies."""
+        """Return the day of a moment."""
         return moment.astimezone(self.zone).date()
 
     def days_of(self, entry: RecordEntry) -> Days:
-        """The days of what a record tells of; of one without a time, the day it was mentioned."""
+        """Return the days on which the recorded event happened; without a time, the day the record was mentioned."""
         occurred = entry.memory.occurred
         if occurred is None:
             return (day := self.day(entry.memory.mentioned_at)), day
         return self.day(occurred.start), self.day(occurred.end - MICROSECOND)
 
     def around(self, day: date, period: Granule) -> Days:
-        """The day, week or month of a day."""
+        """Return the day, week or month that contains a day."""
         if period == Granule.MONTH:
             first = day.replace(day=1)
             return first, (first + 31 * ONE_DAY).replace(day=1) - ONE_DAY
@@ -90,7 +90,7 @@ class Calendar:
         return day, day
 
     def days(self, window: Interval) -> Days | None:
-        """The days of a window; None where it is not of whole days."""
+        """Return the days of a window; None if it does not consist of whole days."""
         bounds = (window.start.astimezone(self.zone), window.end.astimezone(self.zone))
         if any((bound.hour, bound.minute, bound.second) != (0, 0, 0) for bound in bounds):
             return None
@@ -99,12 +99,12 @@ class Calendar:
 
 @dataclass(frozen=True, slots=True)
 class CountedRecords:
-    """The records of a stretch of days, and those next to it that a reader might think are among them.
+    """The records in a range of days, and those outside it that a reader might count among them.
 
     Attributes:
-        inside: in order of time.
-        partly: which lie partly in it.
-        told_inside: which were told of in it and happened outside.
+        inside: records in the range, in order of time.
+        partly: records that lie partly in the range.
+        told_inside: records mentioned in the range that happened outside it.
     """
 
     inside: tuple[RecordEntry, ...]
@@ -113,7 +113,7 @@ class CountedRecords:
 
 
 def within(entries: Iterable[RecordEntry], days: Days | None, calendar: Calendar) -> CountedRecords:
-    """The records of a stretch of days; of any time where it is None."""
+    """Return the records in a range of days; of all time if `days` is None."""
     if days is None:
         return CountedRecords(tuple(entries))
     inside, partly, told = [], [], []
@@ -131,14 +131,14 @@ def within(entries: Iterable[RecordEntry], days: Days | None, calendar: Calendar
 def figures_of(
     entries: Sequence[RecordEntry], when: str, days: Days | None, calendar: Calendar, *, adds_up: bool
 ) -> list[Figures]:
-    """What records come to, those of each measure apart, the most frequent first: nothing is added over currencies.
+    """Compute the figures of records per measure, the most frequent first; different currencies are never added.
 
     Args:
-        entries: of that time, in order of time.
-        when: the time in words.
-        days: its days; None for all time.
-        calendar: of the bank.
-        adds_up: whether their values may be added.
+        entries: records of the period, in order of time.
+        when: the period in words.
+        days: the days of the period; None for all time.
+        calendar: the bank's calendar.
+        adds_up: whether the values may be added.
     """
     measures: dict[object, list[RecordEntry]] = {}
     for entry in entries:
@@ -179,9 +179,9 @@ def _figures(
 def sums_of(
     entries: Sequence[RecordEntry], period: Granule, days: Days | None, calendar: Calendar
 ) -> tuple[PeriodValue, ...]:
-    """The sums of all days, weeks or months with records that touch a stretch of days, whole, in order of time.
+    """Return the sum of each day, week or month with records that overlaps a range of days, whole, in order of time.
 
-    Empty where a record is no number, lies in several of them, or values measure different things.
+    Empty if a record is not a number or spans several periods, or if the values measure different things.
     """
     unit = _usual_unit(entries)
     alike = len({same_measure(unit_of(entry.record)) for entry in entries}) == 1
@@ -196,7 +196,7 @@ def sums_of(
 
 
 def given_in(entry: RecordEntry, unit: str) -> RecordEntry:
-    """A record with its value in another unit, where it can be given in it."""
+    """Convert a record's value to another unit, if possible."""
     own = unit_of(entry.record)
     if own == unit or same_measure(own) != same_measure(unit):
         return entry
@@ -206,7 +206,7 @@ def given_in(entry: RecordEntry, unit: str) -> RecordEntry:
 def periods_of(
     entries: Iterable[RecordEntry], period: Granule, calendar: Calendar
 ) -> dict[Days, list[RecordEntry]] | None:
-    """The records of each day, week or month with records, in order of time; None where one lies in several."""
+    """Group records by day, week or month, in order of time; None if a record spans several periods."""
     parts: dict[Days, list[RecordEntry]] = {}
     for entry in entries:
         first, last = calendar.days_of(entry)
@@ -225,15 +225,15 @@ def standing(
     today: date,
     calendar: Calendar,
 ) -> GoalStanding | None:
-    """How records stand to a goal; None where they measure something else, or one lies in several of its periods.
+    """Compare records with a goal; None if they measure something else, or if one spans several of the goal's periods.
 
     Args:
         target: the goal.
-        unit_id: the memory it stands in.
-        entries: all records it is about, in order of time.
-        days: the time asked about; None for all.
-        today: of the question.
-        calendar: of the bank.
+        unit_id: id of the memory that states the goal.
+        entries: all records the goal is about, in order of time.
+        days: the days asked about; None for all time.
+        today: the day of the question.
+        calendar: the bank's calendar.
     """
     unit = _usual_unit(entries)
     if target.unit and target.unit != unit:
@@ -256,10 +256,10 @@ def standing(
 def target_of(
     entry: RecordEntry, subject: Subject, known: KnownThings, languages: Sequence[Language]
 ) -> GoalTarget | None:
-    """What a goal of the bank asks of a subject's records; None where it has no number or period, or is about something else.
+    """Return the target a goal sets for a subject's records; None without a number or period, or if about something else.
 
-    What may be spent is a limit, what is measured is to be reached, unless the goal's own words say otherwise; where they
-    say both, or the opposite of what money means, there is none.
+    A spending goal is a maximum; there is no target if it is worded only as a minimum. Other goals are minimums unless worded as a
+    maximum; there is no target if they are worded as both.
     """
     record = entry.record
     unit, _, under = unit_of(record).partition("/")
@@ -280,7 +280,7 @@ def target_of(
 
 
 def _goal_subject(category: str, unit: str, known: KnownThings) -> tuple[RecordKind, frozenset[str]] | None:
-    """What a goal is for: its category among what the bank has records of, else what its unit counts."""
+    """Return the subject of a goal: its category if the bank has records of it, else what its unit counts."""
     money = currency_of(unit) is not None
     kinds = (RecordKind.EXPENSE,) if money else (RecordKind.QUANTITY,) if unit else _MEASURED
     if category and (found := [each for each in known.named(category) if each.kind in kinds]):
@@ -300,7 +300,7 @@ def _stated_period(stated: str, languages: Sequence[Language]) -> Granule | None
 
 
 def _usual_unit(entries: Sequence[RecordEntry]) -> str:
-    """The unit that most of the records have, the first in time of those as frequent."""
+    """Return the most frequent unit of the records; of equally frequent ones, the first in time."""
     units = [unit_of(entry.record) for entry in entries]
     return max(dict.fromkeys(units), key=units.count, default="")
 
@@ -314,20 +314,20 @@ def _sum(entries: Iterable[RecordEntry], unit: str) -> Decimal:
     return total([value for entry in entries if isinstance(value := _in_unit(entry, unit), Decimal)])
 
 
-MOST_READ = 2_000  # memories of one digest that are read, the latest: 0.1 s on two cores
-LEAST_ROW = 4  # tokens; bounds how many rows are worth counting (no source)
+MOST_READ = 2_000  # latest memories read for one digest: 0.1 s on two cores
+LEAST_ROW = 4  # tokens; limits how many rows are counted (no source)
 EVER: Days = (date.min, date.max)
 NEVER: Days = (date.max, date.min)
-BEST = 10  # memories whose records tell what is asked about, where no word does
+BEST = 10  # memories whose records determine the subject if the question names none
 
 
 def record_digests(run: RecallContext, allowed: BoolArray, ranking: IntArray) -> tuple[RecordDigest, ...]:
-    """The digests a question asks for; none where it asks for none, or the bank has no such record.
+    """Build the digests a question asks for; empty if it asks for none, or if the bank has no such records.
 
     Args:
-        run: the recall under way.
-        allowed: which memories may be returned.
-        ranking: row ids of what was found, best first.
+        run: the current recall.
+        allowed: mask of the memories that may be returned.
+        ranking: row ids of the matches, best first.
     """
     budget = run.query.record_tokens
     if not budget:
@@ -349,13 +349,13 @@ def record_digests(run: RecallContext, allowed: BoolArray, ranking: IntArray) ->
 
 @dataclass(frozen=True, slots=True)
 class _RecordQuestion:
-    """What a question asks of records.
+    """The records a question asks about.
 
     Attributes:
-        subjects: what it is about.
-        known: what the bank has records of.
-        window: the time it names, or the caller.
-        calendar: of the bank.
+        subjects: the subjects of the question.
+        known: the things the bank has records of.
+        window: the time named by the question or the caller.
+        calendar: the bank's calendar.
     """
 
     subjects: tuple[Subject, ...]
@@ -365,7 +365,7 @@ class _RecordQuestion:
 
     @classmethod
     def of(cls, run: RecallContext, ranking: IntArray) -> _RecordQuestion:
-        """The same, read from the question's words and, where they name no category, from what it found."""
+        """Parse the question; if it names no category, use the categories of the best matches."""
         query, services = run.query, run.services
         known = known_things(tuple(_categories(run)), tuple(services.languages))
         found = question_time(query.text, query.query_timestamp, services.dates, services.languages)
@@ -386,7 +386,7 @@ class _RecordQuestion:
 
 
 def _of_whole_days(found: TimeWindow) -> Interval:
-    """A time that a question names; of "the last 10 days" today is one, where recall looks a day further back."""
+    """Return the time named in a question; "the last 10 days" include today, whereas recall searches one day further back."""
     days = (found.interval.end - found.interval.start).days
     counted = found.granule is Granule.DAY and found.from_now and days > 2
     if counted and str(days - 1) in re.findall(r"\d+", found.phrase):
@@ -405,12 +405,12 @@ def _categories(run: RecallContext) -> list[RecordCategory]:
 
 @dataclass(frozen=True, slots=True)
 class _SubjectRecords:
-    """The records that were read.
+    """The records read for a digest.
 
     Attributes:
-        entries: in order of time.
-        unread: how many memories with further ones were not read.
-        known: the days of which all were read.
+        entries: records in order of time.
+        unread: number of memories with further records that were not read.
+        known: the days whose records were all read.
     """
 
     entries: Sequence[RecordEntry]
@@ -418,7 +418,7 @@ class _SubjectRecords:
     known: Days
 
     def covers(self, days: Days | None) -> bool:
-        """Whether all records of these days were read; of all time where there are none."""
+        """Return whether all records of these days (None: of all time) were read."""
         first, last = self.known
         return self.known == EVER or (days is not None and first <= days[0] and days[1] <= last)
 
@@ -428,13 +428,13 @@ def _overlap(one: Days, other: Days) -> Days:
 
 
 class _DigestBuilder:
-    """Makes the digest of one subject.
+    """Builds the digest of one subject.
 
     Args:
-        run: the recall under way.
-        asked: what its question asks of records.
-        subject: which records.
-        allowed: which memories they may stand in.
+        run: the current recall.
+        asked: the parsed question.
+        subject: the subject of the records.
+        allowed: mask of the memories whose records may be used.
     """
 
     def __init__(
@@ -452,10 +452,10 @@ class _DigestBuilder:
         self._periods: tuple[PeriodValue, ...] = ()
 
     def digest(self, budget: int) -> RecordDigest | None:
-        """Figures, goals and rows within a budget of tokens; None where there is nothing to tell, or no room for it.
+        """Return figures, goals and rows within a budget of tokens; None if there are none, or if they do not fit.
 
         Raises:
-            MemoryDamaged: some records are not what was written, so that no figure would be right.
+            MemoryDamaged: some records are damaged, so that figures would be wrong.
         """
         window = self._asked.window
         if self._subject.kind in VALUED and window is not None and window.start > self._moment:
@@ -494,7 +494,7 @@ class _DigestBuilder:
         )
 
     def _read(self) -> _SubjectRecords:
-        """The records of the subject: all of them, or the latest, of the time asked about where it names one."""
+        """Read the subject's records, of the time asked about if there is one: all of them, or the latest."""
         query, window = self._run.query, self._asked.window
         entries: list[RecordEntry] = []
         unread, known = 0, EVER
@@ -507,7 +507,7 @@ class _DigestBuilder:
                     wanted = replace(wanted, window=window)
                     found, more = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
                 known = _overlap(known, self._known(found, more))
-            # steps of a category "walking" are of both where both are asked about
+            # steps in a category "walking" belong to both subjects if both are asked about
             earlier = {(entry.memory.id, entry.record) for entry in entries}
             entries += [entry for entry in found if (entry.memory.id, entry.record) not in earlier]
             unread += more
@@ -517,7 +517,7 @@ class _DigestBuilder:
         return _SubjectRecords(entries, unread, known)
 
     def _known(self, found: Sequence[RecordEntry], more: int) -> Days:
-        """The days of which all records were read, where not all of the bank were; none of a part of a day."""
+        """Return the days whose records were all read; none if only a part of a day was asked about."""
         if self._asked.window is not None and self._days is None:
             return NEVER
         first, last = self._days or EVER
@@ -526,7 +526,7 @@ class _DigestBuilder:
         return first, last
 
     def _listed(self, entries: Sequence[RecordEntry]) -> list[RecordEntry]:
-        """The records of the time asked about: whatever touches its days, or, of a part of a day, begins in it."""
+        """Return the records that overlap the days asked about, or that begin in the part of a day asked about."""
         window = self._asked.window
         if window is None:
             return list(entries)
@@ -537,7 +537,7 @@ class _DigestBuilder:
         return [entry for entry, (begins, ends) in spans if ends >= first and begins <= last]
 
     def _figured(self, read: _SubjectRecords) -> list[str]:
-        """Figures and goals, kept, and in words; nothing of kinds that are no numbers, and none over history."""
+        """Compute and keep figures and goals, and return them in words; empty for non-numeric kinds and for history."""
         if self._subject.kind not in VALUED or self._run.query.include_invalidated:
             return []
         unit, words, period = self._subject.unit, self._words, self._subject.period
@@ -569,9 +569,9 @@ class _DigestBuilder:
         return alike and self._asked.known.adds_up(self._subject)
 
     def _times(self, past: Sequence[RecordEntry], read: _SubjectRecords) -> Iterator[list[Figures]]:
-        """The figures of the time asked about, else of all time, then of the present day, week and month and all time.
+        """Yield the figures of the time asked about, else of all time, then of the current day, week and month and of all time.
 
-        Left out are times that were not read whole, or have the records of one before.
+        Periods that were not read completely, or that have the same records as an earlier one, are left out.
         """
         around = {
             "today": self._calendar.around(self._today, Granule.DAY),
@@ -594,7 +594,7 @@ class _DigestBuilder:
             yield figures_of(inside, name, days, self._calendar, adds_up=self._adds_up)
 
     def _standings(self, past: Sequence[RecordEntry]) -> list[GoalStanding]:
-        """How the records stand to the bank's goals for them."""
+        """Compare the records with the bank's goals for them."""
         query, services = self._run.query, self._run.services
         wanted = RecordFilter(RecordKind.GOAL, as_of=query.as_of)
         goals, _ = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
@@ -608,7 +608,7 @@ class _DigestBuilder:
         return found
 
     def _left_out(self, counted: CountedRecords, entries: Sequence[RecordEntry]) -> Iterator[str]:
-        """What stands next to the time asked about, and what is not yet so."""
+        """Describe records near the time asked about, and records in the future."""
         planned = [entry for entry in entries if entry.at > self._moment]
         if self._days is not None:
             planned = [entry for entry in planned if self._calendar.days_of(entry)[0] <= self._days[1]]
@@ -623,7 +623,7 @@ class _DigestBuilder:
     def _fitting(
         self, lines: Sequence[str], rows: Sequence[RecordRow], of: int, budget: int
     ) -> tuple[str, tuple[RecordRow, ...]]:
-        """Heading and latest rows within a budget; lines of the heading give way from its end, and without its first two it says nothing."""
+        """Fit heading and latest rows into a budget, dropping heading lines from the end; empty if its first two do not fit."""
         counter = self._run.services.tokens
         kept = list(lines)
         while len(kept) >= min(2, len(lines)):

@@ -1,4 +1,4 @@
-"""Extraction by a language model: passages to facts (paper section 4.1.2)."""
+"""Fact extraction with a language model (paper section 4.1.2), and judging which memories verbatim messages end."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ _GRANULES = (Granule.YEAR, Granule.MONTH, Granule.DAY, Granule.HOUR, Granule.MIN
 
 
 def parse_moment(text: str) -> tuple[datetime, Granule] | None:
-    """Start of an ISO date of any coarseness and its granule: "2023" is a year, "2023-05" a month.
+    """Parse an ISO date of any precision into its start and granule: "2023" is a year, "2023-05" a month.
 
-    Naive unless the text has an offset; None if it is no date, or an impossible one.
+    Naive unless the text has an offset; None if the text is not a valid date.
     """
     match = _ISO.match(text)
     if not match:
@@ -95,15 +95,15 @@ def _offset(text: str | None) -> tzinfo | None:
 
 
 def occurrence(start: str | None, end: str | None, zone: tzinfo) -> Interval | None:
-    """The half-open interval from the start of `start` to the end of the granule of `end`.
+    """Return the half-open interval from the start of `start` to the end of the granule of `end`.
 
-    A null end is the start's granule, never "until now". An end that cannot be read, or lies before
-    the start, is treated as null. None if the start cannot be read.
+    Without an end, the interval is the start's granule, never "until now". An end that is unparseable or before the start is
+    ignored. None if the start is unparseable.
 
     Args:
-        start: ISO date of any coarseness.
+        start: ISO date of any precision.
         end: ISO date of the last day (month, year) included.
-        zone: in which dates without an offset are read.
+        zone: time zone of dates without an offset.
     """
     first = parse_moment(start) if start else None
     if first is None:
@@ -120,7 +120,7 @@ def occurrence(start: str | None, end: str | None, zone: tzinfo) -> Interval | N
 
 
 def _after(moment: tuple[datetime, Granule], zone: tzinfo) -> datetime:
-    """The first instant after a granule; the last instant there is, at the end of year 9999."""
+    """Return the first instant after a granule; `datetime.max` at the end of year 9999."""
     start, granule = moment
     try:
         return as_utc(granule_after(start, granule), zone)
@@ -130,13 +130,13 @@ def _after(moment: tuple[datetime, Granule], zone: tzinfo) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class UnextractedPassage:
-    """A passage without usable facts, to be tried again later.
+    """A passage without usable facts, to be retried later.
 
     Attributes:
-        chunk: its ordinal.
+        chunk: ordinal of the passage.
         passage: the passage.
-        kind: parked (the model answered unusably) or queued (it did not answer).
-        reason: why.
+        kind: parked (unusable answer) or queued (no answer).
+        reason: why it has no facts.
     """
 
     chunk: int
@@ -147,17 +147,17 @@ class UnextractedPassage:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Facts chunk by chunk, and their cost.
+    """The extracted facts of each chunk, and their cost.
 
     Attributes:
-        chunks: facts of each chunk, in order; none for a chunk that waits.
+        chunks: facts of each chunk, in order; empty for a waiting chunk.
         tokens_in: prompt tokens reported by the model, repairs included.
         tokens_out: completion tokens reported by the model, repairs included.
-        calls: number of calls of the model, repairs included.
-        dropped: what the model wrote that is not a memory, and why.
-        waiting: passages to be tried again.
+        calls: number of model calls, repairs included.
+        dropped: rejected parts of the model's output, and why.
+        waiting: passages to be retried.
         given: whether the caller supplied the facts.
-        shown: ids of the memories shown with each chunk, which its facts name by number.
+        shown: ids of the memories shown with each chunk, which its facts refer to by number.
         forget: requests to forget, with the ids of the memories meant.
     """
 
@@ -189,7 +189,7 @@ def joined(extractions: Sequence[Extraction]) -> Extraction:
 
 
 def without_sources(extraction: Extraction) -> Extraction:
-    """The same without sources, for a document, whose passages are not messages."""
+    """Return the extraction without sources, for documents, whose passages are not messages."""
     bare = tuple(
         tuple(fact.model_copy(update={"sources": []}) for fact in chunk) for chunk in extraction.chunks
     )
@@ -198,20 +198,20 @@ def without_sources(extraction: Extraction) -> Extraction:
 
 LONGEST_FACT = 8000  # characters; a passage has about 3,000 [config.RetainConfig.chunk_characters]
 LONGEST_NAME = 200  # characters of an entity; the longest titles have fewer
-MOST_FACTS = 100  # of one passage, at 2 to 5 an exchange [paper 4.1.2]: one for every 30 characters
-MOST_ENTITIES = 50  # of one fact
-MOST_CHANGES = 8  # memories one fact ends: half of those shown; more is no withdrawal but a sweep
+MOST_FACTS = 100  # per passage, at 2 to 5 per exchange [paper 4.1.2]: one for every 30 characters
+MOST_ENTITIES = 50  # per fact
+MOST_CHANGES = 8  # memories one fact may end: half of those shown; more is implausible
 
 LOOP_WINDOW = 200  # characters below which repetition proves nothing
-LOOP_TAIL = 1000  # a loop often begins after a sound start
-GRAM = 8  # characters compared
+LOOP_TAIL = 1000  # a loop often begins after a good start
+GRAM = 8  # length of the compared character runs
 LEAST_VARIETY = 0.1  # distinct share of grams; prose has over 0.9, a numbered list of like items 0.2, a phrase 12 times over 0.08
 
 _ASIDE = ("when", "where", "who", "why")
 
 
 def variety(text: str) -> float:
-    """Share of distinct runs of 8 characters among all of `text`, in (0, 1]; 1 for short texts."""
+    """Return the share of distinct runs of 8 characters in `text`, in (0, 1]; 1 for short texts."""
     total = len(text) - GRAM + 1
     if total < 1:
         return 1.0
@@ -219,14 +219,14 @@ def variety(text: str) -> float:
 
 
 def repeats_endlessly(text: str) -> bool:
-    """Whether the text, or its end, repeats one thing over and over, as a model in a loop does."""
+    """Return whether the text, or its end, repeats itself as the output of a model in a loop does."""
     if len(text) < LOOP_WINDOW:
         return False
     return min(variety(text), variety(text[-LOOP_TAIL:])) < LEAST_VARIETY
 
 
 def problem_of(text: str) -> str:
-    """Why a text cannot be a memory; empty if it can."""
+    """Return why a text cannot be a memory; empty if it can."""
     if len(text) > LONGEST_FACT:
         return f"it has {len(text):,} characters, over the limit of {LONGEST_FACT:,}"
     return "it repeats itself endlessly" if repeats_endlessly(text) else ""
@@ -235,11 +235,11 @@ def problem_of(text: str) -> str:
 def screen(
     answered: Sequence[AnsweredFact], *, shown: int = 0
 ) -> tuple[tuple[ExtractedFact, ...], tuple[Dropped, ...]]:
-    """The facts worth keeping, causal targets counted in what is kept, and what was left out with its reason.
+    """Return the facts worth keeping, with causal targets renumbered, and the dropped parts with reasons.
 
     Args:
-        answered: the model's list.
-        shown: how many memories it was shown; it can name no others.
+        answered: the model's list of facts.
+        shown: number of memories shown to the model; references to others are dropped.
     """
     kept: dict[int, ExtractedFact] = {}
     dropped: list[Dropped] = []
@@ -263,12 +263,12 @@ def _refusal(fact: ExtractedFact, kept: dict[int, ExtractedFact]) -> str:
         return f"its passage gave more than {MOST_FACTS} facts"
     if not fact.what:
         return "it says nothing"
-    # Twice in one answer is a stutter; again in another message is another memory.
+    # A repetition within one answer is an error; in another message it is another memory.
     return problem_of(fact.what) or ("the same answer says it twice" if fact in kept.values() else "")
 
 
 def _trimmed(fact: ExtractedFact) -> tuple[ExtractedFact, list[Dropped]]:
-    """The fact without asides, names, statements and records that are no sound text."""
+    """Remove unusable asides, names, statements and records from the fact."""
     bad = {name: problem for name in _ASIDE if (problem := problem_of(getattr(fact, name)))}
     named = [e for e in fact.entities if e.text and len(e.text) <= LONGEST_NAME][:MOST_ENTITIES]
     stated = [text for text in fact.invalidates if text and not problem_of(text)]
@@ -285,7 +285,7 @@ def _trimmed(fact: ExtractedFact) -> tuple[ExtractedFact, list[Dropped]]:
 
 
 def _naming_what_was_shown(fact: ExtractedFact, shown: int) -> tuple[ExtractedFact, list[Dropped]]:
-    """The fact without changes of memories that were not shown, or that say nothing; with none if there are too many."""
+    """Remove changes that are incomplete or refer to memories that were not shown; remove all if there are too many."""
     if not fact.changes:
         return fact, []
     problems = [_problem_of_change(change, shown) for change in fact.changes]
@@ -310,7 +310,7 @@ def _problem_of_change(change: ExtractedChange, shown: int) -> str:
 
 
 def _renumbered(kept: dict[int, ExtractedFact]) -> tuple[tuple[ExtractedFact, ...], list[Dropped]]:
-    """The facts with causal targets counted in what is kept; claims about themselves or about nothing are dropped."""
+    """Renumber causal targets by the kept facts; drop claims about the fact itself or about a dropped fact."""
     positions = {index: position for position, index in enumerate(kept)}
     facts, dropped = [], []
     for index, fact in kept.items():
@@ -331,19 +331,19 @@ def _renumbered(kept: dict[int, ExtractedFact]) -> tuple[tuple[ExtractedFact, ..
 _WORD = re.compile(r"\w+")
 _COUNTED = frozenset({RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY, RecordKind.GOAL})
 _ENDS = frozenset(".!?\"')”。")
-_ROLES = frozenset({"the", "user", "assistant"})  # who talks; no names
+_ROLES = frozenset({"the", "user", "assistant"})  # speakers' roles, not names
 
-_WORDED = {Granule.YEAR: "%Y", Granule.MONTH: "%B %Y"}  # a date of a day or finer: with the day of the week
+_WORDED = {Granule.YEAR: "%Y", Granule.MONTH: "%B %Y"}  # dates of a day or finer include the weekday
 
 
 def extracted(
     answered: Sequence[AnsweredItem[ConciseFact]], messages: Sequence[Message]
 ) -> list[AnsweredFact]:
-    """Each item of the answer as the long prompt would have it, with why any part of it was left out.
+    """Convert the items of a concise answer to the long prompt's format, with the reasons for omitted parts.
 
     Args:
-        answered: the model's list.
-        messages: of the passage, whose numbers count from 1.
+        answered: the model's list of facts.
+        messages: messages of the passage, numbered from 1.
     """
     return [
         AnsweredItem(
@@ -359,7 +359,7 @@ def _fact(fact: ConciseFact, messages: Sequence[Message]) -> ExtractedFact:
     said = [messages[number - 1] for number in _known(fact.lines, len(messages))]
     start, _, end = fact.date.partition("/")
     moment = parse_moment(start)
-    # Not by the lines, which small models mistake: what is told as the assistant's own is no fact about the people.
+    # Not decided by `lines`, which small models get wrong: a fact about the assistant itself is not a fact about the people.
     own = fact.by_assistant and any(role_of(message) is Role.ASSISTANT for message in messages)
     return ExtractedFact(
         what=fact.fact,
@@ -383,17 +383,17 @@ def _known(numbers: Sequence[int], count: int) -> list[int]:
 
 
 def _is_cut(text: str) -> bool:
-    """Whether a text ends at the bound of its schema, where a grammar cuts it; longer ones are of servers without one."""
+    """Return whether a text was cut by the grammar at its schema's limit; longer texts come from servers without a grammar."""
     return MOST_CHARACTERS - 2 <= len(text) <= MOST_CHARACTERS and text[-1:] not in _ENDS
 
 
 def _has_its_number(record: ExtractedRecord) -> bool:
-    """Whether a record of what is counted has a number: small models write an expense for all that might cost something."""
+    """Return whether a countable record has a number: small models write an expense for anything that might cost money."""
     return record.kind not in _COUNTED or any(letter.isdigit() for letter in str(record.value))
 
 
 def _named(name: str, text: str) -> bool:
-    """Whether a fact names somebody: small models list everybody of the passage with each of its facts, and roles as names."""
+    """Return whether the fact's text mentions the name: small models list everyone in the passage, and roles, for each fact."""
     words = set(_WORD.findall(text.casefold()))
     own = [word for word in _WORD.findall(name.casefold()) if len(word) > 1 and word not in _ROLES]
     return any(word in words for word in own)
@@ -419,18 +419,18 @@ logger = logging.getLogger("hindsight_integrations")
 IN_BACKGROUND = "retained in the background"
 OUT_OF_TIME = "the time of this retain for the model is over"
 
-CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns resolve
+CONTEXT_MESSAGES = 4  # messages before a chunk, shown so that pronouns can be resolved
 
 
 class LLMExtractor:
-    """Asks a model for facts, chunk by chunk, several at the same time.
+    """Extracts facts with a model, several passages concurrently.
 
     Passages without an answer within the timeout of one `extract` are queued.
 
     Args:
         model: the model.
-        settings: of retain.
-        options: how one retain differs from the settings.
+        settings: the retain settings.
+        options: overrides of the settings for one retain.
     """
 
     def __init__(
@@ -451,25 +451,25 @@ class LLMExtractor:
     def passages(
         self, messages: Sequence[Message], *, before: Sequence[Message] = (), context: str = ""
     ) -> list[Passage]:
-        """The passages of a conversation; `before` is context that is not extracted again."""
+        """Split a conversation into passages; `before` is context that is not extracted again."""
         return passages_of(messages, self._limit, before=before, context=context)
 
     def cut(self, text: str) -> list[str]:
-        """The passages of a text; they concatenate to it."""
+        """Split a text into passages; no character is lost."""
         return chunk_text(text, self._limit)
 
     def document_passages(
         self, pieces: Sequence[str], *, timestamp: datetime, context: str = ""
     ) -> list[Passage]:
-        """The passages of a document written at `timestamp`, cut already."""
+        """Make passages from the pieces of a document written at `timestamp`."""
         parts = [Message(piece, "text", timestamp, f"part-{n}") for n, piece in enumerate(pieces)]
         return [Passage((part,), (), context) for part in parts]
 
     async def endings(self, statements: Sequence[OpenStatement]) -> RepairedAnswer[AnsweredEndings]:
-        """Which memories some statements end, asked in one request; `timeout_s` holds for it by itself.
+        """Ask in one request which memories some statements end; `timeout_s` applies to this request alone.
 
         Raises:
-            ModelError: the model is unavailable, or out of time.
+            ModelError: the model is unavailable, or the request timed out.
         """
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -478,10 +478,10 @@ class LLMExtractor:
             raise ModelUnavailable(self._model.name, OUT_OF_TIME) from error
 
     async def extract_again(self, passage: Passage) -> Extraction:
-        """Facts of one passage that waited.
+        """Extract the facts of one waiting passage.
 
         Raises:
-            ModelError: the model is unavailable, or its answer is malformed still; its task is there already.
+            ModelError: the model is unavailable, or its answer is still malformed; the passage's task already exists.
         """
         extraction = await self._facts(passage)
         for waiting in extraction.waiting:
@@ -495,10 +495,10 @@ class LLMExtractor:
         return extraction
 
     async def extract(self, passages: Sequence[Passage]) -> Extraction:
-        """Facts of passages, in order, several at once; those the time does not suffice for are queued.
+        """Extract the facts of passages concurrently, in order; passages that time out are queued.
 
         Raises:
-            ModelError: the model was unavailable for a passage, and that is not to be queued; nothing was written.
+            ModelError: the model failed on a passage and the settings do not queue it; nothing was written.
         """
         loop = asyncio.get_running_loop()
         end = None if self._timeout_s is None else loop.time() + self._timeout_s
@@ -522,24 +522,26 @@ class LLMExtractor:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(ask(passage)) for passage in passages]
-        except ExceptionGroup as failures:  # the first stops the others; callers know ModelError, not groups
+        except (
+            ExceptionGroup
+        ) as failures:  # the first failure cancels the others; callers expect ModelError, not a group
             raise failures.exceptions[0] from None
         if answered < len(passages):
             logger.warning("%d of %d passages wait: %s", len(passages) - answered, len(passages), OUT_OF_TIME)
         return joined([task.result() for task in tasks])
 
     def waiting(self, passages: Sequence[Passage], error: ModelUnavailable | ModelRefused) -> Extraction:
-        """No facts of passages a model failed on: they are to be tried again, where the settings queue them.
+        """Queue passages that a model failed on, if the settings allow it.
 
         Raises:
-            ModelError: the error given, where they do not.
+            ModelError: the given error, if they do not.
         """
         if self._on_failure is OnModelFailure.RAISE:
             raise error
         return joined([_queued(passage, f"{type(error).__name__}: {error}") for passage in passages])
 
     def later(self, passages: Sequence[Passage]) -> Extraction:
-        """No facts of passages that are extracted in the background."""
+        """Queue passages for extraction in the background."""
         return joined([_queued(passage, IN_BACKGROUND) for passage in passages])
 
     async def _facts_or_queued(self, passage: Passage) -> Extraction:
@@ -566,7 +568,7 @@ class LLMExtractor:
     async def _answer(
         self, passage: Passage
     ) -> tuple[RepairedAnswer[Any], Sequence[AnsweredFact] | None, Sequence[AskedToForget]]:
-        """What came of the prompt that the instructions name, the facts of it, or None if it is not usable, and requests to forget."""
+        """Return the answer to the configured prompt, its facts (None if unusable), and the requests to forget."""
         if self._instructions.mode is ExtractionMode.CONCISE:
             prompt = concise_facts_prompt(passage, self._instructions)
             short = await complete_with_repair(self._model, prompt)
@@ -577,14 +579,14 @@ class LLMExtractor:
             self._model,
             extract_facts_prompt(passage, self._instructions),
             check=lambda answer: _problem_of_replacements(answer.facts, passage),
-            keep_last=True,  # the commit refuses a change that leaves something out, and that change alone
+            keep_last=True,  # an incomplete replacement is refused on its own at commit
         )
         last = answered.last
         return answered, last.facts if last else None, last.forget_requested if last else ()
 
 
 def _forget_requests(asked: Sequence[AskedToForget], passage: Passage) -> tuple[ForgetRequest, ...]:
-    """What people ask to forget, by the ids of the memories shown that are meant; requests that no person makes are left out."""
+    """Convert the requests to forget, with ids of the memories meant; requests not made by the user are left out."""
     people = tuple(message.id or "" for message in passage.messages if role_of(message) is Role.USER)
     shown = dict(enumerate((unit.id for unit in passage.memories), 1))
     requests = []
@@ -597,7 +599,7 @@ def _forget_requests(asked: Sequence[AskedToForget], passage: Passage) -> tuple[
 
 
 def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -> str:
-    """What facts do not tell of memories they replace, in words for the model; empty if they tell all that holds."""
+    """Describe for the model the details that facts omit from memories they replace; empty if nothing is missing."""
     problems, numbered = [], dict(enumerate(passage.memories, 1))
     for fact in (item.fact for item in answer if item.fact):
         for change in fact.changes:
@@ -616,7 +618,7 @@ def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -
 def passages_of(
     messages: Sequence[Message], limit: int, *, before: Sequence[Message] = (), context: str = ""
 ) -> list[Passage]:
-    """The passages of a conversation, of at most `limit` characters; `before` is context alone."""
+    """Split a conversation into passages of at most `limit` characters; `before` is only context."""
     passages = []
     earlier = list(before)
     for chunk in chunk_messages(messages, limit):
@@ -626,17 +628,17 @@ def passages_of(
 
 
 def _queued(passage: Passage, reason: str) -> Extraction:
-    """No facts of a passage that the model has not answered yet."""
+    """Return an extraction without facts that queues a passage the model has not answered."""
     return Extraction(((),), waiting=(UnextractedPassage(0, passage, TaskKind.EXTRACT_QUEUED, reason),))
 
 
 def _parked(spent: Extraction, passage: Passage, reason: str) -> Extraction:
-    """No facts of a passage that the model gave no usable answer for, and what the tries cost."""
+    """Return an extraction without facts that parks a passage with an unusable answer, keeping the cost of the attempts."""
     return replace(spent, waiting=(UnextractedPassage(0, passage, TaskKind.EXTRACT_PARKED, reason),))
 
 
 def _log_progress(extraction: Extraction, place: str, seconds: float) -> None:
-    """One line a passage, without a word of it."""
+    """Log one line per passage, without its content."""
     facts = sum(len(chunk) for chunk in extraction.chunks)
     logger.info(
         "passage %s: %s in %.1f s (%d tokens in, %d out)",
@@ -649,12 +651,12 @@ def _log_progress(extraction: Extraction, place: str, seconds: float) -> None:
 
 
 class EndingJudge:
-    """Asks a model which shown memories each message ends, in one request per passage. If it fails, nothing ends.
+    """Asks a model which shown memories each message ends, in one request per passage. If it fails, no memory ends.
 
     Args:
         model: the model.
-        settings: of retain.
-        options: how one retain differs from the settings.
+        settings: the retain settings.
+        options: overrides of the settings for one retain.
     """
 
     def __init__(self, model: LanguageModel, settings: RetainConfig, options: ExtractionOptions) -> None:
@@ -666,24 +668,24 @@ class EndingJudge:
     def passages(
         self, extraction: Extraction, messages: Sequence[Message], *, before: Sequence[Message], context: str
     ) -> list[Passage]:
-        """The passages of a conversation in which a person says something that is kept.
+        """Return the passages of a conversation that contain a kept user message.
 
         Args:
             extraction: the facts of the messages.
-            messages: all of the conversation that are new; those without a fact give context.
-            before: messages known already.
-            context: about the source.
+            messages: all new messages of the conversation; those without a fact serve as context.
+            before: earlier messages.
+            context: description of the source.
         """
         asked = _asked(extraction, messages)
         cut = passages_of(messages, self._limit, before=before, context=context)
         return [passage for passage in cut if numbered_messages(passage, asked)]
 
     async def with_endings(self, extraction: Extraction, passages: Sequence[Passage]) -> Extraction:
-        """The extraction, its facts with the memories that the model says they end.
+        """Add to the extraction's facts the memories that the model says they end.
 
         Args:
-            extraction: of one chunk, a fact for each message that is kept.
-            passages: of these messages, each with the memories to show.
+            extraction: extraction of one chunk, with a fact for each kept message.
+            passages: passages of these messages, each with the memories to show.
         """
         asked = _asked(extraction, [message for passage in passages for message in passage.messages])
         shown = dict.fromkeys(unit.id for passage in passages for unit in passage.memories)
@@ -704,7 +706,7 @@ class EndingJudge:
     async def _answers(
         self, passages: Sequence[Passage], asked: frozenset[str]
     ) -> list[RepairedAnswer[AnsweredMessageEndings]]:
-        """The answer to each passage, several asked at once."""
+        """Return the answer for each passage, requested concurrently."""
         end = None if self._timeout_s is None else asyncio.get_running_loop().time() + self._timeout_s
         gate = asyncio.Semaphore(self._concurrent)
 
@@ -725,18 +727,18 @@ class EndingJudge:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(ask(passage)) for passage in passages]
-        except ExceptionGroup as failures:  # callers know the error, not groups
+        except ExceptionGroup as failures:  # callers expect ModelError, not a group
             raise failures.exceptions[0] from None
         return [task.result() for task in tasks]
 
 
 @dataclass(slots=True)
 class _Endings:
-    """The answers of one retain, by message.
+    """The memories ended in one retain, by message.
 
     Attributes:
-        numbers: number of each memory shown, by id.
-        ended: numbers of the memories that a message ends, by message id.
+        numbers: number of each shown memory, by id.
+        ended: numbers of the memories each message ends, by message id.
         dropped: unusable parts of the answers, and why.
     """
 
@@ -753,7 +755,7 @@ class _Endings:
         passage: Passage,
         messages: Mapping[int, Message],
     ) -> None:
-        """Add the answer to one passage, whose judged messages are given by their numbers."""
+        """Add the answer for one passage; `messages` are its judged messages by number."""
         self.tokens_in += answered.tokens_in
         self.tokens_out += answered.tokens_out
         self.calls += answered.tries
@@ -776,7 +778,7 @@ class _Endings:
                     self._drop(message.spoken, f"it names memory {number}, and {count} were shown")
 
     def applied_to(self, fact: ExtractedFact) -> ExtractedFact:
-        """The fact of a message with the memories that the message ends; with none if they are too many."""
+        """Return a message's fact with the memories the message ends; unchanged if there are too many."""
         numbers = dict.fromkeys(number for source in fact.sources for number in self.ended.get(source, ()))
         if not numbers:
             return fact
@@ -791,7 +793,7 @@ class _Endings:
 
 
 def _asked(extraction: Extraction, messages: Sequence[Message]) -> frozenset[str]:
-    """Ids of the messages to judge: a person's, and kept."""
+    """Return the ids of the messages to judge: kept user messages."""
     kept = {source for chunk in extraction.chunks for fact in chunk for source in fact.sources}
     return frozenset(
         message.id
@@ -801,7 +803,7 @@ def _asked(extraction: Extraction, messages: Sequence[Message]) -> frozenset[str
 
 
 def extractor_of(services: Services, options: ExtractionOptions = AS_SET) -> LLMExtractor | None:
-    """The extractor of facts by these settings; None if messages are stored verbatim."""
+    """Create the configured fact extractor; None if messages are stored verbatim."""
     settings, model = services.config.retain, services.model
     if model is None or ExtractionMode(settings.extraction) is ExtractionMode.VERBATIM:
         return None
@@ -809,7 +811,7 @@ def extractor_of(services: Services, options: ExtractionOptions = AS_SET) -> LLM
 
 
 def ending_judge_of(services: Services, options: ExtractionOptions = AS_SET) -> EndingJudge | None:
-    """The judge of what verbatim messages end; None if a model extracts facts, may not be called now, or is not shown memories."""
+    """Create the ending judge for verbatim messages; None if a model extracts facts, may not be called, or is shown no memories."""
     settings, model = services.config.retain, services.model
     verbatim = ExtractionMode(settings.extraction) is ExtractionMode.VERBATIM
     if model is None or not verbatim or not settings.most_shown_memories or options.background:
@@ -818,5 +820,5 @@ def ending_judge_of(services: Services, options: ExtractionOptions = AS_SET) -> 
 
 
 def _timeout(settings: RetainConfig, options: ExtractionOptions) -> float | None:
-    """Seconds for all requests of one retain together; None for no limit."""
+    """Return the time limit in seconds for all requests of one retain together; None for no limit."""
     return settings.extraction_timeout_s if options.timeout_s is None else options.timeout_s

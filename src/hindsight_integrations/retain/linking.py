@@ -1,4 +1,4 @@
-"""Links of new units to each other and to what a bank holds: temporal, semantic and causal (paper section 4.1.4).
+"""Links from new units to each other and to a bank's units: temporal, semantic and causal (paper section 4.1.4).
 
 Entity links follow from mentions. The formulas are pure; `links_of` applies them to a view of the bank.
 """
@@ -22,24 +22,24 @@ from hindsight_integrations.retain.drafts import UnitDraft
 SIGMA_HOURS = 24.0  # decay of temporal links [paper eq. 4; earlier paper 2.5.1]
 TEMPORAL_FLOOR = 0.3  # weakest temporal link kept [earlier paper 2.5.1]
 TEMPORAL_LINKS = 10  # nearest per unit; keeps the degree bounded (no source)
-LONG_SPAN_DAYS = 31  # the middle of a longer span is no point in time (no source)
+LONG_SPAN_DAYS = 31  # a longer span is not reduced to its midpoint (no source)
 SEMANTIC_LINKS = 5  # per unit [earlier paper 2.5.2]
 
 HOUR = 3_600_000_000  # microseconds
 REACH = int(-np.log(TEMPORAL_FLOOR) * SIGMA_HOURS * HOUR)
-"""Gap in microseconds beyond which no temporal link survives the floor: about 29 hours."""
+"""Gap in microseconds beyond which a temporal link falls below the floor: about 29 hours."""
 LONG_SPAN = LONG_SPAN_DAYS * DAY  # microseconds
 
 SEMANTIC_DEGREE = 50
-"""Semantic links a unit may have in all. Its own five are the paper's; those of later units to it had no bound, and in a
-bank of 100k synthetic facts the most linked one had 295 (hindsight-evals bench retain_speed). Temporal links need none: 38."""
+"""Maximum number of semantic links per unit. Its own five are the paper's; links from later units had no limit, and in a bank
+of 100k synthetic facts one unit had 295 (hindsight-evals bench retain_speed). Temporal links need no limit: at most 38."""
 
 EXACT_LINKING_LIMIT = 400_000
-"""Units beyond which a product of a large batch costs as much as HNSW (0.6 ms at 100k, linear)."""
+"""Bank size above which exact search of a large batch costs as much as HNSW (0.6 ms per fact at 100k units, linear)."""
 
 
 class WeightedLink(NamedTuple):
-    """A link to be: new unit by position, the other by position or offset row id, and its weight in [0, 1]."""
+    """A proposed link: the new unit's position, the other unit's position or offset row id, and the weight in [0, 1]."""
 
     new: int
     other: int
@@ -47,16 +47,16 @@ class WeightedLink(NamedTuple):
 
 
 def temporal_weight(gap_micros: IntArray) -> FloatArray:
-    """Paper eq. 4: exp(-dt / sigma) for gaps between midpoints, in (0, 1]."""
+    """Compute paper eq. 4, exp(-dt / sigma), for gaps between midpoints, in (0, 1]."""
     return np.exp(-np.abs(gap_micros) / (SIGMA_HOURS * HOUR)).astype(np.float32)
 
 
 def temporal_links(points: IntArray, old_points: IntArray) -> list[WeightedLink]:
-    """Pairs of each new unit with its nearest others in time, at most ten each, none below the floor.
+    """Link each new unit to its nearest others in time, at most ten each, none below the floor.
 
     Args:
         points: points in time of the new units, microseconds, (n,).
-        old_points: those of units of the bank, (m,); unit j of them is other n + j in the pairs.
+        old_points: points in time of the bank's units, (m,); unit j is `other` n + j in the pairs.
     """
     every = np.concatenate([points, old_points])
     order = np.argsort(every, kind="stable")
@@ -80,11 +80,11 @@ def _nearest(index: int, order: IntArray, place: IntArray, points: IntArray) -> 
 
 
 def semantic_links(vectors: Matrix, near: Sequence[Hits], threshold: float) -> list[WeightedLink]:
-    """Pairs of each new unit with the most similar others (paper eq. 5), at most five each.
+    """Link each new unit to the most similar others (paper eq. 5), at most five each.
 
     Args:
         vectors: unit-norm vectors of the new units, (n, dimension).
-        near: for each, the nearest units already in the bank; row id r of them is other n + r in the pairs.
+        near: nearest units in the bank for each vector; row id r is `other` n + r in the pairs.
         threshold: theta_s on this embedder's scale.
     """
     pairs = []
@@ -103,7 +103,7 @@ def semantic_links(vectors: Matrix, near: Sequence[Hits], threshold: float) -> l
 
 
 def causal_links(drafts: Sequence[UnitDraft]) -> list[Link]:
-    """Links for the cause-effect relations extraction claimed (paper section 4.1.4, item 3; earlier paper 2.5.4)."""
+    """Create links for the extracted cause-effect relations (paper section 4.1.4, item 3; earlier paper 2.5.4)."""
     return [
         Link(
             draft.unit.id,
@@ -121,12 +121,12 @@ def causal_links(drafts: Sequence[UnitDraft]) -> list[Link]:
 def within_degree(
     pairs: Sequence[WeightedLink], degrees: Mapping[int, int], limit: int
 ) -> list[WeightedLink]:
-    """The pairs, strongest first, without those to another unit that is full by then.
+    """Return the pairs, strongest first, without those whose other unit has reached the limit.
 
     Args:
-        pairs: links to be; `other` names units as `degrees` does.
-        degrees: links the others have already.
-        limit: links a unit may have.
+        pairs: proposed links; `other` uses the same keys as `degrees`.
+        degrees: number of links each other unit already has.
+        limit: maximum number of links per unit.
     """
     met = Counter(degrees)
     kept = []
@@ -138,14 +138,14 @@ def within_degree(
 
 
 def links_of(drafts: Sequence[UnitDraft], view: BankView, threshold: float) -> list[Link]:
-    """Links of new units to each other and to what the view holds.
+    """Create the links of new units to each other and to the bank's units.
 
-    Observations are linked to nothing: what was derived of facts is no neighbour of them. Nor are items of
-    documents: their document is.
+    Observations are not linked: they are derived from facts and are not their neighbours. Nor are items of documents; the document
+    itself is.
 
     Args:
-        drafts: the new units, with their vectors.
-        view: the bank.
+        drafts: drafts of the new units, with their vectors.
+        view: a view of the bank.
         threshold: theta_s.
     """
     places = [
@@ -171,9 +171,9 @@ def links_of(drafts: Sequence[UnitDraft], view: BankView, threshold: float) -> l
 
 
 def _nearest_memories(vectors: Matrix, view: BankView) -> list[Hits]:
-    """For each vector (n, dimension) the nearest memories of the bank that links lead to, SEMANTIC_LINKS or more."""
-    # One matrix product finds the neighbours of a whole batch: it is quicker than HNSW up to far larger banks, and misses
-    # none. Measured at 100k units, ms a fact: 0.6 in batches of 250, 2.4 of 5, 3.7 alone; Chroma 2.7.
+    """Return the nearest linkable memories of the bank for each vector (n, dimension), at least SEMANTIC_LINKS if there are."""
+    # One matrix product finds the neighbours of a whole batch: it is exact, and faster than HNSW up to far larger banks.
+    # Measured at 100k units, ms per fact: 0.6 in batches of 250, 2.4 in batches of 5, 3.7 alone; Chroma 2.7.
     exact = len(view.columns) <= min(EXACT_LIMIT * len(vectors), EXACT_LINKING_LIMIT)
     index = view.scorer if exact else view.vectors
     passed_over = view.columns.ids[~_linked(view.columns)]
@@ -189,12 +189,12 @@ def _nearest_memories(vectors: Matrix, view: BankView) -> list[Hits]:
 
 
 def _linked(columns: Columns) -> BoolArray:
-    """The units that links lead to: neither turns that wait nor observations, (n,)."""
+    """Return a mask of the linkable units: neither waiting turns nor observations, (n,)."""
     return of_types(columns, TOLD_NETWORKS)
 
 
 def _bounded(pairs: Sequence[WeightedLink], fresh: int, view: BankView) -> list[WeightedLink]:
-    """Semantic pairs without those to a unit of the bank that has as many links as it may; see `degrees`."""
+    """Drop semantic pairs to units of the bank that have reached SEMANTIC_DEGREE links."""
     rows = np.array(sorted({pair.other - fresh for pair in pairs if pair.other >= fresh}), np.int64)
     held = view.ledger.units.link_counts(view.bank, rows, LINK_CODES[LinkType.SEMANTIC, None])
     degrees = {row + fresh: count for row, count in held.items()}
@@ -206,7 +206,7 @@ def _named(pairs: Sequence[WeightedLink], names: Mapping[int, str], kind: LinkTy
 
 
 def _temporal(units: Sequence[MemoryUnit], view: BankView) -> list[WeightedLink]:
-    """Temporal pairs; others are row ids offset by the number of new units, as in `semantic_links`."""
+    """Return temporal pairs; `other` is a row id offset by the number of new units, as in `semantic_links`."""
     points, short = _points(units)
     if not short.any():
         return []
@@ -215,7 +215,7 @@ def _temporal(units: Sequence[MemoryUnit], view: BankView) -> list[WeightedLink]
     spans = np.where(columns.starts == UNDATED, 0, columns.ends - columns.starts)
     reach = (old >= points[short].min() - REACH) & (old <= points[short].max() + REACH) & (spans <= LONG_SPAN)
     reach &= _linked(columns)
-    positions = np.flatnonzero(short)  # of new units that have a point in time
+    positions = np.flatnonzero(short)  # of new units with a point in time
     rows = columns.ids[reach] + len(units)
     others = np.concatenate([positions, rows])
     return [

@@ -1,7 +1,7 @@
-"""Recalled text that comes back in a conversation is not learnt again.
+"""Filter recalled text out of a conversation, so that memories are not retained again.
 
-An agent's answers quote memories; a prompt's block of memories ends up in a message. Neither says anything new: what is
-found in the bank in the same words is left out, and so is what an agent asks or says it does not know.
+Agents quote memories in their answers, and a prompt's block of memories may be pasted into a message. Text that the bank holds in
+the same words is left out, and so are an agent's questions and admissions of not knowing.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from hindsight_integrations.prompts.recalled import HEADING
 from hindsight_integrations.prompts.record_digest import DIGEST_LINE
 from hindsight_integrations.validation.messages import role_of
 
-NEAREST = 16  # memories that a message is compared with, the best by its words
-LOOKED_UP = 48  # words of a message they are looked for by, the longest, which are the rarest
-MOST_LINES = 100  # of a pasted prompt that are looked up one by one
-NEAREST_LINE = 3  # memories that each is compared with: in its very words the best
+NEAREST = 16  # memories a message is compared with: the best keyword matches
+LOOKED_UP = 48  # words of a message used in that search: the longest, which are the rarest
+MOST_LINES = 100  # of a pasted prompt that are searched one by one
+NEAREST_LINE = 3  # memories each such line is compared with: the best keyword matches
 RENDERED = re.compile(
     r"\((?:mentioned on|happened (?:in|on|from)|(?:was )?planned (?:for|from)) [^()]*\)\s*$", re.MULTILINE
-)  # the date beside a memory in a prompt; see `model.time.readable_time`
+)  # the date after a memory in a prompt; see `model.time.readable_time`
 FRAME = re.compile(
     rf"\s*(?:{re.escape(HEADING)}|<<<MEMORIES|MEMORIES>>>"
     rf"|{DIGEST_LINE})\s*"
-)  # what stands around memories and above the rows of a record digest in a prompt; see `prompts/`
-LEAST_WORDS = 3  # in a row that prove a quotation
-SHARED = 2  # content words of a memory that a sentence has, if it tells it in its own words
-FURTHER = 1  # and content words that it has beside them: "lives" for "moved"; no name, no number
+)  # lines around memories and above the rows of a record digest in a prompt; see `prompts/`
+LEAST_WORDS = 3  # consecutive words that prove a quotation
+SHARED = 2  # content words that a paraphrase shares with the memory
+FURTHER = 1  # further content words it may have ("lives" for "moved"); no names or numbers
 
 _WORD = re.compile(r"\w+")
 _SPOKEN = re.compile(r"^[\s\-*•>]*\S{1,40}: ", re.MULTILINE)  # "Alice: ", as verbatim memories begin
@@ -65,11 +65,11 @@ ASKS_TO_FORGET = "it asks to forget something; `bank.forget(text=...)` does"
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What of some messages is worth remembering.
+    """The parts of some messages worth remembering.
 
     Attributes:
-        messages: with the text that is; those with none are left out.
-        left_out: messages of which nothing is, and why.
+        messages: messages reduced to the text worth remembering; those with none are left out.
+        left_out: messages with nothing worth remembering, and why.
     """
 
     messages: tuple[Message, ...]
@@ -79,13 +79,15 @@ class Worth:
 def recalled_texts(
     messages: Sequence[Message], view: BankView, *, dropped: Collection[Place] = ()
 ) -> dict[str, tuple[MemoryUnit, ...]]:
-    """By id of each message the valid memories, not made from it, that its words lead to; by keywords alone, which quotes keep.
+    """Find the valid memories each message may repeat, by message id, excluding memories made from that message.
+
+    Searches by keywords only, since quotations keep the words.
 
     Args:
-        messages: which may repeat memories.
-        view: of the bank.
-        dropped: messages that are no longer part of the conversation: what was made of them ends with this retain, so
-            that an answer in the same words is no repetition of it.
+        messages: messages that may repeat memories.
+        view: a view of the bank.
+        dropped: messages no longer part of the conversation; memories made from them end with this retain, so an answer in
+            the same words does not repeat them.
     """
     mask = valid_at(view.columns, None)
     selected = Selection(mask, int(mask.sum()))
@@ -110,14 +112,14 @@ def recalled_texts(
 
 
 def stands_on(unit: MemoryUnit, places: Collection[Place]) -> bool:
-    """Whether a memory was made from one of these messages."""
+    """Return whether a memory was made from one of these messages."""
     return any((unit.thread, source) in places for source in unit.sources)
 
 
 def _searches(text: str) -> list[tuple[str, int]]:
-    """What is searched for, and how many memories each may find: the text, and each line of it that is rendered as a memory.
+    """Return the search texts and the limit of each: the whole text, and each of its lines rendered as a memory.
 
-    Of the text the longest words: short ones are in so many memories that they lead to none, and cost most.
+    The whole text is searched by its longest words: short words occur in too many memories to be selective, and cost most.
     """
     lines = [line for line in text.splitlines() if RENDERED.search(line)][:MOST_LINES]
     words = sorted(dict.fromkeys(_WORD.findall(text.casefold())), key=len, reverse=True)
@@ -128,7 +130,7 @@ def _searches(text: str) -> list[tuple[str, int]]:
 
 
 def may_repeat(message: Message) -> bool:
-    """Whether a message may hold recalled text: any of an agent's, and one of a user that has a rendered line or a transcript in it."""
+    """Return whether a message may hold recalled text: any agent message, and others with a rendered memory or a transcript."""
     return (
         role_of(message) is Role.ASSISTANT
         or RENDERED.search(message.text) is not None
@@ -144,17 +146,17 @@ def worth_remembering(
     answers: Collection[str] = (),
     judged: bool = False,
 ) -> Worth:
-    """What of messages is to be remembered word for word.
+    """Select the text of each message to remember word for word.
 
-    A user's message is kept as it is, without lines of memories pasted into it; one that only asks, is small talk or asks to
-    forget something is left out. Of an agent's message those sentences are kept that state something and repeat no memory.
+    User messages are kept whole except for pasted memories; questions, small talk and requests to forget are left out. From agent
+    messages, only declarative sentences that do not repeat a memory are kept.
 
     Args:
-        messages: of a conversation.
-        recalled: memories that each may repeat, by its id.
-        languages: they may be in.
-        answers: ids of messages that answer a question of the agent's: "ok" and a thumbs-up say something there.
-        judged: whether a model will say what the messages end, so that requests to forget go to it.
+        messages: messages of one conversation.
+        recalled: memories each message may repeat, by message id.
+        languages: possible languages of the messages.
+        answers: ids of messages that answer the agent's question, where "ok" and a thumbs-up are meaningful.
+        judged: whether a model will judge which memories the messages end; requests to forget are then kept for it.
     """
     kept: list[Message] = []
     left_out: list[Dropped] = []
@@ -173,18 +175,18 @@ def worth_remembering(
 def without_repeated(
     facts: Sequence[ExtractedFact], memories: Sequence[MemoryUnit], said: Mapping[str, Message]
 ) -> tuple[list[ExtractedFact], list[Dropped]]:
-    """Facts a model extracted, without those in the very words of a memory, unless a user says these words again.
+    """Drop extracted facts that repeat a memory word for word, unless a user says these words again.
 
-    A fact that says what of a memory was removed, or that changes a document, is kept: it may well tell the memory's words.
+    A fact that removes part of a memory or changes a document is kept: it may legitimately repeat the memory's words.
 
     Args:
-        facts: of one passage.
-        memories: that its messages may repeat, or that the model was shown.
-        said: its messages, by id.
+        facts: facts of one passage.
+        memories: memories that its messages may repeat, or that the model was shown.
+        said: messages of the passage, by id.
     """
     known = [_words(unit.text) for unit in memories]
     spoken = {name: _words(each.text) for name, each in said.items() if _speaks_for_itself(each)}
-    places: dict[int, int] = {}  # causal claims name facts by position
+    places: dict[int, int] = {}  # causal claims refer to facts by position
     dropped: list[Dropped] = []
     for index, fact in enumerate(facts):
         words = _words(fact.what)
@@ -197,7 +199,7 @@ def without_repeated(
 
 
 def _says_what_changed(fact: ExtractedFact, said: Mapping[str, Message]) -> bool:
-    """Whether a fact removes something, adds items to a document, or is a document that a person dictates anew."""
+    """Return whether a fact removes something, adds items to a document, or restates a document dictated by the user."""
     if fact.adds_to is not None or any(change.removed or change.items for change in fact.changes):
         return True
     by_person = any(role_of(said[source]) is Role.USER for source in fact.sources if source in said)
@@ -215,13 +217,13 @@ def _renumbered(fact: ExtractedFact, places: Mapping[int, int]) -> ExtractedFact
 
 @dataclass(frozen=True, slots=True)
 class _Recalled:
-    """A memory as sentences are compared with it.
+    """A memory prepared for comparison with sentences.
 
     Attributes:
-        words: all of it, speaker included.
-        own: what the speaker said.
-        stems: of its words that say something.
-        negations: its words that negate ("not", "cancelled"), sorted.
+        words: normalised full text, speaker included.
+        own: normalised text without the speaker.
+        stems: stems of its content words.
+        negations: its negating words ("not", "cancelled"), sorted.
     """
 
     words: str
@@ -240,7 +242,7 @@ def _as_recalled(unit: MemoryUnit, language: Language) -> _Recalled:
 def _worth(
     message: Message, units: Sequence[MemoryUnit], languages: Sequence[Language], *, judged: bool
 ) -> tuple[str, str]:
-    """What of a message is to be remembered, and why nothing is."""
+    """Return the text of a message to remember, and the reason if it is empty."""
     language = language_of(message.text, languages)
     agent = role_of(message) is Role.ASSISTANT
     known = [_as_recalled(unit, language) for unit in units]
@@ -268,12 +270,12 @@ def _worth(
 
 
 def _is_rendered(line: str, memories: Collection[str]) -> bool:
-    """Whether a line is a memory as prompts and transcripts show it, and no more."""
+    """Return whether a line consists only of a memory as rendered in prompts and transcripts."""
     return _words(line) in memories or _words(RENDERED.sub("", line)) in memories
 
 
 def _repeats(sentence: str, memories: Sequence[_Recalled], language: Language) -> bool:
-    """Whether a sentence of an agent's says what a memory says, and nothing beside it."""
+    """Return whether an agent's sentence only repeats a memory."""
     bare = without_lead_in(RENDERED.sub("", sentence) or sentence, language)
     words = _words(bare)
     if any(_within(words, each.words) or _within(each.own, words) for each in memories):
@@ -293,7 +295,7 @@ def _negations(text: str, language: Language) -> list[str]:
 
 
 def _names(text: str) -> set[str]:
-    """Capitalised words inside a text, in small letters."""
+    """Return the capitalised words of a text after the first, in lower case."""
     return {word.lower() for word in _WORD.findall(text)[1:] if word[:1].isupper()}
 
 
@@ -302,7 +304,7 @@ def _words(text: str) -> str:
 
 
 def _within(part: str, whole: str) -> bool:
-    """Whether words stand in others, in a row; one or two prove nothing."""
+    """Return whether a text contains these words consecutively; one or two words prove nothing."""
     return part.count(" ") >= LEAST_WORDS - 1 and f" {part} " in f" {whole} "
 
 

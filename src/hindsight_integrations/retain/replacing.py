@@ -1,7 +1,7 @@
-"""What a fact that replaces a memory does not tell of it: figures, dates, quoted titles, entities and record values. Pure.
+"""Check that a fact replacing a memory repeats its figures, dates, quoted titles, entities and record values. Pure.
 
-Only normalised text is compared. A figure is told wherever it stands: the check finds what was left out, and does not judge what
-is said of it.
+Only normalised text is compared. A figure may appear anywhere in the new fact: the check finds omissions and does not judge what
+the fact says about the figure.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import MemoryUnit
 
 LISTED_CHARACTERS = (
-    240  # of what is missing, in a message; a repair prompt quotes 500 characters of a problem
+    240  # of missing details quoted in a message; a repair prompt quotes 500 characters of a problem
 )
 
 _DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.|\u00ba)?"
 _OF = r"\s+(?:[^\W\d_]{1,3}\s+)?"  # "7 May", "7 of May", "7 de mayo"
 _CLEAR_LETTERS = (
-    4  # a shorter month is another word as well ("may", "mar", "ago"): it counts with a capital alone
+    4  # shorter month names are also common words ("may", "mar", "ago"): they count only if capitalised
 )
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _EDGES = " .,;:!?\"'\u201c\u201d\u201e\u00ab\u00bb"
@@ -36,7 +36,7 @@ _EDGES = " .,;:!?\"'\u201c\u201d\u201e\u00ab\u00bb"
 
 @cache
 def _months() -> dict[str, int]:
-    """Names of months in every language, to their numbers."""
+    """Map month names in every language to month numbers."""
     return {
         name: number
         for language in LANGUAGES.values()
@@ -47,7 +47,7 @@ def _months() -> dict[str, int]:
 
 @cache
 def _plain_letters() -> dict[int, int | str]:
-    """Letters and marks that count as another one; one for one, so that places stay."""
+    """Return a translation table for equivalent letters and marks; one to one, so that offsets are unchanged."""
     letters: dict[int, int | str] = {}
     for language in LANGUAGES.values():
         letters |= language.times.words.folding if language.times else {}
@@ -68,11 +68,11 @@ def _date() -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Figures:
-    """A number or a date of a text.
+    """A number or date in a text.
 
     Attributes:
-        written: as the text has it.
-        parts: each of its figures in all ways to read it: "7/5/2024" does not say which figure is the month.
+        written: the original spelling.
+        parts: all possible readings of each of its figures: in "7/5/2024" either figure may be the month.
     """
 
     written: str
@@ -80,18 +80,18 @@ class _Figures:
 
 
 def untold(memory: MemoryUnit, names: Iterable[Sequence[str]], told: Sequence[str]) -> list[str]:
-    """Find what of a memory some texts do not tell: dates, numbers, quoted titles, entities and record values.
+    """Return the details of a memory that some texts omit: dates, numbers, quoted titles, entities and record values.
 
-    Any name of an entity is enough, and an entity that the memory's text does not name is not looked for; nor is a record's value
-    in words that the text does not have.
+    Any name of an entity is enough. Entities not named in the memory's text are ignored, as are textual record values that do not
+    appear in it.
 
     Args:
-        memory: what is replaced, of a document with the records of its items.
-        names: all names of each of its entities, without the user, the agent and the speakers.
-        told: by the fact that replaces it (`told_texts`).
+        memory: the replaced memory; for a document, with the records of its items.
+        names: all names of each of its entities, excluding the user, the agent and the speakers.
+        told: texts of the fact that replaces it (`told_texts`).
 
     Returns:
-        What is missing, as the memory has it, each once.
+        The missing details as written in the memory, without duplicates.
     """
     everything = " | ".join(told)
     folded = _folded(everything)
@@ -114,17 +114,17 @@ def untold(memory: MemoryUnit, names: Iterable[Sequence[str]], told: Sequence[st
 def told_texts(
     narrative: str, entities: Iterable[str], records: Iterable[Record], removed: Iterable[str]
 ) -> list[str]:
-    """The texts of a fact that count as telling something of the memory it replaces."""
+    """Return the texts of a fact in which details of the replaced memory may appear."""
     return [narrative, *entities, *(str(record.value) for record in records), *removed]
 
 
 def names_of_entities(entities: Iterable[Entity]) -> list[tuple[str, ...]]:
-    """All names of each entity, its own first, without the user, the agent and the speakers."""
+    """Return all names of each entity, canonical name first, excluding the user, the agent and the speakers."""
     return [(each.name, *each.names) for each in entities if each.role is EntityRole.NONE]
 
 
 def names_of_mentions(mentions: Iterable[EntityMention]) -> list[tuple[str, ...]]:
-    """The name of each mention that is not resolved yet, without the user and the agent."""
+    """Return the name of each unresolved mention, excluding the user and the agent."""
     return [
         (each.text,)
         for each in mentions
@@ -133,7 +133,7 @@ def names_of_mentions(mentions: Iterable[EntityMention]) -> list[tuple[str, ...]
 
 
 def problem_of_replacing(missing: Sequence[str]) -> str:
-    """Why a change that leaves something of the memory out is refused, for people; empty if it leaves nothing out."""
+    """Return a readable reason for refusing a change that omits details of the memory; empty if nothing is missing."""
     return (
         f"it does not tell {listed(missing)} of the memory it replaces; name it in `removed`"
         if missing
@@ -142,7 +142,7 @@ def problem_of_replacing(missing: Sequence[str]) -> str:
 
 
 def listed(missing: Sequence[str]) -> str:
-    """The first of what is missing, in quotes, and how many more there are."""
+    """Format the first missing details in quotes, and the number of further ones."""
     shown: list[str] = []
     for each in missing:
         if shown and sum(map(len, shown)) + len(each) > LISTED_CHARACTERS:
@@ -153,7 +153,7 @@ def listed(missing: Sequence[str]) -> str:
 
 
 def _is_seen(record: Record, own: str) -> bool:
-    """Whether a record's value is shown to a model beside the memory's text: words in other words are not."""
+    """Return whether a record's value is visible to the model: textual values are only if the memory's text contains them."""
     in_words = isinstance(record.value, str) and record.kind is not RecordKind.DOCUMENT_ITEM
     return not in_words or _stands(str(record.value), own)
 
@@ -165,7 +165,7 @@ def _is_told(value: Decimal | str, folded: str, known: Set[str]) -> bool:
 
 
 def _figures(text: str) -> Iterator[_Figures]:
-    """The dates of a text, and the numbers that stand in none of them."""
+    """Yield the dates in a text, and the numbers outside them."""
     plain, end = text.translate(_plain_letters()), 0
     for match in _date().finditer(plain):
         if parts := _parts_of_date(match):
@@ -181,7 +181,7 @@ def _numbers(text: str) -> Iterator[_Figures]:
 
 
 def _parts_of_date(match: re.Match[str]) -> tuple[frozenset[str], ...]:
-    """The figures of a date; none if it is no date."""
+    """Return the figures of a date; empty if the match is not a date."""
     if match["numeric"]:
         first, second, year = match["numeric"].split(match["mark"])
         return (*(frozenset([_number(each), _month(int(each))]) for each in (first, second)), _one(year))
@@ -204,7 +204,7 @@ def _month(number: int) -> str:
 
 
 def _number(written: str) -> str:
-    """A number as it is compared: "1,200" as "1200", "12.50" as "12.5"; a time of day as it is written, "09:30" as "9:30"."""
+    """Normalise a number for comparison: "1,200" to "1200", "12.50" to "12.5"; a time of day loses leading zeros ("9:30")."""
     number = None if ":" in written else read_number(written)
     return (written.lstrip("0") or "0") if number is None else _plain(number)
 
@@ -219,13 +219,13 @@ def _folded(text: str) -> str:
 
 
 def _stands(words: str, folded: str) -> bool:
-    """Whether words stand in a folded text whole, whatever marks are around them."""
+    """Return whether a folded text contains the words as whole words, ignoring surrounding punctuation."""
     bare = _folded(words).strip(_EDGES)
     return not bare or stands_in(bare, folded)
 
 
 def _without_parts(missing: list[str]) -> list[str]:
-    """What is missing, without what stands inside something longer that is missing."""
+    """Drop missing details that are contained in a longer missing detail."""
     folded = [_folded(each) for each in missing]
     return [
         each

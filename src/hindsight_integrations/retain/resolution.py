@@ -1,4 +1,4 @@
-"""Entity resolution: mentions to canonical entities (paper section 4.1.3, eq. 2). Pure."""
+"""Entity resolution: map mentions to canonical entities (paper section 4.1.3, eq. 2). Pure."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from hindsight_integrations.model.units import NAMESPACE
 from hindsight_integrations.model.writes import EntityWrite, MentionWrite
 from hindsight_integrations.retain.drafts import UnitDraft
 
-# The paper gives no numbers for eq. 2; these are the ones of its authors' own server.
+# The paper gives no numbers for eq. 2; these are from its authors' own server.
 NAME_WEIGHT, COOCCURRENCE_WEIGHT, RECENCY_WEIGHT = 0.5, 0.3, 0.2  # alpha, beta, gamma
 MERGE_THRESHOLD = 0.6
 RECENCY_DAYS = 7.0
-CANDIDATES = 20  # blocked candidates looked at per name
+CANDIDATES = 20  # blocked candidates checked per name
 
 Lookup = Callable[[Sequence[str]], Mapping[str, list[Entity]]]
-"""Normalised names to known entities sharing a block with each (`ledger.entities.candidates`)."""
+"""Map normalised names to the known entities that share a block with each (`ledger.entities.candidates`)."""
 
 Neighbours = Callable[[Sequence[str]], Mapping[str, frozenset[str]]]
-"""Entity ids to the names each was mentioned with (`ledger.entities.neighbours`)."""
+"""Map entity ids to the names each was mentioned with (`ledger.entities.neighbours`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """New or extended entities, and which unit mentions which."""
+    """New or extended entities, and the entities each unit mentions."""
 
     entities: tuple[EntityWrite, ...]
     mentions: tuple[MentionWrite, ...]
@@ -45,7 +45,7 @@ class Resolution:
 
 @dataclass(slots=True)
 class _Known:
-    """An entity as seen during one resolution: from the bank, or made just now."""
+    """An entity during one resolution: loaded from the bank or newly created."""
 
     entity: Entity
     names: set[str]
@@ -55,12 +55,12 @@ class _Known:
 
 
 def cooccurrence(met: frozenset[str], nearby: frozenset[str]) -> float:
-    """sim_co of paper eq. 2: share of the names nearby that the entity was mentioned with before, in [0, 1]."""
+    """Return sim_co of paper eq. 2: the share of nearby names that the entity was mentioned with before, in [0, 1]."""
     return len(met & nearby) / len(nearby) if nearby else 0.0
 
 
 def recency(entity: Entity, moment: datetime) -> float:
-    """sim_temp of paper eq. 2: 1 - days/7 since the last mention, 0 after a week."""
+    """Return sim_temp of paper eq. 2: 1 - days/7 since the last mention, 0 after a week."""
     if entity.last_seen is None:
         return 0.0
     days = abs((moment - entity.last_seen).total_seconds()) / 86_400
@@ -70,13 +70,13 @@ def recency(entity: Entity, moment: datetime) -> float:
 def merge_score(
     name: str, entity: Entity, *, met: frozenset[str], nearby: frozenset[str], moment: datetime
 ) -> float:
-    """Paper eq. 2 for one mention and one candidate, in [0, 1].
+    """Compute paper eq. 2 for one mention and one candidate, in [0, 1].
 
     Args:
         name: the normalised mention.
         entity: the candidate.
         met: names the candidate was mentioned with before.
-        nearby: names in the same fact as the mention.
+        nearby: names in the same fact.
         moment: when the fact was mentioned.
     """
     similarity = max((name_similarity(name, known) for known in entity.names), default=0.0)
@@ -88,7 +88,7 @@ def merge_score(
 
 
 def may_merge(name: str, known: str, kind: EntityType) -> bool:
-    """Whether two unequal names may be one entity at all: the same numbers, and one edit or a person's short form."""
+    """Return whether two different names may denote one entity: same numbers, and one edit apart or a person's short form."""
     if not same_numbers(name, known):
         return False
     return one_edit_apart(name, known) or (kind == EntityType.PERSON and contains_name(name, known))
@@ -100,10 +100,10 @@ def resolve(
     """Map every mention of the drafts to one canonical entity, creating those that are new.
 
     Args:
-        drafts: in order; earlier mentions become candidates for later ones.
-        lookup: known entities by shared block.
-        met: whom known entities were mentioned with; looked up only where a merge depends on it.
-        bank: whose entities these are; part of their ids.
+        drafts: drafts in order; earlier mentions become candidates for later ones.
+        lookup: function that finds known entities by shared block.
+        met: function that finds the names known entities were mentioned with; called only if a merge depends on it.
+        bank: id of the bank; part of the entity ids.
         speakers: names of the conversation's speakers, who become SPEAKER (or USER, AGENT) entities.
     """
     names = sorted({normalise_name(m.text) for draft in drafts for m in draft.mentions} - {""})
@@ -120,7 +120,7 @@ def resolve(
 
 
 class _Resolver:
-    """What is known so far: the bank's candidates and the entities made in this run, found by block."""
+    """The state of one resolution: the bank's candidates and the entities created so far, indexed by block."""
 
     def __init__(
         self, bank: str, speakers: set[str], candidates: Mapping[str, list[Entity]], met: Neighbours
@@ -185,7 +185,7 @@ class _Resolver:
 
     @staticmethod
     def _same_kind(entity: Entity, kind: EntityType, written: str) -> bool:
-        # A common noun and a proper noun that differ only by the capital are one only if their types agree.
+        # A common noun and a proper noun that differ only in capitalisation match only if their types are equal.
         one_is_common = written.strip().islower() != entity.name.islower()
         return (
             entity.type == kind
@@ -203,9 +203,9 @@ class _Resolver:
         ]
         if kind == EntityType.PERSON:
             forms = [k for k in fitting if any(contains_name(name, known) for known in k.names)]
-            if forms:  # together "while only one fits": two Alices make a bare "Alice" a third, not a guess
+            if forms:  # merge only if one entity fits: with two Alices, a bare "Alice" becomes a third entity
                 return forms[0] if len(forms) == 1 else None
-        # Two names in one breath are two things: Maria and Marie are no spellings of each other (earlier paper 2.4.2).
+        # Names in the same fact are different entities: Maria and Marie are not spelling variants (earlier paper 2.4.2).
         fitting = [k for k in fitting if not k.names & nearby]
         met = self._met([k.entity.id for k in fitting]) if fitting and nearby else {}
         scored = [

@@ -1,4 +1,4 @@
-"""Extraction without a model: every message becomes one fact, word for word, with the time and names it speaks of. Pure."""
+"""Verbatim extraction, without a model: each message becomes one fact, with the times and names it mentions. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BREAKS = (re.compile(r"\n\s*\n"), re.compile(r"[.!?][\"')\]]*\s+"), re.compile(
 
 
 def chunk_messages(messages: Sequence[Message], limit: int = 3000) -> list[list[Message]]:
-    """Messages in groups of at most `limit` characters, cut between turns; only a longer message is itself cut."""
+    """Group messages into chunks of at most `limit` characters; only a message longer than that is split."""
     chunks: list[list[Message]] = []
     size = limit + 1
     for message in messages:
@@ -39,7 +39,7 @@ def chunk_messages(messages: Sequence[Message], limit: int = 3000) -> list[list[
 
 
 def chunk_text(text: str, limit: int = 3000) -> list[str]:
-    """Pieces of at most `limit` characters that concatenate to the text: cut at paragraphs, else sentences, else words."""
+    """Split a text into pieces of at most `limit` characters, at paragraphs, else sentences, else words; no character is lost."""
     pieces = []
     while len(text) > limit:
         cut = _cut(text, limit)
@@ -49,7 +49,7 @@ def chunk_text(text: str, limit: int = 3000) -> list[str]:
 
 
 def _cut(text: str, limit: int) -> int:
-    """Where to end the first piece: after the last break of the best kind that leaves at least half a piece."""
+    """Return the end of the first piece: the last break of the best kind that leaves at least half a piece."""
     for kind in _BREAKS:
         ends = [match.end() for match in kind.finditer(text, 0, limit) if match.end() <= limit]
         if ends and ends[-1] >= limit // 2:
@@ -57,27 +57,27 @@ def _cut(text: str, limit: int) -> int:
     return limit
 
 
-SHORT_ANSWER = 3  # words; a longer answer mostly says what it is about (no source)
+SHORT_ANSWER = 3  # words; a longer answer usually makes sense without the question (no source)
 NOTHING_ANSWERED: Mapping[str, Message] = MappingProxyType({})
 LONGEST_MESSAGE = 4_000  # characters, about 1,000 tokens: a quarter of what a recall returns by default; longer ones are cut
-PASSAGE_CHARACTERS = 500  # a few sentences: about what one turn of a conversation holds
+PASSAGE_CHARACTERS = 500  # a few sentences: about one turn of a conversation
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _CHOICES = re.compile(r"(?:^|\s)\(?[1-9A-H][.)]\s")  # "1. Pasta", "B) Crete"
 _CLOSING = " *_\"')]\u201d\u2019"
 _QUOTED = re.compile(
     r"^(?:>.*|(?:On|Am|El)\b.*\b(?:wrote|schrieb|escribió)\b.*:|(?:Sent|Date|Gesendet|Datum|Enviado|Fecha):.*)$",
     re.MULTILINE,
-)  # lines of a quoted mail, whose dates are not those of what its sender tells
+)  # lines of a quoted mail; their dates are not the dates of the sender's own events
 
 
 @dataclass(frozen=True, slots=True)
 class VerbatimExtractor:
-    """Turns messages and documents into facts by rules alone; keeps every word.
+    """Converts messages and documents to facts by rules, keeping the full text.
 
     Attributes:
-        languages: the texts may be in; times are read in each in turn until one finds one.
-        date_order: of dates in figures in languages without a grammar.
-        week_starts: on which day "this week" begins.
+        languages: possible languages of the texts; time expressions are parsed in each in turn until one matches.
+        date_order: order of day and month in numeric dates, for languages without a grammar.
+        week_starts: first day of "this week".
     """
 
     languages: Sequence[Language] = (ENGLISH,)
@@ -92,13 +92,13 @@ class VerbatimExtractor:
         zone: tzinfo = UTC,
         aliases: Iterable[str] = (),
     ) -> list[ExtractedFact]:
-        """One fact a message, in order.
+        """Extract one fact per message, in order.
 
         Args:
-            messages: with ids and timestamps filled in; one without a timestamp gets no occurrence.
-            answered: by id of each short answer the message that asked for it; see `questions_answered`.
-            zone: the bank's time zone, in which "yesterday" is read.
-            aliases: names the bank already knows, found in any case.
+            messages: messages with ids and timestamps; without a timestamp, the fact gets no occurrence.
+            answered: the question answered by each short answer, by the answer's id; see `questions_answered`.
+            zone: the bank's time zone, for expressions such as "yesterday".
+            aliases: names the bank already knows, matched case-insensitively.
         """
         speakers = {message.speaker for message in messages if role_of(message) is not Role.TOOL}
         texts = [message.text for message in messages]
@@ -116,13 +116,13 @@ class VerbatimExtractor:
         zone: tzinfo = UTC,
         aliases: Iterable[str] = (),
     ) -> list[ExtractedFact]:
-        """One fact for each passage of a document, in order.
+        """Extract one fact per passage of a document, in order.
 
         Args:
-            pieces: as `passages` cuts them, none of them blank.
-            timestamp: when the document was written; None gives no occurrence.
+            pieces: passages as returned by `passages`, none blank.
+            timestamp: when the document was written; with None, facts get no occurrence.
             zone: the bank's time zone.
-            aliases: names the bank already knows, found in any case.
+            aliases: names the bank already knows, matched case-insensitively.
         """
         spotter = NameSpotter(pieces, people=(), aliases=aliases, languages=self.languages)
         facts = []
@@ -139,7 +139,7 @@ class VerbatimExtractor:
 
 
 def passages(text: str) -> list[str]:
-    """A text in paragraphs, longer ones in passages of at most 500 characters; they concatenate to it."""
+    """Split a text into paragraphs, and long paragraphs into passages of at most 500 characters; no character is lost."""
     ends = [*(match.end() for match in _PARAGRAPH.finditer(text)), len(text)]
     paragraphs = [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
     return [
@@ -155,9 +155,9 @@ def passages(text: str) -> list[str]:
 
 
 def in_pieces(messages: Iterable[Message]) -> list[Message]:
-    """The messages, those too long to be recalled whole in pieces of at most 2,000 characters.
+    """Split messages that are too long to be recalled whole into pieces of at most 2,000 characters.
 
-    A text of that length was pasted: the times in it are not those of what its sender tells, so its pieces have none.
+    A text of that length was pasted and its times are not those of the sender's own events, so its pieces get no timestamp.
     """
     return [
         piece
@@ -175,19 +175,19 @@ def in_pieces(messages: Iterable[Message]) -> list[Message]:
 
 
 def questions_answered(messages: Iterable[Message]) -> dict[str, Message]:
-    """By id of each short answer of a person the agent's message before it.
+    """Map the id of each short answer by the user to the agent's message before it.
 
-    "Rex" says nothing without "What is your dog called?", nor "43" without "Please tell me your shoe size."
+    "Rex" means nothing without "What is your dog called?", nor "43" without "Please tell me your shoe size."
 
     Args:
-        messages: of a conversation, in order, with ids.
+        messages: messages of one conversation, in order, with ids.
     """
     found: dict[str, Message] = {}
     asked: Message | None = None
     for message in messages:
         words, text = message.text.split(), message.text.rstrip()
         if asked is not None and role_of(message) is Role.USER and message.id and not text.endswith("?"):
-            # Where nothing was asked in so many words, "It leaks." speaks for itself, a number or a single word does not.
+            # Without an explicit question, "It leaks." is understandable alone; a number or a single word is not.
             bare = len(words) == 1 or any(map(str.isdigit, text))
             asks = any(map(_is_question, spoken_sentences(asked.text)))
             if len(words) <= SHORT_ANSWER and (asks or bare):
@@ -223,10 +223,10 @@ def _of_message(
 
 
 def _answer(message: Message, asked: Message) -> str:
-    """An answer with what it answers: `user: Rex (asked "What is your dog called?")`.
+    """Format an answer with its question: `user: Rex (asked "What is your dog called?")`.
 
-    Quotes the agent's message from its first question on, or its last sentence if it asks nothing. Quotes all of it if the answer picks
-    one of numbered choices, or if the question is too short to be understood alone ("Which?").
+    Quotes the agent's questions, from the first to the last, or its last sentence if it asks nothing. Quotes the whole message
+    if the answer picks a numbered choice, or if the question is too short to be understood alone ("Which?").
     """
     sentences = spoken_sentences(asked.text)
     questions = [place for place, sentence in enumerate(sentences) if _is_question(sentence)]
@@ -255,12 +255,12 @@ def _occurred(
 
 
 def iso_bounds(interval: Interval, zone: tzinfo) -> tuple[str, str]:
-    """The interval as the first and last granule in it, so that `occurrence` reads back exactly the same.
+    """Format an interval as its first and last granule, so that `occurrence` parses back the same interval.
 
-    Whole years, months or days of `zone` are written as such, anything finer in whole seconds of UTC.
+    Whole years, months or days in `zone` are written as such, anything finer as whole seconds in UTC.
     """
     start, end = (moment.astimezone(zone).replace(tzinfo=None) for moment in (interval.start, interval.end))
-    # A clock change at midnight may repeat or skip one: the local midnights must mean these very instants.
+    # A clock change at midnight may repeat or skip a midnight: the local midnights must map back to these instants.
     whole_days = {start.time(), end.time()} == {time.min}
     if not whole_days or (as_utc(start, zone), as_utc(end, zone)) != (interval.start, interval.end):
         last = interval.end - timedelta(seconds=1)
@@ -270,7 +270,7 @@ def iso_bounds(interval: Interval, zone: tzinfo) -> tuple[str, str]:
 
 
 def _whole_granule(start: datetime, end: datetime) -> int:
-    """Characters of an ISO date that tell the bounds apart: a year's four, a month's seven or a day's ten."""
+    """Return the length of the shortest ISO date that expresses both bounds: 4 for years, 7 for months, 10 for days."""
     if (start.month, start.day, end.month, end.day) == (1, 1, 1, 1):
         return len("2025")
     return len("2025-01") if (start.day, end.day) == (1, 1) else len("2025-01-01")
