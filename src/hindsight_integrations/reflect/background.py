@@ -31,7 +31,7 @@ from hindsight_integrations.prompts.merge_background import MergedBackground, me
 from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.services import Services
 
-MAX_CHARACTERS = 500  # a merged background is shorter [earlier paper 10.2]
+MAX_CHARACTERS = 500  # a merged background must be shorter [earlier paper 10.2]
 
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'\u201d\u2019)]*\s+|\n+")
 _ABBREVIATED = re.compile(
@@ -42,10 +42,10 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two sentences that give an attribute two values.
+    """Two sentences that give one attribute different values.
 
     Attributes:
-        attribute: its name, "birthplace".
+        attribute: name of the attribute, such as "birthplace".
         old: the earlier sentence.
         new: the later one.
         value: the value in the earlier one.
@@ -58,15 +58,15 @@ class Conflict:
 
 
 def append_new(current: Sequence[str], snippet: Sequence[str], languages: Sequence[Language]) -> str:
-    """The background with the sentences of a snippet that are not there yet.
+    """Append the sentences of a snippet that the background does not have yet.
 
     Args:
         current: sentences of the background, in the first person.
         snippet: sentences of the snippet, in the first person.
-        languages: of the bank.
+        languages: languages of the bank.
 
     Raises:
-        BackgroundRefused: they give one attribute two values, or the result has 500 characters or more.
+        BackgroundRefused: an attribute would have two values, or the result has 500 characters or more.
     """
     for conflict in conflicts([*current, *snippet], snippet, languages):
         raise BackgroundRefused(
@@ -78,14 +78,14 @@ def append_new(current: Sequence[str], snippet: Sequence[str], languages: Sequen
 
 
 def new_sentences(current: Sequence[str], snippet: Sequence[str]) -> list[str]:
-    """The sentences of a snippet that are not in the background, each once."""
+    """Return the sentences of a snippet that are not in the background, each once."""
     known = {same_sentence(sentence) for sentence in current}
     fresh = {key: sentence for sentence in snippet if (key := same_sentence(sentence)) not in known}
     return list(fresh.values())
 
 
 def conflicts(old: Sequence[str], new: Sequence[str], languages: Sequence[Language]) -> Iterator[Conflict]:
-    """Attributes with one value per person, to which two groups of sentences give different values."""
+    """Yield attributes with one value per person for which two groups of sentences give different values."""
     for language in languages:
         for attribute, pattern in language.person.unique.items():
             for earlier in old:
@@ -103,20 +103,20 @@ def _value(attribute: str, sentence: str, languages: Sequence[Language]) -> str:
 
 
 def background_sentences(text: str, languages: Sequence[Language]) -> list[str]:
-    """The sentences of a background; where it does not speak in the first person yet, it is put into it."""
+    """Return the sentences of a background, converted to the first person unless it already uses it."""
     if Person.FIRST in persons(text, spoken_language(text, languages)):
         return _sentences(text)  # "I help you remember" stays
     return own_sentences(text, languages)
 
 
 def own_sentences(text: str, languages: Sequence[Language]) -> list[str]:
-    """The sentences of a text about the agent, in the first person (earlier paper 10.3)."""
+    """Return the sentences of a text about the agent, in the first person (earlier paper 10.3)."""
     told = first_person(text.strip(), spoken_language(text, languages))
     return [sentence[:1].upper() + sentence[1:] for sentence in _sentences(told)]
 
 
 def spoken_language(text: str, languages: Sequence[Language]) -> Language:
-    """The language of a text about a person: its pronouns count as much as its stop words."""
+    """Return the language of a text about a person; pronouns count as much as stop words."""
     if len(languages) == 1:
         return languages[0]
     words = _LETTERS.findall(text.casefold())
@@ -129,22 +129,22 @@ def spoken_language(text: str, languages: Sequence[Language]) -> Language:
 
 
 def same_sentence(sentence: str) -> str:
-    """A sentence as it is compared: without its full stop and its case."""
+    """Normalise a sentence for comparison, without case and final punctuation."""
     return normalised_text(sentence).rstrip(".!")
 
 
 def joined(sentences: Sequence[str]) -> str:
-    """Sentences as one text; each ends with a full stop where there are several."""
+    """Join sentences into one text; if there are several, end each with punctuation."""
     if len(sentences) < 2:
         return "".join(sentences)
     return " ".join(text if text[-1:] in ".!?\u201d\"'\u00bb" else f"{text}." for text in sentences)
 
 
 def checked_length(background: str) -> str:
-    """The background, if it is short enough to stand in every prompt.
+    """Return the background if it is short enough to be included in every prompt.
 
     Raises:
-        BackgroundRefused: it has 500 characters or more; nothing is cut silently.
+        BackgroundRefused: it has 500 characters or more; it is never truncated silently.
     """
     if len(background) < MAX_CHARACTERS:
         return background
@@ -155,7 +155,7 @@ def checked_length(background: str) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences of a text, each with its full stop if it has one."""
+    """Split a text into sentences, keeping final punctuation."""
     found: list[str] = []
     for piece in _SENTENCE.split(text):
         if found and _ABBREVIATED.search(found[-1]):
@@ -175,8 +175,8 @@ class Merged:
     """A merged background.
 
     Attributes:
-        background: whole, in the first person, under 500 characters.
-        tokens_in: prompt tokens the model reported; 0 where none was asked.
+        background: the whole background, in the first person, under 500 characters.
+        tokens_in: prompt tokens the model reported; 0 without a model call.
         tokens_out: completion tokens it reported.
     """
 
@@ -194,23 +194,23 @@ async def merge(
     model: LanguageModel | None = None,
     newer: Set[str] = frozenset(),
 ) -> Merged:
-    """The background with a snippet merged in.
+    """Merge a snippet into a background.
 
-    A model is asked where both say something. Its answer is used if nothing is wrong with it, at the third try at the latest.
+    A model is called only if both have content. Its answer is used once it passes the checks, with up to three tries.
 
     Args:
         current: the background; may be empty.
-        snippet: what is said about the agent, in the first or second person.
-        languages: of the bank, the likeliest first.
-        name: the agent's; may be empty.
-        model: None where there is none; then the snippet is appended.
-        newer: sentences of the background, as `same_sentence` has them, that were said after the snippet.
+        snippet: a text about the agent, in the first or second person.
+        languages: languages of the bank, the likeliest first.
+        name: name of the agent; may be empty.
+        model: the language model; without one the snippet is appended.
+        newer: background sentences said after the snippet, normalised by `same_sentence`.
 
     Raises:
-        BackgroundRefused: the model's answers cannot be used; without a model, the two conflict, or have 500 characters.
-        MalformedOutput: none of the model's answers could be read.
+        BackgroundRefused: no answer of the model is usable; without a model, the texts conflict or have 500 characters.
+        MalformedOutput: none of the model's answers could be parsed.
         ModelUnavailable: the model could not be reached.
-        ModelRefused: its service refuses the key.
+        ModelRefused: the service rejected the API key.
     """
     old, new = background_sentences(current, languages), own_sentences(snippet, languages)
     if not new_sentences(old, new):
@@ -220,7 +220,7 @@ async def merge(
     if not old and len(joined(new)) < MAX_CHARACTERS and not any(conflicts(new, new, languages)):
         return Merged(joined(new))
     later = [sentence for sentence in old if same_sentence(sentence) in newer]
-    if later:  # in the order in which all was said
+    if later:  # keep the order in which the sentences were said
         old, new = [*(sentence for sentence in old if sentence not in later), *new], later
     check = MergeCheck(old, new, languages, name)
     answered = await complete_with_repair(model, merge_background_prompt(old, new), check=check.problem)
@@ -238,13 +238,13 @@ async def merge(
 
 @dataclass(frozen=True)
 class MergeCheck:
-    """Checks what a model made of two groups of sentences; what it may leave out of the earlier one, it names itself.
+    """Check a model's merge of two groups of sentences; the model lists what it removed from the earlier group.
 
     Attributes:
-        old: sentences in the first person, the earlier ones.
-        new: the later ones, which win.
-        languages: of the bank, the likeliest first.
-        name: the agent's; may be empty.
+        old: the earlier sentences, in the first person.
+        new: the later sentences, which win conflicts.
+        languages: languages of the bank, the likeliest first.
+        name: name of the agent; may be empty.
     """
 
     old: Sequence[str]
@@ -253,7 +253,7 @@ class MergeCheck:
     name: str = ""
 
     def problem(self, answer: MergedBackground) -> str:
-        """What is wrong with an answer, in words for the model; "" if nothing is."""
+        """Describe the first fault of an answer for the model; "" if there is none."""
         return next(self._faults(plain(answer.background), answer.removed), "")
 
     @cached_property
@@ -315,40 +315,40 @@ class MergeCheck:
 
 
 def plain(text: str) -> str:
-    """An answer on one line, without what cannot be stored and without quotes around the whole of it."""
+    """Return an answer on one line, without characters that cannot be stored or quotes around the whole text."""
     told = " ".join(clean_text(text).split())
     whole = len(told) > 1 and (told[0], told[-1]) in _QUOTES and not set(told[1:-1]) & {told[0], told[-1]}
     return told[1:-1].strip() if whole else told
 
 
 def _names(text: str) -> list[str]:
-    """The words that have a capital inside a sentence, and those in quotes."""
+    """Return capitalised words inside sentences, and quoted words."""
     spans = (*_CAPITALISED.findall(text), *titles(text))
     words = (word for span in spans if not span.startswith(("I'", "I\u2019")) for word in _WORD.findall(span))
     return [word for word in words if len(word) > 1]
 
 
 def _exact(text: str, language: Language) -> frozenset[str]:
-    """Stems of all words of a text, and its numbers."""
+    """Return the stems of all words of a text, and its numbers."""
     stems = frozenset(language.stem(word.casefold()) for word in _WORD.findall(text))
     return stems | content_stems(text, language) | figures(text, language)
 
 
-ATTEMPTS = 8  # merges made again because the profile changed meanwhile
+ATTEMPTS = 8  # merges, repeated if the profile changes during one
 _MERGED = "merged what was said "
 _SAID = re.compile(re.escape(_MERGED) + r"(\S+)$")
 
 
 async def merge_waiting(task: Task, projector: Projector, services: Services) -> Settled:
-    """Merge the snippet of a task, and commit the background with the end of the task.
+    """Merge the snippet of a task; commit the background and the task's completion together.
 
     Raises:
-        BackgroundRefused: it cannot be merged; the background is as it was.
+        BackgroundRefused: the snippet cannot be merged; the background is unchanged.
         InvalidRequest: the payload is damaged.
-        MalformedOutput: none of the model's answers could be read.
-        ModelUnavailable: the model could not be reached, or only one could tell what to do and there is none.
-        ModelRefused: its service refuses the key.
-        TaskClosed: somebody else finished the task meanwhile; nothing was written.
+        MalformedOutput: none of the model's answers could be parsed.
+        ModelUnavailable: the model could not be reached, or the merge needs a model and there is none.
+        ModelRefused: the service rejected the API key.
+        TaskClosed: the task was finished by another worker; nothing was written.
     """
     snippet = stored_snippet(task.payload, task.id)
     try:
@@ -357,7 +357,7 @@ async def merge_waiting(task: Task, projector: Projector, services: Services) ->
         )
     except BackgroundRefused as refused:
         if refused.undecided and services.model is None:
-            # a task's reason has no text of memories
+            # the reason stored with a task must not contain text of memories
             raise ModelUnavailable(
                 "for the background", f"the snippet contradicts it; {refused.remedy}"
             ) from refused
@@ -373,27 +373,27 @@ async def merge_snippet(
     *,
     completing: tuple[TaskClaim, ...] = (),
 ) -> tuple[BankProfile, Merged]:
-    """Merge a text about the agent into its background; it does not change what was said later.
+    """Merge a text about the agent into its background, without overriding sentences said later.
 
-    If the profile changes meanwhile, the merge is repeated, so that concurrent merges both count.
+    The merge is repeated if the profile changes during it, so that concurrent merges both take effect.
 
     Args:
         text: the snippet.
         said_at: time of the snippet (aware UTC).
         projector: the bank.
-        services: the engine's.
-        completing: leases of the tasks whose outcome this is.
+        services: services of the engine.
+        completing: claims of the tasks to complete with this commit.
 
     Returns:
         The updated profile, and the cost of the merge.
 
     Raises:
-        BackgroundRefused: it cannot be merged; the background is as it was.
-        MalformedOutput: none of the model's answers could be read.
+        BackgroundRefused: the snippet cannot be merged; the background is unchanged.
+        MalformedOutput: none of the model's answers could be parsed.
         ModelUnavailable: the model could not be reached.
-        ModelRefused: its service refuses the key.
-        RevisionConflict: the profile changed at every try.
-        TaskClosed: a task was finished by somebody else meanwhile; nothing was written.
+        ModelRefused: the service rejected the API key.
+        RevisionConflict: the profile changed during every try.
+        TaskClosed: a task was finished by another worker; nothing was written.
     """
     spent = Merged("")
     for attempt in range(ATTEMPTS):
@@ -416,7 +416,7 @@ async def merge_snippet(
 async def _merge_into(
     changes: Sequence[ProfileChange], text: str, said_at: datetime, services: Services
 ) -> Merged:
-    """The background of the newest change with a snippet merged in."""
+    """Merge a snippet into the background of the newest change."""
     profile = changes[-1].profile if changes else BankProfile()
     newer = said_after(said_at, changes, services.languages)
     return await merge(
@@ -425,12 +425,12 @@ async def _merge_into(
 
 
 def merge_reason(said_at: datetime) -> str:
-    """The reason recorded with a merge, which contains the time of the snippet for later merges."""
+    """Return the reason recorded with a merge; it contains the time of the snippet for later merges."""
     return f"{_MERGED}{said_at.isoformat()}"
 
 
 def merged_at(change: ProfileChange) -> datetime | None:
-    """The time of the snippet that a change merged; None for other changes."""
+    """Return the time of the snippet that a change merged; None for other changes."""
     match = _SAID.fullmatch(change.reason)
     try:
         return datetime.fromisoformat(match[1]) if match else None
@@ -441,14 +441,14 @@ def merged_at(change: ProfileChange) -> datetime | None:
 def said_after(
     moment: datetime, changes: Sequence[ProfileChange], languages: Sequence[Language]
 ) -> frozenset[str]:
-    """The sentences of the current background that are newer than a moment, normalised by `same_sentence`.
+    """Return the sentences of the current background that are newer than a moment, normalised by `same_sentence`.
 
-    A sentence keeps its age through merges; those of a profile that was set or restored are as old as that change.
+    A sentence keeps its time through merges; setting or restoring a profile gives all sentences the time of that change.
 
     Args:
-        moment: aware UTC.
-        changes: all of the bank's, oldest first.
-        languages: of the bank, the likeliest first.
+        moment: the moment (aware UTC).
+        changes: all profile changes of the bank, oldest first.
+        languages: languages of the bank, the likeliest first.
     """
     known: dict[str, datetime] = {}
     for change in changes:
@@ -466,11 +466,11 @@ def _commit(
     completing: tuple[TaskClaim, ...],
     projector: Projector,
 ) -> BankProfile:
-    """Commit the background, if it changed, and the end of the tasks; return the profile.
+    """Commit the background if it changed and complete the tasks; return the profile.
 
     Raises:
         RevisionConflict: the profile changed since it was read; nothing was written.
-        TaskClosed: a task was finished by somebody else meanwhile; nothing was written.
+        TaskClosed: a task was finished by another worker; nothing was written.
     """
     before = newest[0] if newest else None
     profile = before.profile if before else BankProfile()

@@ -1,4 +1,4 @@
-"""Citations: the numbers under which memory is shown, what an answer cites by them, and the grounds of a text."""
+"""Citations: the numbers of memories shown to the model, the citations in an answer, and the facts a text is based on."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.memories import believed, citable, modelled
 from hindsight_integrations.reflect.context import ReflectContext
 
-RARE = 2  # of the texts shown: a word in more of them is anybody's
+RARE = 2  # of the texts shown; a word in more of them does not identify its source
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A text that the writer was shown, and the memories it stands for.
+    """A text shown to the writer, and the memories it represents.
 
     Attributes:
-        text: as it was shown.
-        unit_ids: ids of the memories; an observation stands for the facts it was made from. None for other texts, as
-            the question is.
+        text: the text as shown.
+        unit_ids: ids of the memories; an observation represents the facts it was made from. Empty for other texts, such as
+            the question.
     """
 
     text: str
@@ -42,16 +42,15 @@ class Ground:
 def completed_grounds(
     text: str, cited: Sequence[Ground], shown: Sequence[Ground], languages: Sequence[Language]
 ) -> tuple[str, ...]:
-    """Ids of the memories a text stands on: of those cited, and of those shown that have what none of the cited has.
+    """Return ids of the memories a text is based on: those cited, and those shown that it used without citing.
 
-    Names, numbers and words that few of the texts shown have are looked at: a text that has one of them and cites nothing
-    that does took it from one that was shown.
+    A memory counts as used if it shares a name, a number or a rare word with the text that no cited memory has.
 
     Args:
-        text: as it was written.
-        cited: what it says it stands on; what it may have its words from besides, the question, among them.
-        shown: all that it may have taken something from.
-        languages: all may be in.
+        text: the written text.
+        cited: memories the text cites, and other texts it may take words from, such as the question.
+        shown: all memories and texts it may have used.
+        languages: the languages the texts may be in.
     """
     terms = [_terms(ground.text, languages) for ground in shown]
     spread = Counter(term for found in terms for term in found)
@@ -63,7 +62,7 @@ def completed_grounds(
 
 
 def _terms(text: str, languages: Sequence[Language]) -> frozenset[str]:
-    """Stems of the words of a text that say something, and its numbers."""
+    """Return the stems of content words in a text, and its numbers."""
     language = language_of(text, languages)
     return content_stems(text, language) | numbers(text, language)
 
@@ -85,14 +84,14 @@ _SEVERAL = re.compile(r"[,;]")
 
 @dataclass(frozen=True, slots=True)
 class CitationIndex:
-    """What the model was shown, by number.
+    """The memories shown to the model, by number.
 
     Attributes:
         memories: facts and observations: "1", "2", ...
         models: "M1", "M2", ...
-        beliefs: the agent's opinions: "B1", "B2", ...
-        turns: turns without a valid memory, numbered as memories are.
-        quoted: words of turns and passages that were shown, with the ids of the memories made from them.
+        beliefs: opinions of the agent: "B1", "B2", ...
+        turns: turns without a valid memory, numbered in the same series as memories.
+        quoted: texts of turns and passages shown, with the ids of the memories made from them.
     """
 
     memories: Mapping[str, RecalledUnit]
@@ -103,20 +102,20 @@ class CitationIndex:
 
     @classmethod
     def of(cls, tiers: MemoryTiers) -> CitationIndex:
-        """What a prompt shows of these tiers."""
+        """Index the memories shown in a prompt with these tiers."""
         return cls(citable(tiers), modelled(tiers), believed(tiers))
 
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What the references of an answer, or of one of its opinions, name.
+    """The memories cited by an answer or by one of its opinions.
 
     Attributes:
         units: memories, each once, in the order cited.
-        models: mental models likewise.
+        models: mental models, each once, in the order cited.
         beliefs: references to beliefs, which are not evidence.
-        unknown: references to nothing that was shown.
-        turns: turns without a valid memory.
+        unknown: references to numbers or ids that were not shown.
+        turns: cited turns without a valid memory.
     """
 
     units: tuple[RecalledUnit, ...]
@@ -127,12 +126,12 @@ class References:
 
     @property
     def none(self) -> bool:
-        """Whether they name nothing to stand on."""
+        """True if no memory, mental model or turn is cited."""
         return not (self.units or self.models or self.turns)
 
 
 def references(given: Iterable[str], shown: CitationIndex) -> References:
-    """What references name: "3", "[3]", "M1", or the full id of a memory or mental model."""
+    """Resolve references such as "3", "[3]", "M1", or the full id of a memory or mental model."""
     by_id = {item.unit.id: item for item in shown.memories.values()}
     models_by_id = {model.id: model for model in shown.models.values()}
     held = {item.unit.id for item in shown.beliefs.values()}
@@ -163,7 +162,7 @@ def references(given: Iterable[str], shown: CitationIndex) -> References:
 
 
 def reference_faults(found: References, shown: CitationIndex) -> Iterator[str]:
-    """What is wrong with references, as the model is told."""
+    """Describe the faults of references for the model."""
     if found.unknown:
         named = ", ".join(each[:40] for each in found.unknown[:5])
         yield f"based_on names {named}, and there are {_range(shown)}"
@@ -189,7 +188,7 @@ def _ends(numbered: Mapping[str, object]) -> tuple[str, str]:
 
 
 async def citations(found: References, context: ReflectContext) -> tuple[Citation, ...]:
-    """What an answer rests on: each memory with the turns it was made from, an observation with those of its facts."""
+    """Return the sources of an answer: each memory with its turns; an observation with the turns of its facts."""
     ids = [item.unit.id for item in found.units]
     turns = await context.services.workers.read(
         source_turns, context.projector.ledger, context.projector.name, ids
@@ -202,7 +201,7 @@ async def citations(found: References, context: ReflectContext) -> tuple[Citatio
 def source_turns(
     ledger: LedgerReader, bank: str, unit_ids: Sequence[str]
 ) -> dict[str, tuple[SourceTurn, ...]]:
-    """The turns that each of these memories was made from, oldest first; memories without any are left out."""
+    """Return the turns each memory was made from, oldest first; omit memories without turns."""
     rows = ledger.units.row_ids(bank, unit_ids)
     grounds = ledger.observations.grounds_of(bank, np.array(sorted(rows.values()), np.int64))
     facts = ledger.units.row_ids(bank, [fact for made in grounds.values() for fact in made])

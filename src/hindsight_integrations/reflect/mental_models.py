@@ -1,4 +1,4 @@
-"""Mental models: when one is stale, and how its question is answered again, on request or as a task."""
+"""Mental models: detect stale ones and answer their questions again, on request or as a task."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from hindsight_integrations.reflect.context import RECORD_TOKENS, Recall, Reflec
 from hindsight_integrations.reflect.pipeline import reflect
 from hindsight_integrations.services import Services
 
-MOST_LOOKED_AT = 2_000  # changed facts; where there are more since, a text counts as out of date (no source)
+MOST_LOOKED_AT = 2_000  # changed facts checked; with more than this the model counts as stale (no source)
 
 
 def scope(tags: Sequence[str]) -> TagOr:
-    """The memories that a mental model is answered from: those with the same tags as itself, and those without any."""
+    """Return the filter for memories a mental model may use: those with exactly its tags, or untagged."""
     return TagOr((TagLeaf(tuple(tags), TagsMatch.EXACT), TagLeaf((), TagsMatch.EXACT)))
 
 
@@ -45,16 +45,17 @@ def changed_in_scope(
     *,
     floor: float,
 ) -> bool:
-    """Whether facts came or changed since, with the model's tags or none, that bear on its question.
+    """Check whether facts in the model's scope that concern its question were added or changed since the last check.
 
-    They do if they are near the question or the text, or mention a name that the question, or a fact under the text, mentions.
+    A fact concerns it if it is near the question or the text, or shares a named entity with the question or a fact the
+    text is based on.
 
     Args:
-        model: that was looked at up to `checked_to`.
-        about: vectors (dimension,), unit norm, of its question and, where it has one, its text.
-        view: the bank.
-        languages: of its texts, the likeliest first.
-        floor: the least cosine that is near: the semantic channel's, as the embedder has it.
+        model: the mental model, checked up to revision `checked_to`.
+        about: unit vectors (dimension,) of its question and, if it has one, its text.
+        view: the view of the bank.
+        languages: languages of its texts, the likeliest first.
+        floor: minimum cosine for a near fact, the embedder's semantic channel floor.
     """
     changed = view.ledger.mental_models.changed_facts(view.bank, model.checked_to, MOST_LOOKED_AT + 1)
     if len(changed) > MOST_LOOKED_AT:
@@ -70,14 +71,14 @@ def changed_in_scope(
 def _share_a_name(
     model: MentalModel, changed: IntArray, view: BankView, languages: Sequence[Language]
 ) -> bool:
-    """Whether one of the facts shares an entity with the question or with a fact under the text; hubs do not count."""
+    """Check whether a changed fact shares an entity with the question or a fact the text is based on; ignore hubs."""
     grounds = np.array(list(view.ledger.units.row_ids(view.bank, model.based_on).values()), np.int64)
     own = np.union1d(named_in(model.question, view, languages).rows, _mentioned(grounds, view))
     return bool(np.intersect1d(np.setdiff1d(own, view.hubs), _mentioned(changed, view)).size)
 
 
 def _mentioned(ids: IntArray, view: BankView) -> IntArray:
-    """Row ids of the entities that these units mention; topics are words, not names."""
+    """Return row ids of the entities these units mention, except topics, which are not names."""
     found: dict[str, Entity] = {
         entity.id: entity
         for entities in view.ledger.entities.of_units(view.bank, ids).values()
@@ -88,18 +89,18 @@ def _mentioned(ids: IntArray, view: BankView) -> IntArray:
     return np.fromiter(rows.values(), np.int64, len(rows))
 
 
-READ_TOKENS = 4_096  # what the memories an answer is written from may cost, as of `reflect` by default
+READ_TOKENS = 4_096  # budget of the memories an answer is written from, the default of `reflect`
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshedAnswer:
-    """An answer to a standing question.
+    """An answer to a mental model's question.
 
     Attributes:
-        answer: to be kept.
-        read: ids of all facts that its writer was shown.
+        answer: the answer to store.
+        read: ids of all facts shown to the writer.
         tokens_in: prompt tokens of the model.
-        tokens_out: completion tokens likewise.
+        tokens_out: completion tokens of the model.
     """
 
     answer: ModelAnswer
@@ -109,13 +110,14 @@ class RefreshedAnswer:
 
 
 async def answer_question(model: MentalModel, now: datetime, context: ReflectContext) -> RefreshedAnswer:
-    """Answer a mental model's question from facts with its tags, or none; no opinion is formed, no model is shown.
+    """Answer a mental model's question from facts in its scope, without mental models or forming opinions.
 
-    Records answer exactly where the question is one for them. Without a language model the text is theirs, else the best facts. Where memory has no answer the text is empty.
+    Without a language model the text quotes the matching records, or else the best facts. If memory has no answer, the text
+    is empty.
 
     Args:
-        model: whose question it is.
-        now: the moment it is asked.
+        model: the mental model.
+        now: time of the question.
         context: the bank and its services.
 
     Raises:
@@ -156,7 +158,7 @@ async def answer_question(model: MentalModel, now: datetime, context: ReflectCon
 
 
 def _grounds(question: str, reflection: Reflection, languages: Sequence[Language]) -> tuple[str, ...]:
-    """Ids of the facts that the answer stands on, those it took something from without naming them included."""
+    """Return ids of the facts the answer is based on, including facts it used without citing them."""
     cited = [Ground(item.text, (item.unit.id,)) for item in reflection.units]
     shown = [Ground(item.text, (item.unit.id,)) for item in reflection.recalled.units]
     cited += [Ground(digest.text, digest.unit_ids) for digest in reflection.records]
@@ -164,10 +166,9 @@ def _grounds(question: str, reflection: Reflection, languages: Sequence[Language
 
 
 def _facts_alone(recall: Recall) -> Recall:
-    """Recall of world and experience memories: no opinion, no observation, no turn that waits."""
+    """Restrict a recall to world and experience memories: no opinions, observations or unprocessed turns."""
 
     async def facts(query: RecallQuery) -> RecallResult:
-        """As `recall`, of facts."""
         types = tuple(kind for kind in OBSERVED_NETWORKS if kind in query.types)
         if not types:
             return RecallResult((), 0, query=query)
@@ -177,16 +178,16 @@ def _facts_alone(recall: Recall) -> Recall:
     return facts
 
 
-ATTEMPTS = 3  # answers of one run, where facts change meanwhile
+ATTEMPTS = 3  # answers in one run if facts change during it
 
 
 async def refresh_waiting(task: Task, context: ReflectContext) -> Settled:
-    """Refresh the mental model a task names, if anything in its scope changed; the answer and the task's end are one commit.
+    """Refresh the mental model of a task if its scope changed; commit the answer and the task's completion together.
 
     Raises:
         ModelError: the model or the embedder is unavailable; nothing was written.
-        RevisionConflict: facts it was answered from changed at every try.
-        TaskClosed: somebody else finished the task meanwhile, or the model was deleted; nothing was written.
+        RevisionConflict: facts used for the answer changed during every try.
+        TaskClosed: the task was finished by another worker, or the model was deleted; nothing was written.
     """
     async with context.projector.viewing() as view:
         looked_at = await context.services.workers.read(_looked_at, task.key, view, context)
@@ -199,21 +200,21 @@ async def refresh_waiting(task: Task, context: ReflectContext) -> Settled:
 async def refresh(
     model_id: str, context: ReflectContext, *, completing: tuple[TaskClaim, ...] = ()
 ) -> Settled:
-    """Answer a mental model's question again and keep the answer, whatever it is.
+    """Answer a mental model's question again and store the answer, even an empty one.
 
     Args:
-        model_id: of the model; of one that is there no more nothing is kept.
+        model_id: id of the mental model; if it was deleted, nothing is stored.
         context: the bank and its services.
-        completing: leases of the tasks whose outcome this is.
+        completing: claims of the tasks to complete with this commit.
 
     Raises:
         ModelError: the model or the embedder is unavailable; nothing was written.
-        RevisionConflict: facts it was answered from changed at every try.
-        TaskClosed: a task was finished by somebody else meanwhile; nothing was written.
+        RevisionConflict: facts used for the answer changed during every try.
+        TaskClosed: a task was finished by another worker; nothing was written.
     """
     spent = Settled()
     for attempt in range(ATTEMPTS):
-        # Of what searches find, not of the ledger, which may be ahead of them: else a fact could be missed for good.
+        # The revision of the indexes, not of the ledger, which may be ahead: otherwise a fact could be missed forever.
         async with context.projector.viewing() as view:
             revision = view.revision
         model = await context.services.workers.read(_known, model_id, context.projector)
@@ -239,7 +240,7 @@ async def refresh(
 
 
 def with_staleness(model: MentalModel, view: BankView, services: Services) -> MentalModel:
-    """The model, marked where memories in its scope changed since it was answered; embeds its question and its text."""
+    """Return the model, marked stale if its scope changed since the last answer; embeds its question and text."""
     if model.refreshed_at is None or model.withdrawn:
         return model
     question = services.vectors.of_questions([model.question], services.embedder)
@@ -249,7 +250,7 @@ def with_staleness(model: MentalModel, view: BankView, services: Services) -> Me
 
 
 def _looked_at(model_id: str, view: BankView, context: ReflectContext) -> RefreshWrite | None:
-    """How far a model was looked at, if there is nothing to refresh; None if there is, or no such model."""
+    """Return a write that marks the model as checked, or None if it is stale or does not exist."""
     model = _known(model_id, context.projector)
     if model is None or with_staleness(model, view, context.services).state not in _UP_TO_DATE:
         return None
@@ -265,11 +266,11 @@ def _known(model_id: str, projector: Projector) -> MentalModel | None:
 
 
 def _commit(write: RefreshWrite, completing: tuple[TaskClaim, ...], projector: Projector) -> bool:
-    """Keep what became of looking at a model, with the end of the tasks; False if the model was deleted meanwhile.
+    """Store the outcome of a refresh and complete the tasks; return False if the model was deleted.
 
     Raises:
-        RevisionConflict: a fact that was read changed since; nothing was written.
-        TaskClosed: a task was finished by somebody else meanwhile; nothing was written.
+        RevisionConflict: a fact that was read has changed; nothing was written.
+        TaskClosed: a task was finished by another worker; nothing was written.
     """
     bank = projector.name
     with projector.ledger.transaction(bank) as transaction:

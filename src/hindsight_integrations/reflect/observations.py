@@ -1,4 +1,4 @@
-"""Summarise an entity's facts as observations (paper section 4.1.5): by a model, or by choosing facts; as a task."""
+"""Summarise an entity's facts as observations (paper section 4.1.5), with a model or by selecting facts, and run the task."""
 
 from __future__ import annotations
 
@@ -48,24 +48,24 @@ from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.prompts.repair import complete_with_repair
 from hindsight_integrations.services import Services
 
-LONGEST_RETOLD = (
-    600  # characters: two or three narrative sentences; of a longer fact only some sentences are told
-)
+LONGEST_RETOLD = 600  # characters, about two or three narrative sentences; longer facts are shortened
 GAP = "\u2026"
-SUBJECT_WORDS = 6  # of a text, among which its subject is named
-MENTIONED = 0.25  # weight of a fact that begins with somebody else: of a talk of two every fact mentions both, and is about one
+SUBJECT_WORDS = 6  # at the start of a text, among which its subject is named
+MENTIONED = (
+    0.25  # weight of a fact that starts with another subject: in a dialogue every fact mentions both speakers
+)
 AGENT = "assistant"
 _LETTERS = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 def retell(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]) -> str:
-    """The fact in the third person. Nothing is reworded: what speaks of itself is quoted, with who said it and when.
+    """Return the fact in the third person. First- and second-person text is quoted with its speaker and date, not reworded.
 
     Args:
-        fact: as it stands.
-        names: of the entity it is told of.
-        languages: the fact may be in.
+        fact: the fact to restate.
+        names: names of the entity.
+        languages: the languages the fact may be in.
     """
     language = language_of(fact.text, languages)
     words = fact.text.removeprefix(f"{fact.speaker}: ") if fact.speaker else fact.text
@@ -78,13 +78,11 @@ def retell(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]
 
 
 def weight(text: str, names: Sequence[str]) -> float:
-    """How far a fact should stand for what is known of an entity, in (0, 1].
-
-    Wholly if it begins with its name, a quarter if it only mentions it.
+    """Return how representative a fact is of an entity: 1 if the fact starts with its name, 0.25 if it only mentions it.
 
     Args:
-        text: the fact, as it stands.
-        names: of the entity.
+        text: the text of the fact.
+        names: names of the entity.
     """
     begins = f" {' '.join(_LETTERS.findall(normalised_text(text))[:SUBJECT_WORDS])} "
     spoken = (" ".join(_LETTERS.findall(normalised_text(name))) for name in names)
@@ -92,12 +90,12 @@ def weight(text: str, names: Sequence[str]) -> float:
 
 
 def shorten(text: str, names: Sequence[str], language: Language) -> str:
-    """A text of bounded length: whole sentences, those that name the entity first, with a mark for what is left out.
+    """Shorten a text to whole sentences, preferring those that name the entity; "…" marks the gaps.
 
     Args:
-        text: on one line.
-        names: of the entity.
-        language: of the text.
+        text: a text on one line.
+        names: names of the entity.
+        language: the language of the text.
     """
     if len(text) <= LONGEST_RETOLD:
         return text
@@ -121,11 +119,11 @@ def shorten(text: str, names: Sequence[str], language: Language) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:
-    """Facts of one entity that anybody who may see one of them may see: their tags are the same.
+    """Facts of one entity with the same tags, and so the same visibility.
 
     Attributes:
-        units: documents with the items that hold, the oldest first.
-        vectors: theirs (n, dimension); zeros for one whose vector cannot be read.
+        units: the valid facts, oldest first.
+        vectors: their vectors (n, dimension); zeros where a vector cannot be read.
     """
 
     units: tuple[MemoryUnit, ...]
@@ -134,12 +132,12 @@ class FactGroup:
 
 @dataclass(frozen=True, slots=True)
 class EntityFacts:
-    """What an entity's observations are made from.
+    """The facts from which an entity's observations are made.
 
     Attributes:
-        entity: it.
-        groups: its facts by tags; those first that were added to last.
-        revision: the bank's, when they were read; what changed since may or may not be in them.
+        entity: the entity.
+        groups: its facts grouped by tags; the group with the newest fact first.
+        revision: the bank's revision when the facts were read; later changes may or may not be included.
     """
 
     entity: Entity
@@ -153,13 +151,13 @@ class EntityFacts:
 
 
 def entity_facts(ledger: LedgerReader, bank: str, entity_id: str, *, revision: int) -> EntityFacts | None:
-    """The valid facts of an entity, grouped by tags; None if there is no such entity (any more).
+    """Return the valid facts of an entity, grouped by tags, or None if the entity does not exist.
 
     Args:
-        ledger: the bank's.
-        bank: its name.
-        entity_id: the entity.
-        revision: of the bank, read before.
+        ledger: the ledger of the bank.
+        bank: name of the bank.
+        entity_id: id of the entity.
+        revision: revision of the bank, read before this call.
     """
     entity = next((one for one in ledger.entities.find(bank, entity_id) if one.id == entity_id), None)
     if entity is None:
@@ -177,7 +175,7 @@ def entity_facts(ledger: LedgerReader, bank: str, entity_id: str, *, revision: i
 
 
 def unchanged(facts: Collection[MemoryUnit], ledger: LedgerReader, bank: str, entity_id: str) -> bool:
-    """Whether these facts of an entity are still valid, still its own, and still say what they said."""
+    """Check that these facts are still valid, unmodified and linked to the entity."""
     if not facts:
         return True
     places = ledger.units.row_ids(bank, [fact.id for fact in facts])
@@ -202,24 +200,26 @@ def _group_facts(
     return FactGroup(tuple(units[row] for row in rows), vectors)
 
 
-CANDIDATES = 512  # facts that may represent the others; of more, the newest half of so many and an even choice of the rest
-TIE = 0.02  # of the best gain: of facts that say as much of the rest the newest is taken
+CANDIDATES = (
+    512  # facts that may represent others; beyond this, the newest half and an even sample of the rest
+)
+TIE = 0.02  # relative to the best gain; among facts within it the newest is taken
 
 
 def choose_representatives(
     vectors: Matrix, weights: Sequence[float], thresholds: Thresholds, *, most: int
 ) -> dict[int, list[int]]:
-    """Facts that represent the others: position to the positions of those it stands for, itself first.
+    """Map the position of each representative fact to the positions it represents, itself first.
 
-    Chosen greedily, so that each next one adds most to how near all facts are to a chosen one (facility location), until
-    every fact is near one or there are enough. Every other fact stands under the chosen one it is nearest to, if it is as
-    near as facts that are linked; else under none.
+    Facts are chosen greedily by facility location: each choice adds most to the similarity of all facts to their nearest
+    chosen fact. Selection stops when every fact is near a chosen one or `most` are chosen. Every other fact is assigned to
+    its nearest representative if their cosine reaches the link threshold, else to none.
 
     Args:
-        vectors: of the facts, the oldest first (n, dimension).
-        weights: of each fact, above 0: one that weighs more counts more, and rather stands for others.
-        thresholds: of their embedder.
-        most: facts to choose.
+        vectors: vectors of the facts, oldest first (n, dimension).
+        weights: weight of each fact, above 0; heavier facts count more and are preferred as representatives.
+        thresholds: thresholds of the embedder.
+        most: maximum number of facts to choose.
     """
     places = candidates(len(vectors))
     cosines = vectors @ vectors[places].T
@@ -241,7 +241,7 @@ def choose_representatives(
 
 
 def candidates(count: int) -> IntArray:
-    """Positions of the facts that may represent others, ascending: all of them up to a number, beyond it the newest and some."""
+    """Return the positions of facts that may represent others, ascending: all of them, or the newest and a sample of the rest."""
     if count <= CANDIDATES:
         return np.arange(count, dtype=np.int64)
     newest = CANDIDATES // 2
@@ -255,7 +255,7 @@ def _newest_of_the_best(gains: Float64Array) -> int:
 
 
 def _standing_under(cosines: Matrix, chosen: IntArray, floor: float) -> dict[int, list[int]]:
-    """Each chosen fact with the others that are nearest to it and near enough; in the order they were chosen."""
+    """Assign each fact to its nearest chosen fact if it is near enough; keys in the order of choice."""
     under = {place: [place] for place in chosen.tolist()}
     nearest = cosines.argmax(axis=1)
     for place in np.flatnonzero(cosines.max(axis=1) >= floor).tolist():
@@ -265,20 +265,20 @@ def _standing_under(cosines: Matrix, chosen: IntArray, floor: float) -> dict[int
 
 
 NEWEST_SHARE = (
-    0.5  # of the budget that goes to the newest facts; the rest to those most unlike what is shown already
+    0.5  # of the budget for the newest facts; the rest goes to those least similar to the facts shown
 )
 
 
 def choose_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplicate: float) -> list[int]:
-    """Positions of the facts to show, ascending: all if they fit, else the newest, then the most distinct.
+    """Return the positions of the facts to show, ascending: all if they fit, else the newest, then the most distinct.
 
-    Near duplicates of newer facts are passed over while there are others. The same facts give the same choice.
+    Near duplicates of newer facts are skipped while others fit. The choice is deterministic.
 
     Args:
-        costs: tokens of each fact, the oldest first.
-        vectors: of the facts (n, dimension).
-        budget: tokens of all that are shown.
-        duplicate: the embedder's cosine from which on two texts say the same.
+        costs: tokens of each fact, oldest first.
+        vectors: vectors of the facts (n, dimension).
+        budget: total tokens of the facts shown.
+        duplicate: minimum cosine of two texts that say the same.
     """
     cost = np.asarray(costs, np.int64)
     if int(cost.sum()) <= budget:
@@ -306,20 +306,20 @@ def choose_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplica
 
 
 LONGEST = 400  # characters of an observation; the prompt asks for 300
-ECHO_WORDS = 6  # words in a row of the instructions; shorter runs are anybody's
-COPIED_WORDS = 3  # in a row, taken from a fact as they are
-FACTS_EACH = 3  # facts that may be joined into one observation without its being too few
+ECHO_WORDS = 6  # consecutive words copied from the instructions; shorter runs may be coincidence
+COPIED_WORDS = 3  # consecutive words copied verbatim from a fact
+FACTS_EACH = 3  # facts that one observation may combine; sets the minimum number of observations
 
 
 @dataclass(frozen=True)
 class Checker:
-    """Checks the observations of one request.
+    """Check the observations in one model answer.
 
     Attributes:
-        names: what the entity is called.
-        facts: as they were shown; their numbers count from 1.
-        most: observations that are allowed.
-        languages: that are known.
+        names: names of the entity.
+        facts: the facts shown, numbered from 1.
+        most: maximum number of observations.
+        languages: the known languages.
     """
 
     names: Sequence[str]
@@ -329,11 +329,11 @@ class Checker:
 
     @property
     def fewest(self) -> int:
-        """How many observations are expected."""
+        """The minimum number of observations expected."""
         return min(FEWEST_OBSERVATIONS, self.most, -(-len(self.facts) // FACTS_EACH))
 
     def problems(self, answer: AnsweredObservations) -> str:
-        """What is wrong with an answer, in words for the model; "" if nothing is."""
+        """Describe the faults of an answer for the model; "" if there are none."""
         found = [
             f"observation {number}: {problem}"
             for number, observation in enumerate(answer.observations, 1)
@@ -349,15 +349,15 @@ class Checker:
         return "; ".join(found)
 
     def sound(self, answer: AnsweredObservations) -> list[AnsweredObservation]:
-        """The observations that nothing is wrong with, each once, as many as are allowed."""
+        """Return the distinct observations without faults, up to the maximum."""
         return [one for one in self._distinct(answer) if not self.problem(one)][: self.most]
 
     def problem(self, observation: AnsweredObservation) -> str:
-        """What is wrong with one observation; "" if nothing is."""
+        """Describe the first fault of one observation for the model; "" if there is none."""
         return next(filter(None, self._faults(observation)), "")
 
     def _faults(self, observation: AnsweredObservation) -> Iterator[str]:
-        """What is wrong with it, "" where something is right; each is of use only where nothing was wrong before."""
+        """Yield the faults of an observation, "" for a passed check; later checks assume the earlier ones passed."""
         text, count = plain(observation.text), len(self.facts)
         yield "" if text else "it says nothing"
         yield (
@@ -375,7 +375,7 @@ class Checker:
         if in_another_language(text, self._sample, self.languages):
             yield "it is in another language than the facts"
         yield "it repeats the instructions" if _echoes(text, told) else ""
-        if language is not None:  # of an unknown language only what needs no vocabulary is checked
+        if language is not None:  # in an unknown language, only checks without vocabulary apply
             narrated = [fact.text for _, fact in cited if not fact.speaker]
             spoken = persons(_own_words(text, narrated), language) & {Person.FIRST, Person.SECOND}
             yield f"it is in the {min(spoken)} person, not in the third" if spoken else ""
@@ -385,7 +385,7 @@ class Checker:
             yield "the facts it names do not say that"
 
     def _has_a_word_of(self, shown: Sequence[str], text: str, language: Language) -> bool:
-        """Whether a text has a word of the facts, the entity's names apart; a text without other words has."""
+        """Check that a text shares a content word with the facts, ignoring the entity's names; True if it has no other words."""
         words = content_stems(text, language) - content_stems(" ".join(self.names), language)
         return not words or not words.isdisjoint(content_stems(" ".join(shown), language))
 
@@ -406,14 +406,14 @@ class Checker:
 
 
 def plain(text: str) -> str:
-    """An observation as it is stored: on one line, without characters that cannot be."""
+    """Return the text on one line, without characters that cannot be stored."""
     return " ".join(clean_text(text).split())
 
 
 def _own_words(text: str, narrated: Sequence[str]) -> str:
-    """Replace runs of words copied from narrative facts by marks: "being yourself" in an account of somebody does not address anybody.
+    """Replace runs of words copied from narrative facts with "…".
 
-    The first word stays: of a fact in the first person it tells the subject.
+    "Being yourself" in a narrative does not address anyone. The first word stays: it may be a first-person subject.
     """
     words = text.split()
     folded, facts = _bare(words), f" {' '.join(_bare(' '.join(narrated).split()))} "
@@ -431,19 +431,19 @@ def _bare(words: Sequence[str]) -> list[str]:
 
 
 def _echoes(text: str, told: Sequence[str]) -> bool:
-    """Whether a run of words is of the instructions and of no fact."""
+    """Check whether the text repeats a run of words from the instructions that no fact contains."""
     words = normalised_text(text).split()
     instructions, facts = normalised_text(template("observe")), normalised_text(" ".join(told))
     runs = (" ".join(words[at : at + ECHO_WORDS]) for at in range(len(words) - ECHO_WORDS + 1))
     return any(run in instructions and run not in facts for run in runs)
 
 
-LINE_TOKENS = 40  # of a fact's line in the prompt beside its text: number and dates
+LINE_TOKENS = 40  # per fact line in the prompt, for its number and dates
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One observation to be: its text and the facts it stands on."""
+    """A proposed observation: its text and the facts it is based on."""
 
     text: str
     facts: tuple[MemoryUnit, ...]
@@ -451,14 +451,14 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was made of some facts.
+    """Observations made from a group of facts.
 
     Attributes:
-        observations: the most telling first.
-        read: the facts it was made from; those that did not fit were not looked at.
-        tokens_in: prompt tokens of the model, repairs included.
-        tokens_out: completion tokens likewise.
-        problem: what was wrong with the model's last answer, where nothing of it was sound.
+        observations: the observations, most important first.
+        read: the facts given to the writer; facts that did not fit are left out.
+        tokens_in: prompt tokens of the model, including repairs.
+        tokens_out: completion tokens of the model, including repairs.
+        problem: the fault in the model's last answer, if none of its observations is valid.
     """
 
     observations: tuple[Observation, ...]
@@ -469,13 +469,13 @@ class Summary:
 
 
 async def summarise(entity: Entity, facts: FactGroup, services: Services) -> Summary:
-    """Observations of an entity from facts of the same tags.
+    """Summarise facts with the same tags as observations of an entity.
 
-    By the model, if there is one, the settings want it and there are facts enough; else by choice of facts.
+    Use the model if there is one, the mode is AUTO and there are enough facts; else select facts.
 
     Raises:
         ModelUnavailable: the model could not be reached.
-        ModelRefused: its service refuses the key.
+        ModelRefused: the service rejected the API key.
     """
     config, model = services.config.observations, services.model
     if model is None or config.mode is not ObservationMode.AUTO or len(facts.units) < config.fewest_facts:
@@ -494,7 +494,7 @@ async def summarise(entity: Entity, facts: FactGroup, services: Services) -> Sum
 async def summarise_with_model(
     entity: Entity, facts: Sequence[MemoryUnit], model: LanguageModel, services: Services
 ) -> Summary:
-    """Observations that a model writes from the facts it is shown, without those that stay unsound after repairs."""
+    """Let the model write observations from facts; drop those still invalid after repairs."""
     checker = Checker(
         names=(entity.name, *entity.names),
         facts=facts,
@@ -515,7 +515,7 @@ async def summarise_with_model(
 
 
 def summarise_by_choice(entity: Entity, facts: FactGroup, services: Services) -> Summary:
-    """The facts that say most of the rest, told in the third person; every other one stands under the one it is near."""
+    """Select the most representative facts, restated in the third person, each with the facts it represents."""
     thresholds = services.embedder.identity.thresholds
     names = (entity.name, *entity.names)
     weights = [weight(unit.text, names) for unit in facts.units]
@@ -530,27 +530,23 @@ def summarise_by_choice(entity: Entity, facts: FactGroup, services: Services) ->
     return Summary(observations, facts.units)
 
 
-MOST_GROUPS = (
-    16  # sets of tags of one entity that are summed up, those added to last; the facts of others are left out
-)
-ATTEMPTS = 3  # summaries of one run, where facts change meanwhile; then the task waits
-TRIES_OF_MODEL = 3  # of a task, after which facts are chosen where the model wrote nothing sound
-COMMITS = 8  # tries after another process wrote in between, which alone makes no summary wrong
+MOST_GROUPS = 16  # tag groups summarised per entity, newest first; facts of the others are left out
+ATTEMPTS = 3  # summaries in one run if facts change during it; then the task is retried later
+TRIES_OF_MODEL = 3  # of a task; on the last one facts are selected if the model wrote nothing valid
+COMMITS = 8  # tries after another process has written; such a write alone does not invalidate a summary
 
 
 async def observe(task: Task, projector: Projector, services: Services) -> Settled:
-    """Make the observations of the entity a task names, and write them and the task's end in one commit.
+    """Write the observations of the task's entity and complete the task in one commit.
 
-    Observations from the same facts in the same words are the same rows. Those made before and not again are removed; those
-    a caller retained stay.
-
-    Where the model writes nothing sound in three tries, the observations are chosen among the facts.
+    The same text from the same facts gives the same row. Earlier observations that are not produced again are removed,
+    except those a caller retained. If the model writes nothing valid in three tries, facts are selected instead.
 
     Raises:
-        MalformedOutput: nothing the model wrote is sound, repairs included, and it has tries left; nothing was written.
+        MalformedOutput: no valid observation after repairs, with tries left; nothing was written.
         ModelError: the model or the embedder is unavailable; nothing was written.
-        RevisionConflict: facts of the entity changed at every try.
-        TaskClosed: somebody else finished the task meanwhile; nothing was written.
+        RevisionConflict: facts of the entity changed during every try.
+        TaskClosed: the task was finished by another worker; nothing was written.
     """
     spent, revision = Settled(), 0
     for _ in range(ATTEMPTS):
@@ -584,7 +580,7 @@ async def observe(task: Task, projector: Projector, services: Services) -> Settl
 def write_set(
     known: EntityFacts, made: Sequence[Summary], projector: Projector, services: Services
 ) -> WriteSet:
-    """What the summaries of an entity's facts change, but for the revision it is decided on; embeds the observations."""
+    """Embed the observations and return the writes that replace the entity's earlier ones."""
     bank, entity = projector.name, known.entity
     found = [one for summary in made for one in summary.observations]
     tokens = services.tokens.count([one.text for one in found])
@@ -612,13 +608,13 @@ def write_set(
 
 
 def observation_unit(made: Observation, entity: Entity, bank: str, *, tokens: int) -> MemoryUnit:
-    """The unit of an observation: tagged like its facts, with the metadata that they share, as new as the newest of them, without a time of its own.
+    """Make the unit of an observation: tags and shared metadata of its facts, the time of the newest, no validity interval.
 
     Args:
-        made: text and facts.
-        entity: what it is about.
-        bank: its bank.
-        tokens: what its text costs.
+        made: the text and facts of the observation.
+        entity: the entity it is about.
+        bank: name of the bank.
+        tokens: number of tokens of its text.
     """
     facts = sorted(fact.id for fact in made.facts)
     seed = "\x1e".join(("observation", bank, entity.id, *facts, normalised_text(made.text)))
@@ -642,7 +638,7 @@ def _facts(entity_id: str, projector: Projector) -> EntityFacts | None:
 
 
 def _check_sound(made: Sequence[Summary], spent: Settled, model: LanguageModel | None) -> None:
-    """Raise if none of the summaries has anything sound; if some have, the model is not asked again for the others."""
+    """Raise MalformedOutput if no summary has a valid observation; one valid group is enough."""
     problems = [summary.problem for summary in made if summary.problem]
     if problems and not any(summary.observations for summary in made):
         name = model.name if model else ""
@@ -650,10 +646,10 @@ def _check_sound(made: Sequence[Summary], spent: Settled, model: LanguageModel |
 
 
 def _commit(writes: WriteSet, task: Task, read: Sequence[MemoryUnit], projector: Projector) -> int | None:
-    """Commit if the facts read still say the same, with the task's end; None, and nothing is written, if they do not.
+    """Commit the writes and complete the task, unless the facts read have changed.
 
     Returns:
-        How many observations are new.
+        The number of new observations, or None if the facts changed and nothing was written.
     """
     for attempt in range(COMMITS):
         try:

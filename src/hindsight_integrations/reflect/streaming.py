@@ -1,4 +1,4 @@
-"""The text of an answer while it is written, and the line of sources at its end, which is not shown."""
+"""Stream the text of an answer and withhold the line of sources at its end."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _BETWEEN = re.compile(r"[\s,;.\[\]()*_]+|\band\b")
 
 
 class StreamedAnswer:
-    """Takes an answer piece by piece, and gives what may be shown as soon as that is certain.
+    """Parse an answer piece by piece and return the text that can be shown so far.
 
-    Held back are white space at the end, and a line that names sources or may come to do so; it is shown after all if
-    something else follows it.
+    Trailing white space and a line that names sources, or may still become one, are held back. Such a line is shown if other
+    text follows it.
     """
 
     def __init__(self) -> None:
@@ -33,18 +33,18 @@ class StreamedAnswer:
 
     @property
     def text(self) -> str:
-        """What was shown."""
+        """The text shown so far."""
         return "".join(self._shown)
 
     def feed(self, piece: str) -> str:
-        """What a further piece makes certain to be part of the answer; may be empty."""
+        """Add a piece and return the text that can now be shown; may be empty."""
         self._held += piece
         return self._show(_certain(self._held, continued=bool(self._shown)))
 
     def end(self) -> tuple[str, tuple[str, ...] | None]:
-        """What was held back of the answer, and the sources it names; None if it names none, () if it says there are none."""
+        """Return the rest of the text, and the sources named: None without a line of sources, () if it says there are none."""
         body, line = _last_line(self._held)
-        # What is held goes on with the line whose beginning was shown.
+        # The held text continues a line whose beginning was shown.
         named = None if self._shown and not body else _SOURCES.fullmatch(line)
         rest = body if named else self._held
         said = self._show(len(rest.rstrip()))
@@ -65,11 +65,11 @@ class StreamedAnswer:
 
 
 def _certain(text: str, *, continued: bool) -> int:
-    """How much of a text is the answer for certain: up to the line from which on nothing but sources may follow.
+    """Return the number of characters that can be shown: everything before a possible line of sources at the end.
 
     Args:
-        text: what is held.
-        continued: its first line goes on with one that was shown.
+        text: the text held back.
+        continued: whether its first line continues a line already shown.
     """
     end, start = 0, 0
     for line in text.splitlines(keepends=True):
@@ -82,30 +82,30 @@ def _certain(text: str, *, continued: bool) -> int:
 
 
 def _may_become_sources(line: str, *, ended: bool) -> bool:
-    """Whether a line that has not ended may come to name sources."""
+    """Check whether an unfinished line may still become a line of sources."""
     begun = "".join(line.strip("*_# ").split()).lower()
     return not ended and any(label.startswith(begun) for label in _LABELS)
 
 
 def _last_line(text: str) -> tuple[str, str]:
-    """A text without its last line that is not blank, and that line."""
+    """Split a text before its last line that is not blank."""
     body = text.rstrip()
     start = body.rfind("\n") + 1
     return body[:start], body[start:]
 
 
-SLACK = 64  # tokens of the line of sources, and of what is held back
+SLACK = 64  # tokens allowed for the line of sources and the text held back
 
 
 @dataclass(slots=True)
 class StreamedText:
-    """What came of a streamed answer.
+    """The result of a streamed answer.
 
     Attributes:
-        text: what was shown of it.
-        marks: the sources it names; none where it names none.
-        named: whether it said what it stands on, be it nothing.
-        cut: it was longer than allowed, and was left there.
+        text: the text shown.
+        marks: the sources it names; may be empty.
+        named: whether it has a line of sources, even one that says there are none.
+        cut: whether it was cut for exceeding the token limit.
     """
 
     text: str = ""
@@ -114,7 +114,7 @@ class StreamedText:
     cut: bool = False
 
     def written(self, index: CitationIndex) -> WrittenAnswer:
-        """What was streamed, with what is to be said of its sources; those that were not shown are left out."""
+        """Return the written answer, with notes about missing or unknown sources."""
         notes = []
         if self.cut:
             notes.append(
@@ -135,20 +135,20 @@ async def streamed_text(
     *,
     into: StreamedText,
 ) -> AsyncGenerator[str, None]:
-    """The text of an answer while it is written, without the line of its sources.
+    """Stream the text of an answer without its line of sources.
 
-    Left before its end, the model's call ends. A text over the reflection's limit is left there.
+    Closing the generator early ends the model call. A text over the token limit of the reflection is cut.
 
     Args:
-        model: who writes.
-        prompt: what is asked.
+        model: the model that writes the answer.
+        prompt: the prompt of the answer.
         query: the reflection.
-        context: of the reflection.
-        into: what came of it, complete at the end.
+        context: context of the reflection.
+        into: receives the result; complete when the generator ends.
 
     Raises:
-        MalformedOutput: nothing was written.
-        ModelError: as the model's own.
+        MalformedOutput: the model wrote no text.
+        ModelError: the model failed.
     """
     answer, written, most = StreamedAnswer(), "", query.max_answer_tokens
     async with aclosing(model.stream(prompt)) as pieces:
@@ -156,7 +156,7 @@ async def streamed_text(
             written += piece
             if said := answer.feed(piece):
                 yield said
-            # No token is shorter than a character: counted only where it may be over.
+            # A token has at least one character, so tokens are counted only if the characters exceed the limit.
             if len(written) > most and context.services.tokens.count([written])[0] > most + SLACK:
                 into.cut = True
                 break

@@ -1,1 +1,1 @@
-"""Agentic reflection: the model looks things up with tools until it can answer, or has to."""
+"""Agentic reflection: the model looks things up with tools before it answers."""

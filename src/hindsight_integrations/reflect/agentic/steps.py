@@ -1,4 +1,4 @@
-"""The loop of an agentic reflection: a conversation that grows by one tool call a step (reference, "Configuration Defaults")."""
+"""The loop of an agentic reflection: a conversation with one tool call per step (reference, "Configuration Defaults")."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from hindsight_integrations.reflect.citations import CitationIndex, reference_fa
 from hindsight_integrations.reflect.context import ReflectContext
 
 MOST_STEPS: Mapping[Budget, int] = {Budget.LOW: 5, Budget.MID: 10, Budget.HIGH: 10}
-"""Tools that may be called (reference, "Configuration Defaults": at most 10)."""
+"""Maximum number of tool calls by budget (reference, "Configuration Defaults": at most 10)."""
 
-WRONG_CALLS = 2  # in a row, after which the model has to answer
-RESULT_SHARE = 0.5  # of the budget of memories, that one result may take
-CONTEXT_SHARE = 4  # results may cost together so many times what the memories of one recall may
+WRONG_CALLS = 2  # in a row, after which the model must answer
+RESULT_SHARE = 0.5  # of the memory budget, for a single result
+CONTEXT_SHARE = 4  # limit of all results together, as a multiple of the limit of one result
 
 REPEATED = "this very call was made before, its result stands above."
 STEPS_TAKEN = "All steps are taken."
@@ -52,19 +52,19 @@ NO_STEP = "That was no step that can be read."
 
 @dataclass(slots=True)
 class Progress:
-    """How far a reflection has come.
+    """The state of an agentic reflection after a step.
 
     Attributes:
         messages: the conversation.
         steps: tools called.
-        calls: how often the model was.
+        calls: number of model calls.
         tokens_in: prompt tokens it reported.
         tokens_out: completion tokens it reported.
-        answer: once the model gave it; None until then, and where it is to be written yet.
-        why: why the model has to answer, as it is told; empty while it need not.
-        step: the call of a tool that it asked for and that is to be made; None if there is none.
-        done: whether the answer comes next.
-        spent: tokens that results cost so far.
+        answer: the model's answer; None until it is given, and if it is written after the loop.
+        why: the reason the model must answer now, as shown to it; empty while it may go on.
+        step: the tool call to make next; None if there is none.
+        done: whether the next step is the answer.
+        spent: tokens of results so far.
     """
 
     messages: list[PromptMessage]
@@ -80,40 +80,40 @@ class Progress:
 
     @property
     def wrong(self) -> int:
-        """How many calls in a row, up to the last one, gave nothing usable."""
+        """The number of failed calls since the last successful one."""
         return len(list(takewhile(lambda step: step.problem, reversed(self.steps))))
 
     def made(self, step: LookupStep) -> bool:
-        """Whether this very call was made before."""
+        """Check whether the same call was made before."""
         return any(
             call_key(each.tool, each.arguments) == call_key(step.tool, step.given) for each in self.steps
         )
 
     def copy(self) -> Progress:
-        """A copy whose conversation can grow on its own."""
+        """Return a copy with its own conversation and steps."""
         return replace(self, messages=[*self.messages], steps=[*self.steps])
 
     def count(self, answered: RepairedAnswer[LookupStep] | RepairedAnswer[FinalAnswer]) -> None:
-        """Add what a prompt and its repairs cost."""
+        """Add the cost of a prompt and its repairs."""
         self.calls += answered.tries
         self.tokens_in += answered.tokens_in
         self.tokens_out += answered.tokens_out
 
 
 class AgenticLoop:
-    """The steps of one agentic reflection: the model asks for a tool, the tool is called, until the model answers or has to.
+    """The loop of one agentic reflection: the model calls tools until it answers or must answer.
 
-    All that changes from step to step is in `Progress` and `index`, so that the loop can be left after each and continued.
+    All changing state is in `Progress` and `index`, so the loop can stop after any step and continue later.
 
     Args:
         query: the question.
-        model: who steps and answers.
-        context: of the reflection.
-        index: what the model was shown so far.
-        streamed: the answer is written afterwards, not in the step that ends.
+        model: the model that chooses steps and answers.
+        context: context of the reflection.
+        index: the memories shown to the model so far.
+        streamed: whether the answer is written after the loop instead of in its last step.
 
     Raises:
-        InvalidRequest: a tool of the caller's cannot be used, or there is no bank to look in.
+        InvalidRequest: a tool of the caller is invalid, or there is no bank to read.
     """
 
     def __init__(
@@ -136,14 +136,14 @@ class AgenticLoop:
 
     @property
     def index(self) -> CitationIndex:
-        """All that the model was shown so far."""
+        """The memories shown to the model so far."""
         return self._tool_context.numbers.shown
 
     async def begin(self, tiers: MemoryTiers) -> Progress:
-        """The conversation as it begins: with what plain recall found.
+        """Start the conversation with the memories plain recall found.
 
         Args:
-            tiers: that.
+            tiers: the memories.
         """
         query = self._query
         asked = PromptQuestion(query.recall.text, query.recall.query_timestamp, query.context)
@@ -152,7 +152,7 @@ class AgenticLoop:
         return Progress(first_messages(usages, profile, directives, asked, tiers, calls=self._most_steps))
 
     async def think(self, progress: Progress) -> Progress:
-        """Ask the model for the next step: a call of a tool, or the answer.
+        """Ask the model for the next step: a tool call or the answer.
 
         Raises:
             ModelError: the model failed.
@@ -173,7 +173,7 @@ class AgenticLoop:
         return progress
 
     async def call_tool(self, progress: Progress) -> Progress:
-        """Call the tool of the last step, if it asked for one, and add what came of it to the conversation."""
+        """Call the tool of the last step, if there is one, and add its result to the conversation."""
         if (step := progress.step) is None:
             return progress
         progress = progress.copy()
@@ -187,15 +187,15 @@ class AgenticLoop:
         return progress
 
     async def answer(self, progress: Progress, tiers: MemoryTiers) -> AnsweredQuestion:
-        """The answer that the steps led to, or that the model has to give now, without tools.
+        """Return the answer the steps led to; if there is none yet, ask the model for it without tools.
 
         Args:
             progress: the steps taken.
-            tiers: what plain recall found.
+            tiers: the memories plain recall found.
 
         Raises:
-            MalformedOutput: the model gave no answer, or none in the caller's schema.
-            ModelError: it failed.
+            MalformedOutput: the model gave no answer, or none that fits the caller's schema.
+            ModelError: the model failed.
         """
         progress, answer = progress.copy(), progress.answer
         if answer is None:
@@ -211,16 +211,16 @@ class AgenticLoop:
     async def conclude(
         self, written: WrittenAnswer, progress: Progress, tiers: MemoryTiers
     ) -> AnsweredQuestion:
-        """What a written answer makes, with the steps on the way to it.
+        """Make the reflection from a written answer and the steps taken.
 
         Args:
             written: the answer.
             progress: the steps taken.
-            tiers: what plain recall found.
+            tiers: the memories plain recall found.
 
         Raises:
-            MalformedOutput: the model cannot put the answer into the caller's schema.
-            ModelError: it failed at that.
+            MalformedOutput: the model could not convert the answer to the caller's schema.
+            ModelError: the model failed at this.
         """
         callers = self._toolbox.callers
         written.steps = progress.steps
@@ -229,7 +229,7 @@ class AgenticLoop:
         return await conclude(written, self.index, tiers, query=self._query, context=self._context)
 
     async def _call(self, step: LookupStep, progress: Progress) -> tuple[ReflectStep, PromptMessage]:
-        """Call the tool; what came of it, and how the model is told."""
+        """Call a tool; return the step taken and the message that shows its result to the model."""
         try:
             if progress.made(step):
                 progress.why = f"{step.tool}: {REPEATED}"
@@ -244,7 +244,7 @@ class AgenticLoop:
         return taken, message
 
     def _why(self, progress: Progress) -> str:
-        """Why the model has to answer now; empty if it need not."""
+        """Return the reason the model must answer now; "" if it may go on."""
         if len(progress.steps) >= self._most_steps:
             return STEPS_TAKEN
         if progress.wrong >= WRONG_CALLS:
@@ -252,7 +252,7 @@ class AgenticLoop:
         return CONTEXT_FULL if progress.spent >= CONTEXT_SHARE * self._tool_context.max_tokens else ""
 
     def _step_problem(self, step: LookupStep) -> str:
-        """What makes the model write a step again; a wrong call does not, since its tool says what is wrong."""
+        """Describe the faults of a final step for the model; a faulty tool call is reported by its tool instead."""
         if step.tool != ANSWER or not isinstance(step, ReflectStepAnswer):
             return ""
         if step.answer is None:

@@ -1,1 +1,1 @@
-"""Opinions: how they are formed, and how evidence moves them (paper sections 5.4 and 5.5)."""
+"""Opinions: how they are formed and updated by evidence (paper sections 5.4 and 5.5)."""

@@ -1,4 +1,4 @@
-"""Opinions that an answer proposes: their wording, what they stand on, and which may be kept (paper sections 5.4.2 and A.2)."""
+"""Opinions proposed by an answer: their wording, their grounds, and which may be stored (paper sections 5.4.2 and A.2)."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from hindsight_integrations.reflect.citations import (
 from hindsight_integrations.reflect.context import ReflectContext
 
 LONGEST_OPINION = 500  # characters; the prompts ask for 300
-FEWEST_WORDS = 4  # of a statement with a reason
+FEWEST_WORDS = 4  # in a statement with a reason
 
 
 def fault(text: str, languages: Sequence[Language]) -> str:
-    """Why a text cannot be kept as an opinion; "" if it can.
+    """Describe why a text cannot be stored as an opinion; "" if it can.
 
-    Whether it is reasoned and known well enough is the model's to judge; the prompts ask for it. In a language without words
-    for its persons the first person is not asked for.
+    Whether it is well reasoned is left to the model and the prompts. The first person is not required in languages
+    without a list of personal pronouns.
 
     Args:
-        text: the opinion as it would be kept.
-        languages: it may be in.
+        text: the opinion to store.
+        languages: the languages it may be in.
     """
     return next(filter(None, _faults(plain(text), languages)), "")
 
 
 def plain(text: str) -> str:
-    """An opinion as it is stored: on one line, without characters that cannot be, and without quotes around the whole."""
+    """Return an opinion on one line, without characters that cannot be stored or quotes around the whole text."""
     found = " ".join(clean_text(text).split())
     return found[1:-1].strip() if len(found) > 1 and found[0] + found[-1] in _AROUND else found
 
@@ -63,15 +63,15 @@ def _faults(text: str, languages: Sequence[Language]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class ProposedOpinion:
-    """An opinion that may become one of the bank's.
+    """An opinion that may be stored in the bank.
 
     Attributes:
-        text: as it would be kept.
+        text: the text to store.
         confidence: in [0, 1].
-        reasoning: why it is held.
-        grounds: ids of the memories it stands on, those included that it took something from without citing them.
-        cited: ids of those that it cites, which are the ones that count as evidence of a belief held already.
-        entities: names of whom and what it is about.
+        reasoning: the reason for it.
+        grounds: ids of the memories it is based on, including those it used without citing.
+        cited: ids of the memories it cites; only these count as evidence for an opinion already held.
+        entities: names of the entities it is about.
     """
 
     text: str
@@ -85,12 +85,12 @@ class ProposedOpinion:
 def opinion_faults(
     opinion: AnsweredOpinion, told: Sequence[str], languages: Sequence[Language]
 ) -> Iterator[str]:
-    """Why an opinion cannot be kept, as the model is told; empty if it can.
+    """Describe for the model why an opinion cannot be stored; empty if it can.
 
     Args:
         opinion: as the model wrote it.
-        told: the texts of the memories it names, and the question; only the question, where it names none that exist.
-        languages: it may be in.
+        told: texts of the memories it cites, and the question; only the question if it cites none that exist.
+        languages: the languages it may be in.
     """
     text = plain(opinion.opinion)
     if found := fault(text, languages):
@@ -107,7 +107,7 @@ def opinion_faults(
 
 
 def refused(opinion: AnsweredOpinion, reason: str) -> OpinionChange:
-    """What became of an opinion that is not kept."""
+    """Return the outcome of a refused opinion."""
     return OpinionChange(OpinionOutcome.REFUSED, plain(opinion.opinion), opinion.confidence, reason=reason)
 
 
@@ -120,14 +120,14 @@ def _about(text: str, told: Sequence[str], languages: Sequence[Language]) -> boo
 NO_GROUNDS = "it names no memory it stands on"
 TOO_MANY = f"an answer puts forward {MOST_OPINIONS} opinions at most"
 ONLY_SAID = "it has something from words of which no memory holds"
-UNREMEMBERED = ""  # stands for the memory of a turn that has none
+UNREMEMBERED = ""  # placeholder id for words without a memory
 NOT_EXTRACTED = "it stands on a message whose facts are not there yet"
 
 
 def opinion_problems(
     opinion: AnsweredOpinion, shown: CitationIndex, query: ReflectQuery, languages: Sequence[Language]
 ) -> Iterator[str]:
-    """What is wrong with an opinion, as the model is told; empty if nothing is."""
+    """Describe the faults of an opinion for the model; empty if there are none."""
     found = references(opinion.based_on, shown)
     yield from reference_faults(found, shown)
     if found.none and not found.unknown:
@@ -138,7 +138,7 @@ def opinion_problems(
 def read_opinion(
     opinion: AnsweredOpinion, shown: CitationIndex, query: ReflectQuery, languages: Sequence[Language]
 ) -> ProposedOpinion | OpinionChange:
-    """The opinion as it would be kept, standing on what exists of what it names; else why it is refused."""
+    """Return the opinion to store, based on its valid citations, or its refusal."""
     found = references(opinion.based_on, shown)
     if found.none:
         return refused(opinion, NO_GROUNDS)
@@ -176,7 +176,7 @@ def _grounds(found: References) -> list[Ground]:
 
 
 def _all_grounds(shown: CitationIndex) -> list[Ground]:
-    """All that an opinion may have something from; what it has from a belief stands on that one's grounds."""
+    """Return all texts an opinion may draw on; words taken from a belief are based on that belief's grounds."""
     return [
         *(Ground(item.text, (item.unit.id,)) for item in shown.memories.values()),
         *(Ground(model.text, model.based_on) for model in shown.models.values()),
@@ -188,13 +188,13 @@ def _all_grounds(shown: CitationIndex) -> list[Ground]:
 def read_opinions(
     given: Sequence[AnsweredOpinion], shown: CitationIndex, query: ReflectQuery, context: ReflectContext
 ) -> tuple[ProposedOpinion | OpinionChange, ...]:
-    """The opinions of an answer, each as it may be kept, or why it is refused; none where none may be formed.
+    """Read the opinions of an answer: each as it may be stored, or its refusal; empty if opinions are off.
 
     Args:
-        given: as the model wrote them; those beyond the first five are refused.
-        shown: what it was shown.
+        given: the opinions in the answer; those beyond the first five are refused.
+        shown: the memories shown to the model.
         query: the question.
-        context: of the reflection.
+        context: context of the reflection.
     """
     if not query.form_opinions or context.services.model is None:
         return ()
