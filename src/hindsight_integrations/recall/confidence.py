@@ -1,7 +1,7 @@
-"""How likely it is that what was recalled answers the question.
+"""Relevance cut-off and confidence: how likely the recalled memories are to answer the question.
 
-Scores say how near a memory is to a question, not whether it answers it; `answer_signals` counts what else speaks for an
-answer, and a logistic model weighs it. `hindsight-evals bench abstention` fits the constants and prints what they are worth.
+Scores measure how similar a memory is to a question, not whether it answers it. `answer_signals` collects further evidence of an
+answer, and a logistic model weighs it. `hindsight-evals bench abstention` fits the constants and prints their accuracy.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from hindsight_integrations.recall.rerank import Ranking
 from hindsight_integrations.recall.retrieval import ChannelResults
 
 EVERYTHING, NOTHING = -math.inf, math.inf
-"""The final scores from which on all of a ranking is likely to help, and none."""
+"""Minimum final scores that let through the whole ranking, or nothing."""
 
 WORD = 0.05
-"""Cosine, on the reference scale, that a unit of BM25 per word of the question is worth."""
+"""Cosine, on the reference scale, equivalent to 1 BM25 point per word of the question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What the best memory must reach, and how far behind it one that is still likely to help may stand.
+    """Thresholds for memories likely to help.
 
     Attributes:
-        nearness: the best memory must be as near to the question, else nothing is likely to help.
-        logit: or the reranker must give one memory this; minus infinity where there is none, so that nearness decides.
-        behind: a final score that is lower than the best by more is unlikely to help.
+        nearness: minimum nearness of the best memory; below it nothing is likely to help, unless `logit` is reached.
+        logit: reranker logit that suffices instead of nearness; infinity if nearness alone decides.
+        behind: maximum distance of a final score from the best.
     """
 
     nearness: float
@@ -52,39 +52,39 @@ class Bar:
 
 
 # Measured on LoCoMo conv-26, 41, 43: at 1,024 tokens each pair of nearness and distance costs at
-# most 0.5 points of evidence there, and no answer of four Memora weeks and of the LongMemEval sample.
+# most 0.5 points of evidence, and no answers on four Memora weeks and the LongMemEval sample.
 UNREAD = Bar(nearness=0.44, logit=math.inf, behind=2.5 / RRF_K)
 READ_BY: Mapping[str, Bar] = MappingProxyType(
     {"cross-encoder/ms-marco-MiniLM-L12-v2": Bar(nearness=0.45, logit=-6.0, behind=14.0)}
 )
-"""The bar of each reranker whose logits were calibrated, by its name."""
+"""Thresholds for each reranker with calibrated logits, by name."""
 READ_BY_OTHERS = Bar(nearness=UNREAD.nearness, logit=math.inf, behind=math.inf)
-"""The bar where another reranker scored, whose logits may mean anything."""
+"""Thresholds for other rerankers, whose logits are not calibrated."""
 
 _WORDS = re.compile(r"\w+")
 
 
 def nearness(cosine: float, bm25: float, text: str) -> float:
-    """How near the best memories are to a question by meaning and words: cosine + 0.05 * BM25 / distinct words.
+    """Combine the best semantic and keyword scores: cosine + 0.05 * BM25 / distinct words of the question.
 
     Args:
-        cosine: the best one, on the reference scale.
-        bm25: the best one, at least 0.
+        cosine: best cosine, on the reference scale.
+        bm25: best BM25 score, at least 0.
         text: the question.
     """
     return cosine + WORD * bm25 / max(1, len(set(_WORDS.findall(text.casefold()))))
 
 
 def likely_from(run: RecallContext, channels: ChannelResults, ranking: Ranking) -> float:
-    """The final score from which on a memory is likely to help; infinite where all are, or none is.
+    """Return the minimum final score of a memory likely to help; minus infinity if all are, infinity if none is.
 
-    All are where nothing but a time was asked for, as such a question is like none of its answers; and where a channel failed:
-    what it did not find is no sign.
+    All are if the question is only a time, since it is not similar to any of its answers, and if a channel failed, since missing
+    results then prove nothing.
 
     Args:
-        run: the recall under way.
-        channels: what the channels found.
-        ranking: what is to be returned as far as the budget goes.
+        run: the current recall.
+        channels: the results of the channels.
+        ranking: the ranking before packing.
     """
     query = run.query
     asked_for_all = query.relevance is RelevanceLevel.ALL or run.time_alone
@@ -107,7 +107,7 @@ def likely_from(run: RecallContext, channels: ChannelResults, ranking: Ranking) 
 
 
 def likely(ranking: Ranking, least: float) -> tuple[Ranking, dict[int, Fate]]:
-    """The ranking from a final score on, and the fate of the rest by row id."""
+    """Return the part of the ranking with at least this final score, and the fate of the rest by row id."""
     count = int(np.count_nonzero(ranking.scores >= least))
     unlikely = dict.fromkeys(ranking.ids[count:].tolist(), Fate.UNLIKELY)
     return (ranking.at(np.arange(count)) if unlikely else ranking), unlikely
@@ -117,25 +117,24 @@ def _relevance_best(hits: Hits, missing: float) -> float:
     return float(hits.scores.max()) if len(hits.scores) else missing
 
 
-# Units looked at, by cosine and BM25; 15 and 20 were the best of 5 to 30 on the fitting conversations.
+# Units checked, by cosine and BM25; 15 and 20 were the best of 5 to 30 on the fitting conversations.
 UNITS_READ = 15
-CHARACTERS_READ = 2_000  # of each; bounds the cost (no source)
+CHARACTERS_READ = 2_000  # per unit; limits the cost (no source)
 
-# The two signals of own units where a question names no speaker, or several: their means where it names one, printed
+# Values of `words` and `share` if a question names no speaker, or several: their means over questions naming one, printed
 # by hindsight-evals bench abstention.
 NEUTRAL_WORDS, NEUTRAL_SHARE = 0.2, 0.76
 
 
-# What the units found say for an answer to the question: whose words were found, not only how near they are.
-# Of "What did Maria adopt?" and "What did John adopt?" one has no answer, and both find the same turn. So
-# beside the best score it counts whether the units are about the person the question names.
+# Answer signals consider who the units are about, not only how similar they are. If only Maria adopted something,
+# "What did Maria adopt?" and "What did John adopt?" find the same turn, but only the first has an answer.
 @dataclass(frozen=True, slots=True)
 class QuestionNames:
     """The names in a question, normalised.
 
     Attributes:
-        speaker: normalised names of the one speaker named; empty if none is, or several are.
-        others: the other names, whether the bank knows them or not.
+        speaker: normalised names of the only speaker named; empty if none or several are named.
+        others: all other names, known to the bank or not.
     """
 
     speaker: frozenset[str] = frozenset()
@@ -144,17 +143,17 @@ class QuestionNames:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSignals:
-    """What speaks for an answer among the units returned; more is better in each.
+    """Evidence of an answer among the returned units; higher is better for each signal.
 
-    "Own" units are those in which the speaker named comes first: a turn of theirs, or a fact about them. Where no
-    speaker is named, every unit is.
+    "Own" units are those in which the named speaker comes first: a turn of theirs, or a fact about them. If no speaker is named,
+    every unit is an own unit.
 
     Attributes:
-        cosine: of the best own unit, on the reference scale, where 0.3 is the channel floor and 0.7 a semantic link.
-        words: BM25 of the best own unit less that of the best other one, as a share of the better, in [-1, 1].
-        share: own units among the first 15, the n-th counting 1/n, in [0, 1].
-        names: share of the question's other names that those 15 mention, in [0, 1]; 1 where there are none.
-        logit: the reranker's, of the best own unit; None where no reranker read any.
+        cosine: cosine of the best own unit, on the reference scale, where 0.3 is the channel floor and 0.7 a semantic link.
+        words: BM25 of the best own unit minus that of the best other unit, relative to the higher one, in [-1, 1].
+        share: share of own units among the first 15, the n-th weighted 1/n, in [0, 1].
+        names: share of the question's other names that those 15 mention, in [0, 1]; 1 if there are none.
+        logit: reranker logit of the best own unit; None if the reranker read none.
     """
 
     cosine: float
@@ -165,12 +164,12 @@ class AnswerSignals:
 
 
 def names_in_question(text: str, speaker: frozenset[str], languages: Sequence[Language]) -> QuestionNames:
-    """The names in a question.
+    """Extract the names in a question.
 
     Args:
         text: the question.
-        speaker: normalised names of the speaker it names, if there is one.
-        languages: it may be in.
+        speaker: normalised names of the speaker it names, if any.
+        languages: possible languages of the question.
     """
     spotted = NameSpotter([text], people=speaker, aliases=(), languages=languages).names_in(text)
     others = frozenset(normalise_name(name.text) for name in spotted) - speaker - {""}
@@ -180,14 +179,14 @@ def names_in_question(text: str, speaker: frozenset[str], languages: Sequence[La
 def answer_signals(
     units: Sequence[RecalledUnit], names: QuestionNames, thresholds: Thresholds, logits: Mapping[str, float]
 ) -> AnswerSignals:
-    """What the units returned say for an answer.
+    """Compute the answer signals of the returned units.
 
     Args:
-        units: at least one. They are taken in the order of cosine and BM25 alone: fusion may prefer the words of the
-            speaker named, of which nothing could be concluded then.
+        units: at least one unit. They are reordered by cosine and BM25 alone, because fusion may favour the named speaker, which
+            would bias the signals.
         names: the names in the question.
-        thresholds: of the embedder their cosines are from.
-        logits: the reranker's output by unit id, of the units it read.
+        thresholds: thresholds of the embedder that produced the cosines.
+        logits: reranker logits by unit id, for the units it read.
     """
     seen = sorted(units, key=_fused, reverse=True)[:UNITS_READ]
     texts = [item.unit.text[:CHARACTERS_READ].casefold() for item in seen]
@@ -210,12 +209,12 @@ def answer_signals(
 
 
 def comes_first(text: str, names: Collection[str], entities: Collection[str]) -> bool:
-    """Whether one of the names stands in a text before every other entity of it: its subject, or its speaker.
+    """Return whether one of the names precedes every other entity in a text, as its subject or speaker.
 
     Args:
-        text: case-folded.
-        names: normalised, at least one.
-        entities: names of the text's entities; those that contain one of `names` ("Maria's aunt") do not count.
+        text: the case-folded text.
+        names: normalised names, at least one.
+        entities: names of the text's entities; those that contain one of `names` ("Maria's aunt") are ignored.
     """
     first = min(word_position(name, text) for name in names)
     before = text[:first]
@@ -232,7 +231,7 @@ def comes_first(text: str, names: Collection[str], entities: Collection[str]) ->
 
 
 def word_position(name: str, text: str) -> int:
-    """Where a name first stands in a text as whole words; the text's length if it does not."""
+    """Return the offset of a name's first whole-word occurrence in a text; the text's length if there is none."""
     at = text.find(name) if name else -1
     while at >= 0:
         end = at + len(name)
@@ -243,7 +242,7 @@ def word_position(name: str, text: str) -> int:
 
 
 def _fused(item: RecalledUnit) -> float:
-    """RRF of the two channels that compare texts with the question (paper eq. 15)."""
+    """Fuse the two channels that compare texts with the question by RRF (paper eq. 15)."""
     near, worded = item.channels.get(Channel.SEMANTIC), item.channels.get(Channel.KEYWORD)
     by_cosine = 1.0 / (RRF_K + near.rank) if near else 0.0
     return by_cosine + 1.0 / (RRF_K + worded.rank) if worded else by_cosine
@@ -294,19 +293,19 @@ WITH_RERANKER = Weights(bias=-4.12, relevance=0.32, words=0.26, share=3.28, name
 
 
 WHOLE = 0.9
-"""Confidence where memories answer because all of a kind or time are there: of 24 complete tables on Memora weeks 24 held the
-answer, which is 25 of 26 by Laplace's rule; rounded down."""
+"""Confidence if all memories of a kind or time are returned: all of 24 complete tables on Memora weeks held the answer, which is
+25 of 26 by Laplace's rule; rounded down."""
 
 
 def confidence(signals: AnswerSignals, *, named: bool = True) -> float:
-    """The probability of the model for these signals, in [0, 1]; rises with every signal.
+    """Return the probability of an answer given these signals, in [0, 1]; increases with every signal.
 
-    Where nobody is named, the better of two models: a cross-encoder, trained on passages that answer a search, gives "what
-    should I cook" and a list of what was eaten little, though they are near. Where the question is about one speaker and not
-    another, the cross-encoder alone sees it, and is believed.
+    If no speaker is named, the higher of two models is used: a cross-encoder, trained on passages that answer a search, gives a low
+    score to "what should I cook" with a list of meals, although they are similar. If one is named, the cross-encoder is used alone,
+    because only it tells one speaker from another.
 
     Args:
-        signals: of the units returned.
+        signals: signals of the returned units.
         named: whether the question names a speaker.
     """
     if signals.logit is None:
@@ -316,7 +315,7 @@ def confidence(signals: AnswerSignals, *, named: bool = True) -> float:
 
 
 def _probability(weights: Weights, relevance: float, signals: AnswerSignals) -> float:
-    """1 / (1 + exp(-log-odds)) of one model."""
+    """Compute 1 / (1 + exp(-log-odds)) for one model."""
     odds = weights.bias + weights.relevance * relevance + weights.names * signals.names
     odds += weights.words * signals.words + weights.share * signals.share
     return 1.0 / (1.0 + math.exp(-max(-500.0, min(500.0, odds))))
@@ -328,13 +327,13 @@ def recall_confidence(
     ranking: Ranking,
     digests: Sequence[RecordDigest],
 ) -> float:
-    """Confidence of one recall, in [0, 1]; 0 where nothing is returned. The trace tells the signals it was weighed from.
+    """Compute the confidence of one recall, in [0, 1]; 0 if nothing is returned. The signals are written to the trace.
 
     Args:
-        run: the recall under way.
-        units: what is returned, by row id, best first.
-        ranking: the reranker's logits, if it read any.
-        digests: the records returned beside them.
+        run: the current recall.
+        units: returned units by row id, best first.
+        ranking: the ranking, with the reranker's logits if there are any.
+        digests: the returned record digests.
     """
     with timed(run.trace, "confidence") as detail:
         if whole := _whole(run, units, digests):
@@ -356,7 +355,7 @@ def recall_confidence(
 
 
 def _whole(run: RecallContext, units: Mapping[int, RecalledUnit], digests: Sequence[RecordDigest]) -> str:
-    """Of what all is returned that the question asks for; empty where that cannot be told."""
+    """Describe the complete set that answers the question; empty if completeness is unknown."""
     if complete := next((digest for digest in digests if digest.rows and digest.complete), None):
         return f"{complete.kind} records"
     if any(unit.reason is RecallReason.OVERVIEW for unit in units.values()):

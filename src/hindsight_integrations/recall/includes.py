@@ -1,7 +1,7 @@
-"""What a recall includes beside its units, each with a budget of its own (recall docs, "Expanding Context: Chunks").
+"""Optional additions to a recall's units, each with a separate budget (recall docs, "Expanding Context: Chunks").
 
-What was not requested is empty and costs nothing. The query's filters on tags and validity hold here too; its minimum
-scores and `k` are for the units alone.
+Additions that were not requested are empty and cost nothing. The query's filters on tags and validity apply here too; its minimum
+scores and `k` apply only to the units.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from hindsight_integrations.recall.rerank import OBSERVED, grounds_of, observati
 
 @dataclass(frozen=True, slots=True)
 class UnitSource:
-    """Where recalled units came from: a passage of a document, or a turn.
+    """The source of recalled units: a passage of a document, or a turn.
 
     Attributes:
         document_id: the document; None for a turn.
-        ordinal: which passage of it; 0 for a turn.
+        ordinal: ordinal of the passage; 0 for a turn.
         turn: the turn; None for a passage.
     """
 
@@ -47,7 +47,7 @@ class UnitSource:
 
 
 def source_chunks(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple[RecalledChunk, ...]:
-    """What the units (by row id) came from, in the order of their best unit, as far as the budget goes."""
+    """Return the sources of the units (by row id) that fit the budget, in the order of their best unit."""
     if not run.query.chunk_tokens or not units:
         return ()
     with timed(run.trace, "chunks") as detail:
@@ -67,7 +67,7 @@ def source_chunks(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tupl
 
 
 def _sources(item: RecalledUnit, turns: Sequence[SourceTurn] | None) -> list[UnitSource] | None:
-    """What a unit came from, beside what the units themselves show; None if that is not known any more."""
+    """Return a unit's sources, except those the unit itself shows word for word; None if they are no longer known."""
     if item.unit.document_id is not None:
         return [UnitSource(item.unit.document_id, item.unit.chunk)]
     if item.unit.speaker:
@@ -76,7 +76,7 @@ def _sources(item: RecalledUnit, turns: Sequence[SourceTurn] | None) -> list[Uni
 
 
 def _turns(run: RecallContext, units: Mapping[int, RecalledUnit]) -> dict[int, list[SourceTurn]]:
-    """The turns of each unit that may be shown, without those that are among the units word for word."""
+    """Return the turns of each unit that may be shown, except those returned as verbatim units."""
     query, view = run.query, run.view
     shown = {(item.unit.thread, *item.unit.sources) for item in units.values() if item.unit.speaker}
     stored = view.ledger.turns.of_units(view.bank, np.array(list(units), np.int64))
@@ -92,7 +92,7 @@ def _turns(run: RecallContext, units: Mapping[int, RecalledUnit]) -> dict[int, l
 
 
 def may_show(turn: SourceTurn, query: RecallQuery) -> bool:
-    """Whether a query's filters on tags and time let a turn through."""
+    """Return whether a turn passes a query's filters on tags and time."""
     own = frozenset(turn.tags)
     by_then = query.as_of is None or no_later(turn.said_at, query.as_of)
     asked = query.tags or query.tags_match is TagsMatch.EXACT
@@ -101,16 +101,16 @@ def may_show(turn: SourceTurn, query: RecallQuery) -> bool:
 
 
 def with_history(turn: SourceTurn, columns: Columns, valid: BoolArray) -> SourceTurn:
-    """The turn, marked as history where none of the memories made from it is among those valid (a mask over positions)."""
+    """Mark a turn as history if none of the memories made from it is valid (`valid` is a mask over positions)."""
     rows = np.array(turn.memories, np.int64)
     return replace(turn, history=bool(len(rows)) and not columns.allowed(rows, valid).any())
 
 
 def _chunks(run: RecallContext, sources: Mapping[UnitSource, Sequence[str]]) -> list[RecalledChunk]:
-    """Whole passages, then the beginning of the first that does not fit; erased ones are left out.
+    """Return whole passages, then the beginning of the first that does not fit; erased ones are left out.
 
-    A passage is 3,000 characters, so skipping one that does not fit (as `pack` does with units) could leave most of a
-    small budget unused; its beginning is worth more. Passages are counted here, since only units carry stored counts.
+    A passage is 3,000 characters, so skipping one that does not fit (as `pack` does with units) could leave most of a small budget
+    unused; its beginning is worth more. Passages are tokenised here, since only units have stored token counts.
     """
     left = run.query.chunk_tokens
     passages = _passages(run, sources)
@@ -132,7 +132,7 @@ def _chunks(run: RecallContext, sources: Mapping[UnitSource, Sequence[str]]) -> 
 
 
 def _passages(run: RecallContext, sources: Iterable[UnitSource]) -> dict[tuple[str | None, int], str]:
-    """The passages of the documents among the sources, by document and ordinal; damaged ones are left out."""
+    """Read the passages of documents among the sources, by document and ordinal; damaged ones are left out."""
     documents = dict.fromkeys(source.document_id for source in sources if source.document_id is not None)
     stored = (run.view.ledger.units.document(run.view.bank, document) for document in documents)
     chunks = [chunk for found in stored if found for chunk in found.chunks]
@@ -143,9 +143,9 @@ def _passages(run: RecallContext, sources: Iterable[UnitSource]) -> dict[tuple[s
 
 
 def fitting(text: str, max_tokens: int, counter: TokenCounter) -> tuple[str, int]:
-    """The text or else its longest beginning that costs at most `max_tokens`, and what it costs.
+    """Return the text, or its longest beginning of at most `max_tokens`, and its cost in tokens.
 
-    The beginning is found by halving, and ends between words if it can.
+    The beginning is found by bisection, and ends between words if possible.
     """
 
     def cost(part: str) -> int:
@@ -167,10 +167,10 @@ def fitting(text: str, max_tokens: int, counter: TokenCounter) -> tuple[str, int
 
 
 def stood(view: BankView, rows: IntArray, as_of: datetime | None) -> BoolArray:
-    """Which of the units (by row id) a recall as of a moment may show, (n,): of observations those whose facts all held then.
+    """Return a mask, (n,), of the units (by row id) a recall as of a moment may show: observations need all their facts valid then.
 
-    An observation is no older than the newest of its facts, but one of them may have been closed at that moment and valid
-    again since.
+    An observation is never older than its newest fact, but one of its facts may have been invalid at that moment and valid again
+    since.
     """
     if as_of is None or not len(rows):
         return np.ones(len(rows), bool)
@@ -184,9 +184,9 @@ def stood(view: BankView, rows: IntArray, as_of: datetime | None) -> BoolArray:
 
 
 def entity_observations(run: RecallContext, rows: IntArray) -> tuple[EntityObservations, ...]:
-    """Observations of the entities these units (by row id) mention, nearest to the question first.
+    """Return observations of the entities these units (by row id) mention, most similar to the question first.
 
-    Those among the units themselves are left out: their text is there already.
+    Observations among the units themselves are left out, since their text is already returned.
     """
     budget = run.query.entity_tokens
     if not budget or not len(rows):
@@ -203,7 +203,7 @@ def entity_observations(run: RecallContext, rows: IntArray) -> tuple[EntityObser
 
 
 def _mentioned(run: RecallContext, rows: IntArray) -> dict[int, Entity]:
-    """The entities the units mention, by row id, in the order they are met."""
+    """Return the entities the units mention, by row id, in order of first mention."""
     ledger, bank = run.view.ledger, run.view.bank
     named = ledger.entities.of_units(bank, rows)
     met = {entity.id: entity for row in rows.tolist() for entity in named.get(row, ())}
@@ -212,7 +212,7 @@ def _mentioned(run: RecallContext, rows: IntArray) -> dict[int, Entity]:
 
 
 def _observed(run: RecallContext, mentioned: Mapping[int, Entity], rows: IntArray) -> Mentions:
-    """(observation, entity) pairs of these entities, the units themselves left out."""
+    """Return the (observation, entity) pairs of these entities, without the units themselves."""
     if "graph" in run.view.failures:
         run.trace.notes.append("entities: left out, the graph is broken")
         return Mentions(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -224,7 +224,7 @@ def _observed(run: RecallContext, mentioned: Mapping[int, Entity], rows: IntArra
 def _by_entity(
     shown: Mapping[int, RecalledUnit], mentioned: Mapping[int, Entity], mentions: Mentions
 ) -> tuple[EntityObservations, ...]:
-    """Each observation once, beneath the first of its entities."""
+    """Group observations by entity, each once, under its first entity."""
     pairs = set(zip(mentions.units.tolist(), mentions.entities.tolist(), strict=True))
     left = dict(shown)
     found = []
@@ -238,7 +238,7 @@ def _by_entity(
 def _with_stale(
     run: RecallContext, shown: Mapping[int, RecalledUnit], found: tuple[EntityObservations, ...]
 ) -> tuple[EntityObservations, ...]:
-    """The entities, marked where something shown of them was made of facts that have changed since."""
+    """Mark entities as stale if a shown observation of theirs was made from facts that have changed since."""
     if not found:
         return ()
     ledger, bank = run.view.ledger, run.view.bank
@@ -254,9 +254,10 @@ def _with_stale(
 
 
 def source_facts(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple[SourceFact, ...]:
-    """What the observations among the units stand on, nearest first: the facts they were made from, or the message they cite.
+    """Return the facts on which observations among the units are based, most similar to the question first.
 
-    Facts among the units themselves are left out: their text is there already.
+    These are the facts they were made from, or those made from the messages they cite. Facts among the units themselves are left
+    out, since their text is already returned.
     """
     budget = run.query.source_fact_tokens
     observed = {row: item.unit for row, item in units.items() if item.unit.fact_type in OBSERVED}
@@ -279,7 +280,7 @@ def source_facts(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple
 
 
 def _cited(run: RecallContext, observation: MemoryUnit) -> list[int]:
-    """Row ids of the units made from the messages a retained observation cites, the observation itself among them."""
+    """Return the row ids of units made from the messages a retained observation cites, including the observation."""
     cited = [(observation.thread, source) for source in observation.sources]
     return run.view.ledger.units.of_messages(run.view.bank, cited).tolist() if cited else []
 
@@ -287,7 +288,7 @@ def _cited(run: RecallContext, observation: MemoryUnit) -> list[int]:
 def _within_budget(
     run: RecallContext, rows: IntArray, types: tuple[FactType, ...], max_tokens: int
 ) -> dict[int, RecalledUnit]:
-    """Those of the units the query's filters let through that fit a budget, by row id, nearest first."""
+    """Return the units that pass the query's filters and fit a budget, by row id, most similar to the question first."""
     query = replace(run.query, types=types, max_tokens=max_tokens, k=None)
     rows = rows[run.view.columns.allowed(rows, selection(run.view.columns, query))]
     if not len(rows):

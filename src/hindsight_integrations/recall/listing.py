@@ -1,7 +1,7 @@
-"""Enumeration: every unit that matches, page by page, where recall returns the best ones.
+"""Enumeration: every matching unit, page by page, whereas recall returns the best ones; and aggregates over records.
 
-Pages are cut by key, not by number: the next one begins after the last unit of this one, so what is retained meanwhile
-shifts nothing. Units newer than the first page are left out, so an enumeration ends however fast the bank grows.
+Pagination is by key, not by offset: the next page starts after the last unit of this one, so concurrent retains do not shift
+pages. Units newer than the first page are left out, so an enumeration ends however fast the bank grows.
 """
 
 from __future__ import annotations
@@ -46,15 +46,14 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 
 
 def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool = True) -> Aggregate:
-    """One value over records, in Decimal arithmetic.
+    """Compute one value over records, in Decimal arithmetic.
 
-    Values in several units that measure the same ("km" and "mi") are converted exactly into the one that most of them
-    have, the first in time where several do.
+    Compatible units ("km" and "mi") are converted exactly to the most frequent one; of equally frequent ones, the first in time.
 
     Args:
         entries: the records, in order of time.
         how: sum, count, mean, min, max or last.
-        other: records of kind OTHER enter as well.
+        other: whether to include records of kind OTHER.
 
     Raises:
         InvalidRequest: numbers that measure different things would be added or compared.
@@ -87,12 +86,12 @@ def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool =
 
 
 def memories_of(entries: Sequence[RecordEntry]) -> tuple[MemoryUnit, ...]:
-    """The memories the records stand in, each once, in order."""
+    """Return the memories that contain the records, without duplicates, in order."""
     return tuple({entry.memory.id: entry.memory for entry in entries}.values())
 
 
 def _in_one_unit(entries: Sequence[RecordEntry]) -> tuple[str, tuple[str, ...], list[Decimal]]:
-    """The unit most of the numbers have, the units that were converted into it, and the numbers in it."""
+    """Return the most frequent unit, the units converted to it, and the numbers in it."""
     units = [unit_of(entry.record) for entry in entries]
     counted = Counter(units)
     wanted = max(counted, key=lambda unit: counted[unit], default="")
@@ -111,7 +110,7 @@ def _in_one_unit(entries: Sequence[RecordEntry]) -> tuple[str, tuple[str, ...], 
 
 
 def mean(values: Sequence[Decimal]) -> Decimal | None:
-    """The arithmetic mean; None of none."""
+    """Return the arithmetic mean; None for no values."""
     return total(values) / len(values) if values else None
 
 
@@ -124,23 +123,23 @@ COMPUTE: Mapping[Aggregation, Callable[[Sequence[Decimal]], Decimal | None]] = {
 
 
 _PLACE = struct.Struct(">qqq")
-_SEAL = 12  # bytes that tie a cursor to its bank and filters; no secret, it catches mistakes
+_SEAL = 12  # bytes of the checksum that ties a cursor to its bank and filters; it catches mistakes and is not a security measure
 
 
 @dataclass(frozen=True, slots=True)
 class UnitFilter:
-    """Which units are enumerated.
+    """The filters of an enumeration.
 
     Attributes:
-        types: networks, each once, sorted.
-        entity: id of an entity they mention; None means any.
-        window: they happened in it, or were mentioned in it.
-        as_of: conversation time whose state is wanted; None means now.
-        tags: visibility tags wanted, sorted.
-        tags_match: how they select.
-        include_invalidated: also what is not valid.
+        types: networks, sorted, without duplicates.
+        entity: id of an entity the units mention; None for any.
+        window: time window in which the units happened or were mentioned.
+        as_of: conversation time of the requested state; None for now.
+        tags: requested visibility tags, sorted.
+        tags_match: how the tags select.
+        include_invalidated: whether to include invalid units.
         tag_groups: further conditions on tags, all of which must hold.
-        metadata: a condition on metadata; None lets all through.
+        metadata: a condition on metadata; None for no condition.
     """
 
     types: tuple[FactType, ...] = tuple(sorted(FactType))
@@ -156,12 +155,12 @@ class UnitFilter:
 
 @dataclass(frozen=True, slots=True)
 class PageEnd:
-    """Where a page ended.
+    """The end of a page.
 
     Attributes:
-        begins: when its last unit begins, microseconds.
-        row: that unit's row id.
-        newest: the highest row id when the enumeration began.
+        begins: start of its last unit, microseconds.
+        row: row id of that unit.
+        newest: highest row id when the enumeration began.
     """
 
     begins: int
@@ -170,16 +169,16 @@ class PageEnd:
 
 
 def cursor_of(place: PageEnd, bank: str, wanted: UnitFilter) -> str:
-    """The place as opaque text, sealed with the bank and the filters."""
+    """Encode a page end as an opaque cursor, tied to the bank and the filters by a checksum."""
     packed = _PLACE.pack(place.begins, place.row, place.newest)
     return base64.urlsafe_b64encode(packed + _seal(packed, bank, wanted)).decode()
 
 
 def place_of(cursor: object, bank: str, wanted: UnitFilter) -> PageEnd:
-    """The place a cursor stands for.
+    """Decode a cursor.
 
     Raises:
-        InvalidRequest: it is no cursor, or one of another bank or of other filters.
+        InvalidRequest: the cursor is malformed, or belongs to another bank or other filters.
     """
     raw = b""
     if isinstance(cursor, str):
@@ -202,14 +201,14 @@ def _seal(packed: bytes, bank: str, wanted: UnitFilter) -> bytes:
 def find_page(
     view: BankView, wanted: UnitFilter, mentioning: IntArray | None, *, after: PageEnd | None, limit: int
 ) -> UnitPage:
-    """The next units that match, in order of when they begin, then of row id. Nothing is ranked.
+    """Return the next matching units, ordered by start, then by row id, without ranking.
 
     Args:
-        view: the bank.
+        view: a view of the bank.
         wanted: the filters.
-        mentioning: row ids of the units that mention the entity wanted; None means any.
-        after: where the previous page ended.
-        limit: at most so many.
+        mentioning: row ids of the units that mention the requested entity; None for any.
+        after: end of the previous page.
+        limit: maximum number of units.
     """
     columns = view.columns
     newest = after.newest if after else int(columns.ids[-1]) if len(columns) else 0
@@ -223,7 +222,9 @@ def find_page(
     at = np.flatnonzero(ahead)
     at = at[np.lexsort((columns.ids[at], begins[at]))][: limit + 1]
     page, ids = at[:limit], columns.ids[at[:limit]]
-    stored = view.ledger.units.get(view.bank, ids)  # without those erased since the view was made, or damaged
+    stored = view.ledger.units.get(
+        view.bank, ids
+    )  # without units that are damaged or were erased since the view was made
     held = as_held(stored, view.ledger, view.bank, as_of=wanted.as_of)
     units = tuple(held[row] for row in ids.tolist() if row in held)
     damaged = view.ledger.units.damaged(view.bank, ids) if len(units) < len(ids) else ()
@@ -241,7 +242,7 @@ def find_page(
 def matching(
     columns: Columns, wanted: UnitFilter, mentioning: IntArray | None, items: DocumentItems
 ) -> BoolArray:
-    """Which units the filters let through, as a mask over positions."""
+    """Return a mask over positions of the units that pass the filters."""
     mask = of_types(columns, wanted.types)
     mask |= memories_and_items(columns, wanted.types) & items.alone(columns, wanted.as_of)
     mask &= tagged(columns, wanted.tags, wanted.tags_match)

@@ -1,6 +1,6 @@
-"""Packing ranked units into a token budget (paper section 4.2.5, eq. 8 and 17); a document that does not fit is shortened.
+"""Final order and packing of ranked units into a token budget (paper section 4.2.5, eq. 8 and 17).
 
-The same is "Stage 4: Token Truncation" of the recall docs.
+A document that does not fit is shortened. This is "Stage 4: Token Truncation" of the recall docs.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from hindsight_integrations.recall.documents import ServedDocument, documents_am
 from hindsight_integrations.recall.rerank import Ranking
 from hindsight_integrations.services import Services
 
-COMPARED = 20  # of the ranking, the best: what a short prompt shows (no source)
-ALIKE = 0.6  # share of words; pairs that restate a value share 0.6 to 0.8 of them (no source)
+COMPARED = 20  # top of the ranking that is reordered: about what a short prompt shows (no source)
+ALIKE = 0.6  # share of common words; pairs that restate a value have 0.6 to 0.8 (no source)
 
 _WORD = re.compile(r"\w+")
 
 
 def in_better_order(run: RecallContext, ranking: Ranking) -> Ranking:
-    """The ranking with the messages among its best in the order of this module; scores stay with the places."""
+    """Reorder the messages at the top of the ranking with `newest_first` and `user_first`; the scores keep their positions."""
     if run.window is not None:
-        return ranking  # the time asked about tells the statements apart
+        return ranking  # the time asked about distinguishes the statements
     columns = run.view.columns
     at = columns.positions(ranking.ids[:COMPARED])
     places = np.flatnonzero((at >= 0) & (columns.speakers[at] > 0))
@@ -70,11 +70,11 @@ def in_better_order(run: RecallContext, ranking: Ranking) -> Ranking:
 def newest_first(
     words: Sequence[frozenset[str]], mentioned: IntArray, asked: frozenset[str] = frozenset()
 ) -> IntArray:
-    """The order in which statements that are alike stand newest first, on the places that they had together.
+    """Order each group of similar statements newest first, within the positions the group occupies.
 
     Args:
-        words: of each statement, best first, n; a message begins with its speaker's name.
-        mentioned: when each was said, whole seconds, (n,): messages of one conversation may differ by less.
+        words: words of each of n statements, best first; a message begins with its speaker's name.
+        mentioned: when each was said, in whole seconds, (n,): messages of one conversation may differ by less.
         asked: words of the question.
 
     Returns:
@@ -94,19 +94,19 @@ def newest_first(
 
 
 def alike(one: frozenset[str], other: frozenset[str], asked: frozenset[str]) -> bool:
-    """|one & other| / max(|one|, |other|) >= 0.6, and no word of the question tells them apart.
+    """Return whether |one & other| / max(|one|, |other|) >= 0.6 and no word of the question distinguishes them.
 
-    "Bought a kayak." and "Bought a tent." are not alike for a question about the kayak.
+    "Bought a kayak." and "Bought a tent." are not similar for a question about the kayak.
     """
     return len(one & other) >= ALIKE * max(len(one), len(other), 1) and not (one ^ other) & asked
 
 
 def user_first(shared: Sequence[frozenset[str]], of_agent: Sequence[bool]) -> IntArray:
-    """The order in which no message of the agent stands before one of a person that has all words of the question that it has.
+    """Order each agent message after the user messages that share at least the same words with the question.
 
     Args:
-        shared: the question's words that each message has, best first, n.
-        of_agent: whether it is the agent's, n.
+        shared: words each of n messages shares with the question, best message first.
+        of_agent: whether each message is the agent's.
 
     Returns:
         Positions, (n,).
@@ -135,10 +135,10 @@ class Packed:
 
     Attributes:
         ids: row ids of the units, best first, (n,).
-        scores: theirs, (n,).
-        tokens: what they cost together.
-        documents: those of the ranking, by row id.
-        items: by row id, the items of the documents among them.
+        scores: scores of the units, (n,).
+        tokens: total cost of the units.
+        documents: documents in the ranking, by row id.
+        items: items of the documents among the units, by row id.
     """
 
     ids: IntArray
@@ -155,25 +155,25 @@ def pack(
     *,
     shortened: Callable[[int, int], int | None] | None = None,
 ) -> list[int]:
-    """Keep units in rank order while they fit, skipping what does not: sum of tokens <= max_tokens (paper eq. 8).
+    """Keep units in rank order, skipping those that do not fit: sum of tokens <= max_tokens (paper eq. 8).
 
     Eq. 17 stops at the first unit that does not fit; skipping it instead keeps small units behind a large one.
 
-    More budget never costs anything. Let a < b, and let i be the first unit on which the two results differ. Up to i
-    both used the same P tokens and the same number of units, so k decides alike, and a smaller budget takes nothing a
-    larger one refuses. Hence b has i and a does not, because P + size(i) > a. So b uses at least P + size(i) > a
-    tokens, more than a's result can; and the best-ranked unit in which they differ is one b has. (b's units need not
-    include all of a's: of sizes 6, 5 a budget of 5 keeps the second, one of 6 the first.)
+    A larger budget never makes the result worse. Let a < b be budgets, and i the first unit on which the results differ. Up to i
+    both used the same P tokens and the same number of units, so k decides equally, and b has room for every unit that a has room
+    for. Hence b keeps i and a does not, because P + size(i) > a. So b uses at least P + size(i) > a tokens, more than a can, and
+    the best-ranked unit on which they differ is kept by b. (b's units need not include all of a's: of sizes 6, 5 a budget of 5
+    keeps the second, one of 6 the first.)
 
     Args:
         tokens: cost of each unit, best first, each >= 0.
         max_tokens: the budget; nothing is kept below 0.
         k: hard limit on the number of units.
-        shortened: given the position of a unit that does not fit and what is left, what it costs in a shorter form; None if
-            it has none that fits. The argument above is about units without one.
+        shortened: function of the position of a unit that does not fit and the tokens left; returns the cost of a shorter form, or
+            None if none fits. The argument above applies to units without one.
 
     Returns:
-        Positions kept, rising.
+        Positions kept, ascending.
     """
     kept: list[int] = []
     left = max_tokens
@@ -197,19 +197,19 @@ def pack_units(
     items: DocumentItems,
     matches: Sequence[int] = (),
 ) -> Packed:
-    """The ranked units that fit the query's budget, documents with the items that hold (paper eq. 8).
+    """Pack the ranked units into the query's budget, documents with their valid items (paper eq. 8).
 
-    A document that does not fit what is left of the budget is served with its best items, and says so. Documents alone are
-    read and tokenised, a few at most; every other unit's tokens were counted at retain.
+    A document that does not fit the remaining budget is returned with its best items, and says so. Only documents are read and
+    tokenised, a few at most; the tokens of all other units were counted at retain.
 
     Args:
         ids: row ids, best first, (n,).
-        scores: falling, (n,).
-        view: the bank.
-        query: the budget.
-        services: with what counts tokens.
-        items: which items are served with which document.
-        matches: row ids of the items that the channels found, the best first.
+        scores: scores, descending, (n,).
+        view: a view of the bank.
+        query: the query, with the budget.
+        services: the services, with the token counter.
+        items: the items returned with each document.
+        matches: row ids of the items that the channels found, best first.
     """
     documents = documents_among(ids, items, view, services.tokens, form=query.form, matches=matches)
     tokens = costs(ids, documents, view.columns, query.form).tolist()
@@ -232,14 +232,14 @@ def pack_units(
 
 
 def fitting(ids: IntArray, budget: int, columns: Columns, form: TextForm) -> IntArray:
-    """Row ids, in their order, of what fits into a budget of tokens; a document counts without its items."""
+    """Return the row ids that fit into a token budget, in their order; documents are counted without their items."""
     return ids[pack(costs(ids, {}, columns, form).tolist(), budget)]
 
 
 def costs(
     ids: IntArray, documents: Mapping[int, ServedDocument], columns: Columns, form: TextForm
 ) -> IntArray:
-    """Tokens of each unit (by row id) as it is served whole, (n,)."""
+    """Return the tokens of each unit (by row id) when returned whole, (n,)."""
     counted = columns.compact if form is TextForm.COMPACT else columns.tokens
     tokens = counted[columns.positions(ids)].astype(np.int64)
     for place in np.flatnonzero(np.isin(ids, list(documents))).tolist() if documents else ():
@@ -256,9 +256,9 @@ def hydrate(
     lists: Mapping[Channel, Hits],
     reasons: Mapping[int, RecallReason] = NO_REASONS,
 ) -> dict[int, RecalledUnit]:
-    """The packed units by row id, best first, with entities, items of documents and each channel's rank and score.
+    """Load the packed units by row id, best first, with entities, items of documents and each channel's rank and score.
 
-    Units erased since the view was made, and damaged ones, are left out and noted as missing.
+    Damaged units and units erased since the view was made are left out and noted as missing.
     """
     ids, view = packed.ids, run.view
     stored = as_held(run.units(ids), view.ledger, view.bank, as_of=run.query.as_of)
@@ -284,7 +284,7 @@ def hydrate(
 
 
 def channel_hits(hits: Hits, wanted: IntArray) -> dict[int, ChannelHit]:
-    """Where a channel put the units wanted; most of its hits are not among them."""
+    """Return a channel's rank and score of the requested units; most of its hits are not among them."""
     at = np.flatnonzero(np.isin(hits.ids, wanted))
     rows, scores = hits.ids[at].tolist(), hits.scores[at].tolist()
     return {
@@ -293,7 +293,7 @@ def channel_hits(hits: Hits, wanted: IntArray) -> dict[int, ChannelHit]:
 
 
 def in_order(units: Iterable[RecalledUnit], order: ResultOrder) -> tuple[RecalledUnit, ...]:
-    """Units, best first, as they are returned: as they are, or oldest first, of two of one moment the better one first."""
+    """Return units in rank order, or oldest first with ties in rank order."""
     if order is ResultOrder.RANK:
         return tuple(units)
     return tuple(sorted(units, key=lambda item: item.unit.began))
