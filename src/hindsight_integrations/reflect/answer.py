@@ -1,4 +1,4 @@
-"""Write the answer in one call, check it, and turn a written answer into a reflection (paper sections 6.1 and A.2)."""
+"""Write an answer in one call, check it, and turn written answers into reflections (paper sections 6.1 and A.2)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from hindsight_integrations.reflect.citations import (
 from hindsight_integrations.reflect.context import ReflectContext
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion, opinion_problems, read_opinions
 
-EXTRACTED = 3  # units an extractive answer quotes
-LIKELY_ANSWERED = 0.5  # confidence of a recall from which on the answer is likely there
+EXTRACTED = 3  # memories quoted by an extractive answer
+LIKELY_ANSWERED = 0.5  # recall confidence from which the answer is likely in memory
 NOTHING_KNOWN = "Nothing in memory answers this."
 NO_MODEL_SET = "No language model is set. What the records say:"
 BEST_MEMORIES = "No language model is set. The memories that match the question best:"
@@ -46,12 +46,12 @@ NO_MODEL = "no language model is set: pass `model=` to `Hindsight.open` for a wr
 
 
 async def extracted(recalled: RecallResult, query: RecallQuery, context: ReflectContext) -> Reflection:
-    """Answer without a model: exact figures of the records that the question concerns, and the best memories.
+    """Answer without a model: exact figures from the matching records, and the best memories.
 
     Args:
         recalled: the result of recall.
         query: the question.
-        context: of the reflection.
+        context: context of the reflection.
     """
     found = best_memories(recalled)
     if not recalled.records:
@@ -85,7 +85,7 @@ def best_memories(recalled: RecallResult) -> Reflection:
 
 
 def nothing_known(recalled: RecallResult) -> Reflection:
-    """The reflection if nothing was recalled; no model is called."""
+    """Return the reflection for an empty recall, without calling a model."""
     return Reflection(text=NOTHING_KNOWN, units=(), extractive=True, recalled=recalled, sufficient=False)
 
 
@@ -93,14 +93,12 @@ _END = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]*(?=\s)|\n")
 
 
 def shortened(text: str, most: int, tokens: TokenCounter) -> tuple[str, tuple[str, ...]]:
-    """Cut a text that exceeds its token budget at the end of a sentence; also return a note about it.
-
-    If not even the first sentence fits, cut between two words.
+    """Cut a text that exceeds its token budget at the end of a sentence, or between words; also return a note about it.
 
     Args:
         text: an answer.
-        most: tokens it may have.
-        tokens: counts them.
+        most: maximum number of tokens.
+        tokens: the token counter.
     """
     (size,) = tokens.count([text])
     if size <= most:
@@ -114,7 +112,7 @@ def shortened(text: str, most: int, tokens: TokenCounter) -> tuple[str, tuple[st
 
 
 def _longest(text: str, ends: list[int], most: int, tokens: TokenCounter) -> str:
-    """The longest beginning that fits and ends at one of these places; "" if there is none."""
+    """Return the longest prefix that fits and ends at one of these positions; "" if there is none."""
     low, high = 0, len(ends)
     while low < high:
         middle = (low + high) // 2
@@ -129,14 +127,14 @@ class WrittenAnswer:
 
     Attributes:
         text: the answer.
-        based_on: cited numbers.
+        based_on: the numbers cited.
         sufficient: whether memory contained the answer, according to the model.
         steps: tools called.
-        calls: number of calls of the model.
+        calls: number of model calls.
         tokens_in: prompt tokens reported.
         tokens_out: completion tokens reported.
-        notes: for the reader.
-        grounded: whether it may use results of the caller's own tools, which are not memories.
+        notes: notes for the caller.
+        grounded: whether it may use results of the caller's tools, which are not memories.
     """
 
     text: str
@@ -167,7 +165,7 @@ class AnsweredQuestion:
 
     Attributes:
         reflection: the answer.
-        opinions: proposed opinions in order, or why they are refused.
+        opinions: the proposed opinions in order, or their refusals.
     """
 
     reflection: Reflection
@@ -187,14 +185,14 @@ async def answer_in_one_call(
     An invalid answer is requested again; the valid parts of the last one are used.
 
     Args:
-        tiers: what was recalled; with nothing in it the answer says so.
+        tiers: the recalled memories; if empty, the answer says that nothing is known.
         query: the question.
-        model: who answers.
-        context: of the reflection.
+        model: the model that answers.
+        context: context of the reflection.
 
     Raises:
-        MalformedOutput: nothing the model wrote can be read as an answer, repairs included.
-        ModelUnavailable: it could not be reached.
+        MalformedOutput: no answer could be parsed, even after repairs.
+        ModelUnavailable: the model could not be reached.
     """
     if not tiers_hold_anything(tiers):
         return AnsweredQuestion(nothing_known(tiers.recalled))
@@ -226,14 +224,14 @@ def tiers_hold_anything(tiers: MemoryTiers) -> bool:
 
 
 def unreadable(model: LanguageModel, done: RepairedAnswer[Any]) -> MalformedOutput:
-    """The error if no attempt of the model gave a readable answer."""
+    """Return the error for a model call in which no attempt could be parsed."""
     return MalformedOutput(model.name, "", done.problem, tokens_in=done.tokens_in, tokens_out=done.tokens_out)
 
 
 def _answer_problems(
     answer: Answer, index: CitationIndex, query: ReflectQuery, context: ReflectContext
 ) -> Iterator[str]:
-    """What is wrong with an answer, in words for the model."""
+    """Describe the faults of an answer for the model."""
     found = references(answer.based_on, index)
     yield from reference_faults(found, index)
     if answer.sufficient and found.none and (index.memories or index.models):
@@ -261,18 +259,18 @@ async def conclude(
     query: ReflectQuery,
     context: ReflectContext,
 ) -> AnsweredQuestion:
-    """Make the reflection from a written text; its typed form and its opinions take one call each.
+    """Make the reflection from a written answer; its typed form and its opinions take one call each.
 
     Args:
-        written: the text.
-        index: what its writer was shown.
-        tiers: what plain recall found.
+        written: the written answer.
+        index: the memories shown to the writer.
+        tiers: the memories plain recall found.
         query: the question.
-        context: of the reflection.
+        context: context of the reflection.
 
     Raises:
-        MalformedOutput: the model cannot put the answer into the caller's schema.
-        ModelError: it failed at that.
+        MalformedOutput: the model could not convert the answer to the caller's schema.
+        ModelError: the model failed at this.
     """
     written.shorten(query, context)
     cited = _cited(references(written.based_on, index), index)
@@ -311,7 +309,7 @@ async def _answered(
 
 
 def _cited(found: References, index: CitationIndex) -> list[tuple[str, RecalledUnit]]:
-    """The memories that the answer cites, with the numbers under which they were shown."""
+    """Return the cited memories with the numbers they were shown under."""
     ids = {item.unit.id for item in found.units}
     return [(number, item) for number, item in index.memories.items() if item.unit.id in ids]
 
@@ -322,7 +320,7 @@ async def _typed(
     query: ReflectQuery,
     model: LanguageModel | None,
 ) -> BaseModel | None:
-    """The answer in the caller's schema, if one is given."""
+    """Convert the answer to the caller's schema, if one is given."""
     if query.response_schema is None or model is None:
         return None
     prompt = typed_answer_prompt(query.recall.text, written.text, memories, query.response_schema)
@@ -341,9 +339,9 @@ async def _proposed(
     query: ReflectQuery,
     context: ReflectContext,
 ) -> Sequence[AnsweredOpinion]:
-    """The opinions in an answer, from a separate call; none if none may be formed or nothing is cited.
+    """Extract the opinions of an answer with a separate call; skip it if opinions are off or nothing is cited.
 
-    If the model fails at this, the answer stays: a note says so, and no opinion is formed.
+    If the call fails, keep the answer with a note and return no opinions.
     """
     if context.services.model is None or not query.form_opinions or not cited:
         return ()

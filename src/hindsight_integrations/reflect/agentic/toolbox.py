@@ -52,10 +52,10 @@ from hindsight_integrations.reflect.context import ANY_TIME, MemoryReads, Period
 
 
 class Numbering:
-    """Numbers what is shown on from what was shown so far; what is shown again keeps its number.
+    """Number the memories shown; numbering continues across results, and a memory keeps its number.
 
     Args:
-        first: what one recall showed; or all that was, where a conversation goes on.
+        first: the memories shown so far, by recall or earlier in the conversation.
     """
 
     def __init__(self, first: CitationIndex) -> None:
@@ -72,7 +72,7 @@ class Numbering:
 
     @property
     def shown(self) -> CitationIndex:
-        """All that was shown so far."""
+        """The memories shown so far."""
         return CitationIndex(
             dict(self._memories),
             dict(self._models),
@@ -82,14 +82,14 @@ class Numbering:
         )
 
     def memory(self, item: RecalledUnit) -> str:
-        """The number of a memory."""
+        """Return the number of a memory, assigning one if needed."""
         if (number := self._numbers.get(item.unit.id)) is None:
             number = self._number(item.unit.id)
             self._memories[number] = item
         return number
 
     def turn(self, turn: SourceTurn, units: Sequence[RecalledUnit]) -> tuple[str, ...]:
-        """The numbers of the memories made from a turn, whose words are shown; of a turn without any its own."""
+        """Record a shown turn and return the numbers of its memories, or a number of its own if it has none."""
         self.quote(turn.text, units)
         if units:
             return tuple(self.memory(item) for item in units)
@@ -100,19 +100,19 @@ class Numbering:
         return (number,)
 
     def quote(self, text: str, units: Sequence[RecalledUnit]) -> None:
-        """Note that words were shown that these memories were made from: what is taken from them stands on those."""
+        """Record a shown text and the memories made from it, so that uses of the text count as uses of them."""
         ids = (*self._quoted.get(text, ()), *(item.unit.id for item in units))
         self._quoted[text] = tuple(dict.fromkeys(ids))
 
     def model(self, model: MentalModel) -> str:
-        """The number of a mental model."""
+        """Return the number of a mental model, assigning one if needed."""
         if (number := self._numbers.get(model.id)) is None:
             number = self._numbers[model.id] = f"M{len(self._models) + 1}"
             self._models[number] = model
         return number
 
     def belief(self, item: RecalledUnit) -> str:
-        """The number of a belief."""
+        """Return the number of a belief, assigning one if needed."""
         if (number := self._numbers.get(item.unit.id)) is None:
             number = self._numbers[item.unit.id] = f"B{len(self._beliefs) + 1}"
             self._beliefs[number] = item
@@ -127,17 +127,17 @@ A = TypeVar("A", bound=BaseModel)
 
 
 class ToolProblem(ValueError):
-    """A call of a tool that gives nothing; the message tells the model why, and what to do."""
+    """A failed tool call; the message tells the model why it failed and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gives.
+    """The result of a tool call.
 
     Attributes:
-        lines: to be shown to the model, as data.
-        found: ids of the memories among them.
-        note: what is to be said of the result as a whole; empty for nothing.
+        lines: lines shown to the model as data.
+        found: ids of the memories in the lines.
+        note: a note about the whole result; may be empty.
     """
 
     lines: tuple[str, ...]
@@ -147,12 +147,12 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What the tools of one reflection work with.
+    """The state shared by the tools of one reflection.
 
     Attributes:
         reads: the memory, limited to what the reflection may use.
-        numbers: of what the model has been shown; results are numbered on.
-        max_tokens: of the memories of one result.
+        numbers: the numbers of the memories shown to the model.
+        max_tokens: token limit of the memories in one result.
     """
 
     reads: MemoryReads
@@ -161,36 +161,36 @@ class ToolContext:
 
 
 class Tool(Protocol):
-    """Something a model may call on the way to its answer."""
+    """A tool that a model may call before it answers."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the tool."""
         ...
 
     @property
     def usage(self) -> str:
-        """How it is called and what it gives, as a model is told."""
+        """Signature and description of the tool, as shown to the model."""
         ...
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
-        """Use it.
+        """Call the tool.
 
         Raises:
-            ToolProblem: the arguments are wrong, or it failed.
-            InvalidRequest: what is asked for is unknown, ambiguous or beyond the limits of the reflection.
+            ToolProblem: the arguments are wrong, or the call failed.
+            InvalidRequest: a requested item is unknown, ambiguous or outside the limits of the reflection.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ReflectTool(Generic[A]):
-    """A tool over memory; how it is called stands in `prompts/templates/reflect_tools.md`.
+    """A tool that reads memory; its usage is defined in `prompts/templates/reflect_tools.md`.
 
     Attributes:
-        name: what it is called.
-        arguments: what it takes.
-        use: what it does.
+        name: name of the tool.
+        arguments: schema of its arguments.
+        use: the function it calls.
     """
 
     name: str
@@ -199,11 +199,11 @@ class ReflectTool(Generic[A]):
 
     @property
     def usage(self) -> str:
-        """How it is called and what it gives."""
+        """Signature and description of the tool."""
         return tool_usage(self.name)
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
-        """Use it; see `Tool.call`."""
+        """Call the tool; see `Tool.call`."""
         return await self.use(read_arguments(self.arguments, arguments, self.usage), context)
 
 
@@ -222,7 +222,7 @@ def _last_day(given: object) -> object:
 
 
 def _day(given: object, *, last: bool) -> object:
-    """A year or a month as its first or last day, a moment as its day; what is neither is pydantic's to judge."""
+    """Convert a year or month to its first or last day, and a timestamp to its day; leave other values to pydantic."""
     if not isinstance(given, str):
         return given
     text = given.strip()
@@ -246,10 +246,10 @@ class Dated(Arguments):
 
     @property
     def period(self) -> Period:
-        """The days meant.
+        """The requested period.
 
         Raises:
-            ToolProblem: they end before they begin.
+            ToolProblem: it ends before it begins.
         """
         if self.start and self.end and self.end < self.start:
             raise ToolProblem("end is before start. Swap them.")
@@ -257,10 +257,10 @@ class Dated(Arguments):
 
 
 def read_arguments(schema: type[A], given: Mapping[str, Any], usage: str) -> A:
-    """The arguments of a call.
+    """Validate the arguments of a call.
 
     Raises:
-        ToolProblem: they are not those of the tool; the message says how it is called.
+        ToolProblem: the arguments are invalid; the message includes the usage of the tool.
     """
     try:
         return schema.model_validate({name: each for name, each in given.items() if each is not None})
@@ -268,17 +268,17 @@ def read_arguments(schema: type[A], given: Mapping[str, Any], usage: str) -> A:
         raise ToolProblem(f"wrong arguments ({answer_problem(error)}). It is called so: {usage}") from error
 
 
-MOST_LISTED = 100  # memories of one complete listing: more is to be asked for in parts
+MOST_LISTED = 100  # memories in one complete listing; the model must narrow the request to see more
 NOTHING = "Nothing was found."
 
 
 def shown_units(units: Sequence[RecalledUnit], total: int, context: ToolContext) -> ToolResult:
-    """Memories as a result, as many as fit.
+    """Return a result with as many of the memories as fit.
 
     Args:
-        units: in the order in which they are shown.
-        total: how many match in all.
-        context: what they are numbered on, and the tokens.
+        units: the memories, in the order to show them.
+        total: number of all matches.
+        context: the numbering and the token limit.
     """
     kept = fitting(units, context)
     lines = tuple(memory_line(context.numbers.memory(item), item) for item in kept)
@@ -286,7 +286,7 @@ def shown_units(units: Sequence[RecalledUnit], total: int, context: ToolContext)
 
 
 def fitting(units: Sequence[RecalledUnit], context: ToolContext) -> list[RecalledUnit]:
-    """The first of the memories, as many as the tokens of a result hold, at least one."""
+    """Return the first memories that fit the token limit of a result, at least one."""
     kept: list[RecalledUnit] = []
     left = context.max_tokens
     for item in units:
@@ -298,7 +298,7 @@ def fitting(units: Sequence[RecalledUnit], context: ToolContext) -> list[Recalle
 
 
 def note_on(shown: int, total: int) -> str:
-    """What is to be said of a result that may not be all of it."""
+    """Return a note for an empty or incomplete result; "" for a complete one."""
     if not total:
         return NOTHING
     if shown < total:
@@ -307,21 +307,21 @@ def note_on(shown: int, total: int) -> str:
 
 
 LONGEST_DESCRIPTION = 500  # characters
-CHARACTERS_A_TOKEN = 4  # of a result whose tokens are not counted
+CHARACTERS_A_TOKEN = 4  # used to limit results whose tokens are not counted
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
 class InvokedTool(Protocol):
-    """A tool of LangChain's form (`BaseTool`), as far as it is used."""
+    """The part of LangChain's `BaseTool` interface that is used here."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the tool."""
         ...
 
     @property
     def description(self) -> str:
-        """What it does."""
+        """Description of the tool."""
         ...
 
     @property
@@ -330,7 +330,7 @@ class InvokedTool(Protocol):
         ...
 
     async def ainvoke(self, arguments: Mapping[str, Any]) -> object:
-        """Use it."""
+        """Call the tool."""
         ...
 
 
@@ -338,14 +338,14 @@ GivenTool: TypeAlias = InvokedTool | Callable[..., object]
 
 
 def callers_tools(given: Sequence[GivenTool], taken: Collection[str]) -> tuple[Tool, ...]:
-    """The caller's tools as a reflection uses them.
+    """Wrap the caller's tools for use in a reflection.
 
     Args:
         given: LangChain tools, or functions.
-        taken: names that are not free.
+        taken: names already in use.
 
     Raises:
-        InvalidRequest: one has no name that a model can call, or one that is taken.
+        InvalidRequest: a tool has no valid name, or its name is already in use.
     """
     found: dict[str, Tool] = {}
     for each in given:
@@ -361,12 +361,12 @@ def callers_tools(given: Sequence[GivenTool], taken: Collection[str]) -> tuple[T
 
 @dataclass(frozen=True, slots=True)
 class CallersTool:
-    """A tool that the caller gave.
+    """A tool supplied by the caller.
 
     Attributes:
-        name: what it is called.
-        usage: how it is called and what it gives.
-        run: calls it.
+        name: name of the tool.
+        usage: signature and description of the tool.
+        run: the function that calls it.
     """
 
     name: str
@@ -374,7 +374,7 @@ class CallersTool:
     run: Callable[[Mapping[str, Any]], Any]
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
-        """Use it; whatever it raises becomes what the model is told."""
+        """Call the tool; report any exception to the model."""
         failure = _Failure()
         with failure:
             given = await self.run(arguments)
@@ -386,7 +386,7 @@ class CallersTool:
 
 
 class _Failure:
-    """Keeps what a tool raises inside the block: the code is the caller's, and may raise anything."""
+    """Catch any exception of a caller's tool."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
@@ -400,7 +400,7 @@ class _Failure:
         return self.error is not None
 
     def told(self, usage: str) -> ToolProblem:
-        """The error in words for the model."""
+        """Return the exception as a message for the model."""
         if isinstance(self.error, ValidationError):
             return ToolProblem(f"wrong arguments ({answer_problem(self.error)}). It is called so: {usage}")
         first = next(iter(str(self.error).splitlines()), "")
@@ -415,14 +415,14 @@ def _wrapped(tool: GivenTool, name: str) -> Tool:
 
 
 def _is_invoked(tool: GivenTool) -> TypeIs[InvokedTool]:
-    """Whether a tool is of LangChain's form."""
+    """Check whether a tool has LangChain's interface."""
     return all(hasattr(tool, each) for each in ("ainvoke", "args", "name", "description"))
 
 
 def _function(function: Callable[..., object], name: str) -> Tool:
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError) as error:  # written in C, or not to be called at all
+    except (TypeError, ValueError) as error:  # implemented in C, or not callable
         reason = f"{shown(function)} does not say which arguments it takes"
         raise InvalidRequest("tools", reason, "Wrap it in a function made by def.") from error
     parameters = {
@@ -434,7 +434,7 @@ def _function(function: Callable[..., object], name: str) -> Tool:
         checked: Callable[..., object] = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(
             function
         )
-    except (PydanticUserError, NameError):  # annotations that say nothing to pydantic
+    except (PydanticUserError, NameError):  # annotations that pydantic does not understand
         checked = function
 
     async def run(arguments: Mapping[str, Any]) -> object:
@@ -452,7 +452,7 @@ def _usage(name: str, parameters: Mapping[str, Any], description: str) -> str:
 
 
 def _read(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments whose schema wants an object or a list may come as JSON in a text."""
+    """Parse JSON strings given for arguments whose schema wants an object or a list."""
     found = dict(arguments)
     for name, value in arguments.items():
         wanted = parameters.get(name, {}).get("type")
@@ -460,12 +460,12 @@ def _read(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[s
             try:
                 found[name] = json.loads(value)
             except json.JSONDecodeError:
-                continue  # the tool itself says what it wants
+                continue  # the tool itself reports the error
     return found
 
 
 def _written(result: object) -> str:
-    """A tool's result as text."""
+    """Return a tool's result as text."""
     if isinstance(result, BaseModel):
         return result.model_dump_json()
     if isinstance(result, str):
@@ -487,7 +487,7 @@ class RecallArguments(Dated):
 
 
 async def recall(given: RecallArguments, context: ToolContext) -> ToolResult:
-    """The memories nearest to a question, best first."""
+    """Recall the memories nearest to a question, best first."""
     types = tuple(map(FactType, given.types)) if given.types else OBSERVED_NETWORKS
     found = await context.reads.recall(
         given.query, types=types, period=given.period, max_tokens=context.max_tokens
@@ -497,8 +497,8 @@ async def recall(given: RecallArguments, context: ToolContext) -> ToolResult:
     return replace(shown, lines=figures + shown.lines, note=shown.note if shown.lines or not figures else "")
 
 
-MOST_TURNS = 20  # of one search
-FEWEST_LETTERS = 2  # a single letter is in nearly every turn
+MOST_TURNS = 20  # per search
+FEWEST_LETTERS = 2  # a single letter occurs in nearly every turn
 
 
 class SearchTurnsArguments(Dated):
@@ -508,7 +508,7 @@ class SearchTurnsArguments(Dated):
 
 
 async def search_turns(given: SearchTurnsArguments, context: ToolContext) -> ToolResult:
-    """Turns that have these words one after the other, oldest first."""
+    """Find turns that contain these words in this order, oldest first."""
     if sum(letter.isalnum() for letter in given.words) < FEWEST_LETTERS:
         raise ToolProblem("words is too short. Give a word or some words of what was said.")
     found = await context.reads.turns_saying(given.words, period=given.period, limit=MOST_TURNS + 1)
@@ -522,7 +522,7 @@ async def search_turns(given: SearchTurnsArguments, context: ToolContext) -> Too
     )
 
 
-MOST_SORTS = 30  # kinds and categories named where nothing matches
+MOST_SORTS = 30  # kinds and categories listed if nothing matches
 
 CITED = "An answer that uses this value gives the numbers of the memories that entered in `based_on`."
 
@@ -537,7 +537,7 @@ class RecordsArguments(Dated):
 
     @property
     def words(self) -> RecordSelection:
-        """Which records are meant."""
+        """The selection of records."""
         return RecordSelection(self.kind, self.category, self.unit, self.entity)
 
 
@@ -548,7 +548,7 @@ class AggregateArguments(RecordsArguments):
 
 
 async def records(given: RecordsArguments, context: ToolContext) -> ToolResult:
-    """Every record of this sort, in order of time."""
+    """List all records that match, in order of time."""
     found = await context.reads.records(given.words, period=given.period)
     if not found:
         return ToolResult(await _sorts(given.words, context), note=NOTHING)
@@ -559,7 +559,7 @@ async def records(given: RecordsArguments, context: ToolContext) -> ToolResult:
 
 
 async def aggregate(given: AggregateArguments, context: ToolContext) -> ToolResult:
-    """One exact value, with the numbers of the memories that entered it."""
+    """Compute one exact value; also list the memories used for it."""
     found, entered = await context.reads.aggregate(given.how, given.words, period=given.period)
     marks = [f"[{context.numbers.memory(item)}]" for item in entered]
     value = "none" if found.value is None else f"{found.value} {found.unit}".strip()
@@ -574,7 +574,7 @@ async def aggregate(given: AggregateArguments, context: ToolContext) -> ToolResu
 
 
 async def _sorts(words: RecordSelection, context: ToolContext) -> tuple[str, ...]:
-    """Which kinds and categories there are, where none that match: as near to what was asked for as there are any."""
+    """List the existing kinds and categories if nothing matches, from the narrowest wider selection that has any."""
     for wider in (
         RecordSelection(words.kind, entity=words.entity),
         RecordSelection(entity=words.entity),
@@ -593,7 +593,7 @@ class ObservationsArguments(Arguments):
 
 
 async def observations(given: ObservationsArguments, context: ToolContext) -> ToolResult:
-    """Every observation of an entity that holds."""
+    """List all valid observations of an entity."""
     found = await context.reads.listed(
         types=(FactType.OBSERVATION,), entity=given.entity, period=ANY_TIME, limit=MOST_LISTED
     )
@@ -608,7 +608,7 @@ class UnitsArguments(Dated):
 
 
 async def units(given: UnitsArguments, context: ToolContext) -> ToolResult:
-    """Every memory that matches, in order of time."""
+    """List all memories that match, in order of time."""
     if given.entity is None and given.period.is_open:
         raise ToolProblem("it would list all of memory. Give entity, or start and end.")
     found = await context.reads.listed(
@@ -627,7 +627,7 @@ class MentalModelsArguments(Arguments):
 
 
 async def mental_models(given: MentalModelsArguments, context: ToolContext) -> ToolResult:
-    """The standing questions nearest to a matter, with their answers."""
+    """Find the mental models nearest to a query, with their answers."""
     found = [model for model in await context.reads.mental_models(given.query) if model.text]
     lines = tuple(mental_model_line(context.numbers.model(model), model) for model in found)
     return ToolResult(lines, note=note_on(len(found), len(found)))
@@ -647,7 +647,7 @@ class ExpandArguments(Arguments):
 
 
 async def expand(given: ExpandArguments, context: ToolContext) -> ToolResult:
-    """The turns a memory was made from, or the passage of its document."""
+    """Return the turns a memory was made from, or the passage of its document."""
     item = context.numbers.shown.memories.get(given.memory)
     if item is None:
         raise ToolProblem(f"there is no memory [{given.memory}]. Give a number that was shown.")
@@ -655,7 +655,7 @@ async def expand(given: ExpandArguments, context: ToolContext) -> ToolResult:
     lines = [turn_line(context.numbers.turn(turn, (item,)), turn) for turn in sources.turns]
     if sources.passage:
         context.numbers.quote(sources.passage, (item,))
-    # Marked, since a line of a document may look like a memory of another number.
+    # Mark each line, since a line of a document may look like a numbered memory.
     lines += [f"| {line}" for line in sources.passage[:LONGEST_PASSAGE].splitlines()]
     return ToolResult(tuple(lines), (item.unit.id,) if lines else (), "" if lines else NOTHING)
 
@@ -667,7 +667,7 @@ class ChronologyArguments(Dated):
 
 
 async def chronology(given: ChronologyArguments, context: ToolContext) -> ToolResult:
-    """Every fact of these days, in order of when it happened, else was mentioned."""
+    """List all facts of a period, ordered by when they happened or else were mentioned."""
     if given.start is None or given.end is None:
         raise ToolProblem("start and end are missing. Give both as YYYY-MM-DD.")
     found = await context.reads.listed(
@@ -676,12 +676,12 @@ async def chronology(given: ChronologyArguments, context: ToolContext) -> ToolRe
     return shown_units(found.units, found.total, context)
 
 
-LONGEST = 500  # characters of an expression
-DEEPEST = 50  # operations within each other
-LARGEST_EXPONENT = 100  # of a power
-MOST_PLACES = 20  # after the point, of what is rounded
-DIGITS = 50  # of a result
-_MOST = Decimal("1e30")  # of any number on the way; money and steps are smaller
+LONGEST = 500  # characters in an expression
+DEEPEST = 50  # nested operations
+LARGEST_EXPONENT = 100  # in a power
+MOST_PLACES = 20  # decimal places for rounding
+DIGITS = 50  # of precision
+_MOST = Decimal("1e30")  # limit of every intermediate value; amounts of money and step counts are smaller
 
 _BINARY: Mapping[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
     ast.Add: operator.add,
@@ -704,21 +704,21 @@ _FUNCTIONS: Mapping[str, Callable[[list[Decimal]], Decimal]] = {
     "round": lambda values: _rounded(*values[:2]),
 }
 FUNCTIONS = tuple(_FUNCTIONS)
-"""What may be called in an expression; each takes numbers."""
+"""The functions allowed in an expression; all take numbers."""
 
 
 class NoArithmetic(ValueError):
-    """An expression that is not evaluated; the message says why."""
+    """An expression that cannot be evaluated; the message says why."""
 
 
 def evaluated(expression: str) -> Decimal:
-    """The value of an expression of numbers, + - * / // % ** and brackets, and the functions above.
+    """Evaluate an expression of numbers, + - * / // % **, parentheses and the functions above.
 
     Args:
-        expression: up to 500 characters; figures may be grouped by "_".
+        expression: up to 500 characters; digits may be grouped with "_".
 
     Raises:
-        NoArithmetic: it is anything else, divides by nothing, or a number on the way is beyond 1e30.
+        NoArithmetic: the expression is invalid, divides by zero, or an intermediate value exceeds 1e30.
     """
     if len(expression) > LONGEST:
         raise NoArithmetic(f"it has more than {LONGEST} characters")
@@ -753,7 +753,7 @@ def _value(node: ast.expr, text: str, depth: int) -> Decimal:
 
 
 def _literal(node: ast.Constant, text: str) -> Decimal:
-    """The number as it is written: 0.1 is a tenth, not the nearest binary fraction."""
+    """Return the number exactly as written: 0.1 is a tenth, not the nearest binary fraction."""
     written = ast.get_source_segment(text, node) or ""
     try:
         return Decimal(written.replace("_", ""))
@@ -774,13 +774,13 @@ def _bounded(value: Decimal) -> Decimal:
 
 
 def _rounded(value: Decimal, places: Decimal = Decimal(0)) -> Decimal:
-    """Half up, as people round."""
+    """Round half up, as people do."""
     if places not in range(MOST_PLACES + 1):
         raise NoArithmetic(f"it rounds to other than 0 to {MOST_PLACES} places")
     return value.quantize(Decimal(1).scaleb(-int(places)), ROUND_HALF_UP)
 
 
-SHOWN_DIGITS = 15  # of a result that does not end
+SHOWN_DIGITS = 15  # of a result with more digits
 
 
 class CalculatorArguments(Arguments):
@@ -790,7 +790,7 @@ class CalculatorArguments(Arguments):
 
 
 async def calculate(given: CalculatorArguments, _: ToolContext) -> ToolResult:
-    """The value of an expression of numbers."""
+    """Evaluate an expression of numbers."""
     try:
         value = evaluated(given.expression)
     except NoArithmetic as error:
@@ -807,7 +807,7 @@ class OpinionsArguments(Arguments):
 
 
 async def opinions(given: OpinionsArguments, context: ToolContext) -> ToolResult:
-    """The beliefs nearest to a matter. They get marks of their own, which an answer cannot cite."""
+    """Find the beliefs nearest to a query. Their marks cannot be cited as evidence."""
     recalled = await context.reads.recall(
         given.query, types=(FactType.OPINION,), period=ANY_TIME, max_tokens=context.max_tokens
     )
@@ -833,16 +833,16 @@ MEMORY_TOOLS: tuple[Tool, ...] = (
 
 
 class Toolbox:
-    """Memory's tools and the caller's.
+    """The tools of memory and those of the caller.
 
     Args:
-        given: the caller's.
+        given: the caller's tools.
 
     Attributes:
-        callers: names of the caller's.
+        callers: names of the caller's tools.
 
     Raises:
-        InvalidRequest: one of the caller's has no name that a model can call, or one that is taken.
+        InvalidRequest: a caller's tool has no valid name, or its name is already in use.
     """
 
     def __init__(self, given: Sequence[GivenTool] = ()) -> None:
@@ -853,14 +853,14 @@ class Toolbox:
 
     @property
     def usages(self) -> list[str]:
-        """How each is called and what it gives, memory's own first."""
+        """Usage of each tool, memory's own first."""
         return [tool.usage for tool in self._tools.values()]
 
     async def called(self, step: LookupStep, context: ToolContext) -> ToolResult:
-        """What a call gives.
+        """Call the tool a step asks for.
 
         Raises:
-            ToolProblem: there is no such tool, its arguments are wrong, or it failed; the message is for the model.
+            ToolProblem: the tool is unknown, its arguments are wrong, or it failed; the message is for the model.
         """
         tool = self._tools.get(step.tool)
         if tool is None:
@@ -872,5 +872,5 @@ class Toolbox:
 
 
 def call_key(tool: str, arguments: Mapping[str, object]) -> str:
-    """What makes two calls the same."""
+    """Return a key that is equal for identical calls."""
     return f"{tool} {json.dumps(arguments, sort_keys=True)}"

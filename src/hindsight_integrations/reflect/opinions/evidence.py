@@ -1,4 +1,4 @@
-"""Facts as evidence: who says them, which repeat another, and the rows of an opinion's evidence log that they make."""
+"""Facts as evidence for opinions: their sources, repeated statements, and rows of the evidence log."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ CAUTIOUS_SHARES = {4: 5 / 6, 5: 2 / 3}
 
 
 def step_of(profile: BankProfile, config: OpinionConfig) -> float:
-    """The step size that rows of evidence written under a profile have: a of paper eq. 26, or alpha of the other rule.
+    """Return the step size of new evidence rows under a profile: alpha of paper eq. 26, or of the other update rule.
 
-    Big Five profiles have no trait for it, and take the whole step.
+    Big Five profiles have no skepticism trait and use the full step.
 
     Args:
-        profile: the bank's, now.
-        config: rule, step, and whether cautious profiles take smaller ones.
+        profile: current profile of the bank.
+        config: update rule, step size, and whether cautious profiles use smaller steps.
     """
     step = config.step if config.rule is UpdateRule.ADDITIVE else STRONG_SUPPORT
     if config.cautious_steps and isinstance(profile.disposition, Disposition):
@@ -51,17 +51,16 @@ def step_of(profile: BankProfile, config: OpinionConfig) -> float:
     return step
 
 
-# Who says what a memory says: whose word it is as evidence of an opinion.
 def sources_of(unit: MemoryUnit, turns: Sequence[SourceTurn]) -> tuple[str, ...]:
     """The sources of a memory, sorted; empty if it cannot be evidence.
 
-    A source is who spoke, not who is quoted. Where no turns are kept, it is the document, else the conversation. The
-    agent's own words are not evidence: it must not talk itself into its beliefs. Nor is what it experienced in a
-    conversation whose turns were not kept, since only the agent may have said it.
+    The source is the speaker, not a person quoted. Without stored turns it is the document, or else the thread. The agent's
+    own words are not evidence, so that it cannot talk itself into its beliefs. Neither are its experiences in a
+    conversation without stored turns, since the agent may be the only one who said them.
 
     Args:
         unit: the memory.
-        turns: those that it was made from.
+        turns: the turns it was made from.
     """
     if unit.kind is not UnitKind.MEMORY or unit.fact_type not in OBSERVED_NETWORKS:
         return ()
@@ -76,13 +75,13 @@ def sources_of(unit: MemoryUnit, turns: Sequence[SourceTurn]) -> tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fact:
-    """A memory as it is weighed.
+    """A memory prepared for use as evidence.
 
     Attributes:
-        unit: a document with the items that hold.
-        vector: as stored (dimension,).
-        sources: who says so; empty if it cannot be evidence, see `sources_of`.
-        specifics: what it pins down.
+        unit: the memory, with its validity.
+        vector: its stored vector (dimension,).
+        sources: its sources; empty if it cannot be evidence, see `sources_of`.
+        specifics: its numbers, dates and other specifics.
     """
 
     unit: MemoryUnit
@@ -94,13 +93,13 @@ class Fact:
 def read_facts(
     ledger: LedgerReader, bank: str, unit_ids: Sequence[str], languages: Sequence[Language]
 ) -> dict[str, Fact]:
-    """These memories as facts, by unit id; unknown and damaged ones are left out, and those without a readable vector.
+    """Read memories as facts, by unit id; omit unknown or damaged ones and those without a readable vector.
 
     Args:
-        ledger: of the bank.
-        bank: its name.
-        unit_ids: which memories; closed ones are read like others.
-        languages: their texts may be in.
+        ledger: the ledger of the bank.
+        bank: name of the bank.
+        unit_ids: ids of the memories; invalidated ones are included.
+        languages: the languages the texts may be in.
     """
     rows: IntArray = np.array(sorted(ledger.units.row_ids(bank, unit_ids).values()), np.int64)
     units = as_they_stand(ledger.units.get(bank, rows), ledger, bank)
@@ -117,21 +116,20 @@ def read_facts(
     }
 
 
-ALIKE = 0.25  # of the way from the semantic link to the duplicate: from there on texts say the same
-PINNED = 0.0  # of it, where they share a number or a day as well
+ALIKE = 0.25  # of the way from the link to the duplicate threshold; from there texts count as the same
+PINNED = 0.0  # the same share for texts that also have a number or a day in common
 
 
-# Whether two facts say the same thing in other words, so that a source is counted once for it.
 def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
-    """Whether one fact repeats what another says, regardless of the speaker; symmetric.
+    """Check whether two facts say the same, regardless of the speaker; symmetric.
 
-    It leans towards yes: what counts once too often merged moves an opinion less than it should, what counts twice lets
-    an agent be talked into its beliefs. What pins down other things is never the same, however alike it is worded.
+    The check favours yes: wrongly merged facts move an opinion too little, while repetitions counted twice let users talk an
+    agent into a belief. Facts with conflicting specifics are never the same, however similar their wording.
 
     Args:
-        one: a fact.
-        other: another.
-        thresholds: the embedder's.
+        one: the first fact.
+        other: the second fact.
+        thresholds: thresholds of the embedder.
     """
     if normalised_text(one.unit.text) == normalised_text(other.unit.text):
         return True
@@ -142,21 +140,21 @@ def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
     return float(one.vector @ other.vector) >= needed
 
 
-MOST_REASON = 200  # characters of a row's reason: a sentence or two, for people
+MOST_REASON = 200  # characters of the reason in a row: one or two sentences
 SAID_AGAIN = "the same source says it again"
 FORMED_WITH = "the same source says again what the opinion was formed with"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssessedFact:
-    """What an assessor said of a fact as evidence of one opinion.
+    """An assessment of a fact as evidence for one opinion.
 
     Attributes:
-        fact: it.
-        assessment: how it bears on the opinion.
-        strength: how much.
-        reason: in words, for people; cut at 200 characters.
-        restates: ids of facts that, so the assessor, it says again; those of other sources are passed over.
+        fact: the fact.
+        assessment: its effect on the opinion.
+        strength: strength of the effect.
+        reason: explanation for people; cut at 200 characters.
+        restates: ids of facts it repeats according to the assessor; those from other sources are ignored.
     """
 
     fact: Fact
@@ -167,31 +165,31 @@ class AssessedFact:
 
 
 def weighed(log: OpinionLog) -> tuple[str, ...]:
-    """Ids of the facts that were weighed already: those of the log, and the grounds of every wording."""
+    """Return ids of the facts already considered: those in the log, and the grounds of every wording."""
     grounds = (unit_id for version in log.versions for unit_id in version.based_on)
     return tuple(dict.fromkeys((*(row.unit_id for row in log.evidence), *grounds)))
 
 
 def held_wording(log: OpinionLog) -> OpinionVersion | None:
-    """The wording in which an opinion is held now; None if it is held no more."""
+    """Return the current wording of an opinion; None if the opinion is no longer held."""
     return next((version for version in reversed(log.versions) if version.closed_at is None), None)
 
 
 def is_evidence(fact: Fact, log: OpinionLog) -> bool:
-    """Whether a fact may move an opinion: somebody other than the agent says so, and its tags are the opinion's or none."""
+    """Check that a fact can be evidence: it has a source other than the agent, and the opinion's tags or none."""
     return bool(fact.sources) and fact.unit.tags in ((), log.tags)
 
 
 def unsaid(
     log: OpinionLog, facts: Iterable[Fact], known: Mapping[str, Fact], *, thresholds: Thresholds
 ) -> list[Fact]:
-    """Of new facts those that an assessor must be asked of, in order of mention: no source of theirs said so before.
+    """Return the new facts to assess, in order of mention: those that are not pure repetitions by the same sources.
 
     Args:
         log: the opinion.
-        facts: which may be evidence of it.
-        known: the facts of `weighed(log)` by unit id; those that are missing are not compared with.
-        thresholds: the embedder's.
+        facts: facts that may be evidence for it.
+        known: the facts of `weighed(log)` by unit id; missing ones are not compared.
+        thresholds: thresholds of the embedder.
     """
     before = weighed(log)
     heard = [known[unit_id] for unit_id in before if unit_id in known]
@@ -215,21 +213,20 @@ def evidence_rows(
     step: float,
     repeating: Iterable[Fact] = (),
 ) -> tuple[EvidenceWrite, ...]:
-    """The rows by which facts join an opinion's log, in order of mention.
+    """Return the rows that add facts to an opinion's log, in order of mention.
 
-    Left out are facts that cannot be its evidence: of other networks, the agent's own words, with tags that are not the
-    opinion's, and those in the log or among the grounds of a wording already. What a source says again takes over the
-    row of what it said first, step and all, so that saying a thing again moves nothing; what repeats a ground is
-    neutral, since the opinion was formed with it.
+    Facts that cannot be evidence are left out: other networks, the agent's own words, other tags, and facts already in the
+    log or among the grounds of a wording. A repetition by the same source copies the first row with its step, so that
+    repeating a statement has no effect. A repetition of a ground is neutral, since the opinion was formed with it.
 
     Args:
         log: the opinion.
-        assessed: facts that an assessor spoke of.
-        known: the facts of `weighed(log)` by unit id; those that are missing are not compared with.
-        thresholds: the embedder's.
-        rule: by which new rows count.
-        step: of new rows, see `step_of`.
-        repeating: facts that were not assessed since they repeat others; they get a row only if those have one.
+        assessed: facts with an assessment.
+        known: the facts of `weighed(log)` by unit id; missing ones are not compared.
+        thresholds: thresholds of the embedder.
+        rule: update rule of new rows.
+        step: step size of new rows, see `step_of`.
+        repeating: facts not assessed because they repeat others; they get a row only if those have one.
     """
     judged = {each.fact.unit.id: each for each in assessed}
     facts = {fact.unit.id: fact for fact in (*repeating, *(each.fact for each in assessed))}
@@ -279,7 +276,7 @@ def _again(
     rule: UpdateRule,
     step: float,
 ) -> EvidenceWrite:
-    """The row of a fact that says again what the same source said: no reason is copied, which may speak of what is erased."""
+    """Return the row of a repeated fact; the reason is not copied, since it may mention erased memories."""
     neutral = AssessedFact(fact, Assessment.NEUTRAL, EvidenceStrength.MILD, FORMED_WITH)
     row = _row(neutral, log, rule=rule, step=step)
     ids = tuple(each.unit.id for each in same)
@@ -302,7 +299,7 @@ def _again(
 def _said_before(
     fact: Fact, heard: Iterable[Fact], named: Collection[str], thresholds: Thresholds
 ) -> list[Fact]:
-    """What one of the fact's sources said before in other words, in order of mention; `named` are ids an assessor named."""
+    """Return what the fact's sources said before in other words, in order of mention; `named` are ids the assessor named."""
     sources = frozenset(fact.sources)
     return sorted(
         (
@@ -316,7 +313,7 @@ def _said_before(
 
 
 def _all_said(fact: Fact, same: Sequence[Fact]) -> bool:
-    """Whether every source of a fact had said it before, so that no source is new."""
+    """Check whether every source of a fact had said it before."""
     return frozenset(fact.sources) <= {source for other in same for source in other.sources}
 
 
@@ -326,12 +323,12 @@ def _mentioned(fact: Fact) -> tuple[datetime, str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topic:
-    """What a memory is about, to find candidates.
+    """The topic of a memory, used to find candidates.
 
     Attributes:
-        telling: ids of mentioned entities that few memories mention.
-        hubs: ids of those that many memories mention. Neither includes the user, the agent and the speakers.
-        vector: of the text, (dimension,).
+        telling: ids of mentioned entities that few memories mention, without the user, the agent and speakers.
+        hubs: ids of mentioned entities that many memories mention, with the same exceptions.
+        vector: vector of the text (dimension,).
     """
 
     telling: frozenset[str]
@@ -340,7 +337,7 @@ class Topic:
 
 
 def may_bear_on(opinion: Topic, fact: Topic, thresholds: Thresholds) -> bool:
-    """Whether a fact may be evidence for an opinion: they share an entity, or are similar (paper eq. 25).
+    """Check whether a fact may be evidence for an opinion: they share an entity or are similar (paper eq. 25).
 
     If they only share a hub, they must also be similar enough to be retrieved.
     """
@@ -351,20 +348,20 @@ def may_bear_on(opinion: Topic, fact: Topic, thresholds: Thresholds) -> bool:
 
 
 def theta_of(thresholds: Thresholds) -> float:
-    """The cosine of paper eq. 25: midway between the channel floor and the semantic link.
+    """Return the cosine threshold of paper eq. 25: midway between the channel floor and the semantic link.
 
-    An opinion covers more than each of its facts: measured, few facts are as near to it as linked facts are to each other.
+    An opinion covers more than a single fact; in measurements few facts are as near to it as linked facts are to each other.
     """
     return (thresholds.channel_floor + thresholds.semantic_link) / 2
 
 
 def topic_of(entities: Iterable[Entity], vector: Vector, memories: int) -> Topic:
-    """What a memory is about.
+    """Return the topic of a memory.
 
     Args:
-        entities: that it mentions.
-        vector: its own.
-        memories: how many the bank holds.
+        entities: entities it mentions.
+        vector: its vector.
+        memories: number of memories in the bank.
     """
     most = hub_degree(memories)
     named = [entity for entity in entities if entity.role is EntityRole.NONE]
@@ -375,17 +372,17 @@ def topic_of(entities: Iterable[Entity], vector: Vector, memories: int) -> Topic
     )
 
 
-MOST_NEAR = 5  # opinions a new one is compared with, the most alike; a belief has few neighbours
+MOST_NEAR = 5  # most similar opinions a new one is compared with
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOpinion:
-    """An opinion that the agent holds.
+    """A currently held opinion.
 
     Attributes:
         log: its log.
-        wording: the current one.
-        topic: of the wording.
+        wording: its current wording.
+        topic: topic of the wording.
     """
 
     log: OpinionLog
@@ -394,7 +391,7 @@ class HeldOpinion:
 
 
 def held_opinions(reader: LedgerReader, bank: str, logs: Sequence[OpinionLog]) -> list[HeldOpinion]:
-    """The opinions held now; those without a readable vector are left out."""
+    """Return the opinions held now; omit those without a readable vector."""
     worded = [(log, wording) for log in logs if (wording := held_wording(log))]
     places = reader.units.row_ids(bank, [wording.unit_id for _, wording in worded])
     rows = np.array(sorted(places.values()), np.int64)
@@ -412,15 +409,15 @@ def held_opinions(reader: LedgerReader, bank: str, logs: Sequence[OpinionLog]) -
 
 
 def find_near(one: Topic, held: Sequence[HeldOpinion], thresholds: Thresholds) -> list[HeldOpinion]:
-    """The opinions that may be about the same subject, the most similar first, at most five.
+    """Return up to five opinions that may have the same subject, most similar first.
 
-    They are as similar as linked memories, or share an entity and are not dissimilar. Hubs count here, since every memory of a
-    small bank may be about one subject.
+    They reach the link threshold, or share an entity and reach the channel floor. Hubs count here, since all memories of a
+    small bank may have one subject.
 
     Args:
-        one: what it is about.
-        held: those that it may be shown with: their tags are its own.
-        thresholds: of the embedder.
+        one: topic of the new opinion.
+        held: held opinions with the same tags.
+        thresholds: thresholds of the embedder.
     """
     scored = []
     for each in held:

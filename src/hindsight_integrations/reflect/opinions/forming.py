@@ -1,6 +1,6 @@
-"""Form opinions: new ones are stored, the others become evidence for those held (paper section 5.4.2).
+"""Form opinions: store new ones, and use the others as evidence for opinions already held (paper section 5.4.2).
 
-Read, compare, decide, and commit once. If the bank changes meanwhile, it is read again, and only new pairs are compared.
+Read, compare, decide and commit once. If the bank changes in between, read it again and compare only new pairs.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class Occasion:
     Attributes:
         question: the question.
         at: when (aware UTC).
-        operation: idempotency key of retries; empty for none.
-        revision: of the bank when the answer was made.
+        operation: idempotency key; may be empty.
+        revision: revision of the bank when the answer was made.
     """
 
     question: str
@@ -99,11 +99,11 @@ class Occasion:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """The memories that an opinion is based on, when it is formed.
+    """The memories a proposed opinion is based on.
 
     Attributes:
         units: the memories.
-        entities: entities that they mention.
+        entities: entities they mention.
     """
 
     units: tuple[MemoryUnit, ...]
@@ -111,14 +111,14 @@ class Grounds:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags of the memories, if `fault` finds nothing."""
+        """The tags of the memories; only meaningful if `fault` returns ""."""
         return next((unit.tags for unit in self.units if unit.tags), ())
 
     def fault(self, named: Collection[str]) -> str:
-        """What keeps an opinion from standing on them; "" if nothing does.
+        """Return the reason an opinion cannot be based on these memories; "" if it can.
 
         Args:
-            named: ids of all it stands on.
+            named: ids of all memories it is based on.
         """
         if len(self.units) < len(set(named)):
             return GONE
@@ -136,12 +136,12 @@ def read_grounds(reader: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Gr
 
 
 def entities_of(given: ProposedOpinion, grounds: Grounds, known: Mapping[str, Entity]) -> list[Entity]:
-    """The known entities that the opinion is said to be about, and those of its grounds that it names.
+    """Return the known entities the opinion lists, and those of its grounds that it names.
 
     Args:
         given: the opinion.
-        grounds: what it stands on.
-        known: the bank's entities by those of `names_given` that it knows.
+        grounds: the memories it is based on.
+        known: the bank's entities by name, for the known names in `names_given`.
     """
     listed = {normalise_name(name) for name in given.entities}
     found = {
@@ -155,21 +155,21 @@ def entities_of(given: ProposedOpinion, grounds: Grounds, known: Mapping[str, En
 
 
 def names_given(given: Sequence[ProposedOpinion]) -> list[str]:
-    """Normalised names that opinions are said to be about."""
+    """Return the normalised names of entities listed by opinions."""
     return sorted({normalise_name(name) for each in given for name in each.entities} - {""})
 
 
 def opinion_unit(
     given: ProposedOpinion, occasion: Occasion, bank: str, *, position: int, tags: tuple[str, ...]
 ) -> MemoryUnit:
-    """The unit of an opinion without its tokens. The same reflection gives the same unit.
+    """Make the unit of an opinion, without its token count. The same reflection gives the same unit.
 
     Args:
         given: the opinion.
         occasion: the reflection.
-        bank: its bank.
-        position: of the opinion among those of the answer.
-        tags: that it has.
+        bank: name of the bank.
+        position: position of the opinion in the answer.
+        tags: tags of the opinion.
     """
     asked = occasion.operation or normalised_text(occasion.question)
     seed = ("opinion", bank, asked, str(position), normalised_text(given.text))
@@ -199,9 +199,9 @@ class OpinionDraft:
         given: the proposed opinion.
         fault: why it cannot be stored; empty if it can.
         unit: the unit that would be stored.
-        vector: of the unit, (dimension,).
-        entities: that it is about.
-        same: the held opinion with the same words.
+        vector: vector of the unit (dimension,).
+        entities: entities it is about.
+        same: the held opinion with the same text.
         near: opinions that may be about the same subject; empty if `same` is set.
     """
 
@@ -216,17 +216,17 @@ class OpinionDraft:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Situation:
-    """The state of a bank that decides about the opinions of one answer.
+    """The state of a bank against which the opinions of one answer are decided.
 
     Attributes:
-        revision: of the bank when it was read.
-        profile: of the agent.
-        profile_number: number of the current change of profile, 0 for none.
+        revision: revision of the bank when it was read.
+        profile: profile of the agent.
+        profile_number: number of the current profile change; 0 if there is none.
         drafts: the proposed opinions.
         logs: all opinions of the bank.
-        grounds: of the drafts.
-        facts: facts that they cite, and evidence of the opinions near them, by unit id.
-        before: the outcome of the first time, if the operation was recorded already.
+        grounds: grounds of each draft.
+        facts: cited facts, and evidence for the opinions near the drafts, by unit id.
+        before: the first outcome, if the operation was already recorded.
     """
 
     revision: int
@@ -242,7 +242,7 @@ class Situation:
 def read_situation(
     given: Sequence[ProposedOpinion], occasion: Occasion, projector: Projector, services: Services
 ) -> Situation:
-    """Read the state of the bank that decides about proposed opinions, and embed these."""
+    """Read the state of the bank needed to decide about proposed opinions, and embed the opinions."""
     ledger, bank = projector.ledger, projector.name
     revision = ledger.revision(bank)
     with ledger.snapshot(bank) as reader:
@@ -272,7 +272,7 @@ def read_situation(
 
 
 def unchanged(found: Situation, occasion: Occasion, ledger: LedgerReader, bank: str) -> bool:
-    """Whether the opinions of the bank and the grounds of the drafts have not changed."""
+    """Check that the bank's opinions and the grounds of the drafts have not changed."""
     if occasion.operation and ledger.opinions.formed_by(bank, occasion.operation) is not None:
         return False
     if tuple(ledger.opinions.get(bank)) != found.logs:
@@ -286,7 +286,7 @@ def unchanged(found: Situation, occasion: Occasion, ledger: LedgerReader, bank: 
 def _with_near(
     draft: OpinionDraft, held: Sequence[HeldOpinion], memories: int, thresholds: Thresholds
 ) -> OpinionDraft:
-    """The draft with the opinions near it, among those with its tags."""
+    """Return the draft with the nearby held opinions that have its tags."""
     seen = [each for each in held if each.log.tags == draft.unit.tags]
     text = normalised_text(draft.unit.text)
     same = next((each for each in seen if normalised_text(each.wording.text) == text), None)
@@ -304,7 +304,7 @@ def _units(
     bank: str,
     tokens: TokenCounter,
 ) -> list[MemoryUnit]:
-    """The units of the opinions. If an id is taken, by an ended wording or one with other tags, another one is used."""
+    """Make the units of the opinions; if an id is taken by an ended wording or one with other tags, use another."""
     counts = tokens.count([each.text for each in given])
     units = []
     for place, (each, stands_on, count) in enumerate(zip(given, grounds, counts, strict=True)):
@@ -358,7 +358,7 @@ class Relations:
 
     Attributes:
         found: relations by new text and unit id of the held wording; pairs without a usable answer are missing.
-        asked: the pairs that were compared, answered or not; no pair is compared twice for one answer.
+        asked: all pairs compared, with or without an answer; no pair is compared twice for one answer.
         calls: number of calls.
         tokens_in: prompt tokens reported.
         tokens_out: completion tokens reported.
@@ -400,7 +400,7 @@ async def relate(compared: Sequence[Comparison], model: LanguageModel, known: Re
 
 
 def relation_problems(answer: AnsweredRelations, new: Sequence[NewOpinion]) -> str:
-    """What is wrong with an answer, in words for the model; "" if nothing is."""
+    """Describe the faults of an answer for the model; "" if there are none."""
     asked = {(number, held) for number, each in enumerate(new, 1) for held in each.held}
     given = Counter((one.new, one.held) for one in answer.relations)
     faults = (
@@ -416,7 +416,7 @@ def relation_problems(answer: AnsweredRelations, new: Sequence[NewOpinion]) -> s
 
 
 def usable(answer: AnsweredRelations | None, new: Sequence[NewOpinion]) -> list[AnsweredRelation]:
-    """The relations of requested pairs that the answer contains exactly once."""
+    """Return the relations of requested pairs that occur exactly once in the answer."""
     if answer is None:
         return []
     asked = {(number, held) for number, each in enumerate(new, 1) for held in each.held}
@@ -431,7 +431,7 @@ ALREADY_WEIGHED = "what it stands on was weighed already"
 REACHED_AGAIN = "the same judgement, reached again from this fact"
 
 _ORDER = (Relation.SAME, Relation.REFINES, Relation.OPPOSES)
-"""Which relation says what becomes of an opinion that has several."""
+"""Precedence if an opinion has several relations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,8 +440,8 @@ class OpinionDecision:
 
     Attributes:
         change: the reported outcome.
-        assessment: its bearing on the held opinion; None if it becomes an opinion itself, or nothing.
-        evidence: rows that move held opinions.
+        assessment: its effect on the held opinion; None if it becomes a new opinion or is dropped.
+        evidence: evidence rows for held opinions.
     """
 
     change: OpinionChange
@@ -451,7 +451,7 @@ class OpinionDecision:
 
 @dataclass(slots=True)
 class Decision:
-    """What to write, and the outcome of each opinion."""
+    """The writes and the outcome of each opinion."""
 
     decided: tuple[OpinionDecision, ...] = ()
     units: tuple[UnitWrite, ...] = ()
@@ -468,11 +468,11 @@ class Decision:
 
     @property
     def writes_anything(self) -> bool:
-        """Whether anything is to be written."""
+        """True if there is anything to write."""
         return bool(self.formed or self.reworded or self.evidence)
 
     def add(self, draft: OpinionDraft, unit: MemoryUnit) -> None:
-        """Write the unit of a draft."""
+        """Add the unit of a draft to the writes."""
         self.units += (UnitWrite(unit, draft.vector.astype("<f4").tobytes()),)
         self.mentions += tuple(MentionWrite(unit.id, each.id, each.name) for each in draft.entities)
 
@@ -483,11 +483,11 @@ def decide(
     occasion: Occasion,
     services: Services,
 ) -> Decision:
-    """Decide about the drafts one after the other.
+    """Decide about the drafts in order.
 
     Args:
         found: the drafts and the state of the bank.
-        relations: by text and unit id of the wording compared with.
+        relations: relations by new text and unit id of the held wording.
         occasion: the reflection.
         services: settings and thresholds.
     """
@@ -527,7 +527,7 @@ class _Decider:
         return self._of_held(draft, bearing) if bearing else self._form(draft)
 
     def _said_before(self, draft: OpinionDraft) -> OpinionDraft | None:
-        """An earlier opinion of the same answer that says the same."""
+        """Return an earlier opinion of the same answer that says the same."""
         return next((each for each in self.kept if self._says_the_same(draft, each)), None)
 
     def _says_the_same(self, one: OpinionDraft, other: OpinionDraft) -> bool:
@@ -563,7 +563,7 @@ class _Decider:
     def _of_held(
         self, draft: OpinionDraft, bearing: Sequence[tuple[HeldOpinion, PairRelation]]
     ) -> OpinionDecision:
-        """The effect of an opinion on held ones, which comes from the facts that it cites."""
+        """Apply an opinion to held ones: the facts it cites become their evidence."""
         rows = {held.log.id: self._evidence(draft, held, related) for held, related in bearing}
         evidence = tuple(row for found in rows.values() for row in found)
         self.decision.evidence += evidence
@@ -610,14 +610,14 @@ class _Decider:
 
 
 def _rewords(related: PairRelation) -> bool:
-    """Whether the new text replaces the old: a refinement, or strong contradiction (paper section 5.5)."""
+    """Check whether the new text replaces the old: for a refinement or a strong contradiction (paper section 5.5)."""
     if related.relation is Relation.OPPOSES:
         return related.strength is EvidenceStrength.STRONG
     return related.relation is Relation.REFINES
 
 
 def _assessment(related: PairRelation) -> Assessment:
-    """The bearing of an opinion's facts on the held one."""
+    """Return the effect of an opinion's facts on the held opinion."""
     if related.relation is not Relation.OPPOSES:
         return Assessment.REINFORCE
     return Assessment.CONTRADICT if related.strength is EvidenceStrength.STRONG else Assessment.WEAKEN
@@ -632,12 +632,12 @@ def _change(
 
 
 def moves(found: Situation, decision: Decision, at: datetime) -> tuple[OpinionMove, ...]:
-    """What a decision does to the confidence of the opinions it is about, in the order they were put forward.
+    """Return the effect of a decision on the confidence of opinions, in the order they were proposed.
 
     Args:
-        found: what was read, whose logs the decision's rows join.
-        decision: taken on it.
-        at: when the rows would be written (aware UTC).
+        found: the state the decision was made on.
+        decision: the decision.
+        at: time of the writes (aware UTC).
     """
     logs = {log.id: log for log in found.logs}
     made = []
@@ -656,7 +656,7 @@ def _move(
     if change.outcome is OpinionOutcome.FORMED:
         return OpinionMove(change, OpinionMovement.FORM, after=change.confidence)
     held = before.get(opinion_id)
-    if held is None:  # refused, or said twice by the same answer
+    if held is None:  # refused, or a duplicate within the answer
         return OpinionMove(change, OpinionMovement.NEUTRAL)
     wording = held_wording(held) or held.versions[-1]
     return OpinionMove(
@@ -670,7 +670,7 @@ def _move(
 
 
 def _joined(log: OpinionLog, row: EvidenceWrite, found: Situation, at: datetime) -> OpinionLog:
-    """The log with one more row, as the ledger will return it."""
+    """Return the log with one more row, as the ledger will return it."""
     written = Evidence(
         unit_id=row.unit_id,
         sources=row.sources,
@@ -696,19 +696,19 @@ def _validity(fact: Fact) -> tuple[ValidityChange, ...]:
     return () if closed is None else (ValidityChange(ValidityKind.CLOSED, closed, 0),)
 
 
-ATTEMPTS = 8  # decisions and commits, where opinions or memories change meanwhile
+ATTEMPTS = 8  # decisions and commits, if opinions or memories change in between
 NOT_EMBEDDED = "it could not be embedded"
 BUSY = "the bank changed at every try to keep it"
 
 
 @dataclass(frozen=True, slots=True)
 class FormedOpinions:
-    """The actual or expected outcome of an answer's opinions.
+    """The actual or predicted outcome of an answer's opinions.
 
     Attributes:
-        changes: outcome of each, in the given order; for a repeated operation, those of the first time.
-        moves: the same with the effect on confidences; empty for a repeated operation.
-        repeated: whether the operation was recorded before.
+        changes: outcome of each opinion, in the given order; for a repeated operation, the first outcome.
+        moves: outcomes with their effect on confidences; empty for a repeated operation.
+        repeated: whether the operation was already recorded.
         calls: number of calls of the model.
         tokens_in: prompt tokens reported.
         tokens_out: completion tokens reported.
@@ -724,14 +724,14 @@ class FormedOpinions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssessedOpinions:
-    """The opinions of an answer, compared with those held; not written yet.
+    """The opinions of an answer after comparison with held ones, before the commit.
 
     Attributes:
         proposed: the opinions.
         occasion: the reflection.
-        relations: of the compared pairs, and their cost.
-        formed: the expected outcome.
-        decision: what to write, and the state it was decided on; None if nothing is to be decided.
+        relations: relations of the compared pairs, and their cost.
+        formed: the predicted outcome.
+        decision: the state read and the decision made on it; None if there is nothing to decide.
     """
 
     proposed: Sequence[ProposedOpinion]
@@ -748,7 +748,7 @@ async def assess_opinions(
     services: Services,
     relations: Relations | None = None,
 ) -> AssessedOpinions:
-    """Read, compare and decide what becomes of the opinions of an answer on the current bank.
+    """Read the bank, compare the opinions of an answer with those held, and decide their outcome.
 
     An opinion that cannot be compared with a held one near it, or whose grounds are missing, is refused.
 
@@ -756,13 +756,13 @@ async def assess_opinions(
         proposed: opinions that may be stored.
         occasion: the reflection.
         projector: the bank.
-        services: the engine's.
-        relations: of pairs that were compared already, and their cost; these are not compared again.
+        services: services of the engine.
+        relations: relations of pairs compared earlier, with their cost; these are not compared again.
     """
     relations = relations or Relations()
     try:
         situation = await services.workers.read(read_situation, proposed, occasion, projector, services)
-    except ModelError:  # of the embedder; the answer is there all the same
+    except ModelError:  # of the embedder; the answer is still returned
         refused = _refused(proposed, NOT_EMBEDDED, relations)
         return AssessedOpinions(proposed, occasion, relations, refused)
     if situation.before is not None:
@@ -778,14 +778,14 @@ async def assess_opinions(
 async def commit_opinions(
     assessed: AssessedOpinions, projector: Projector, services: Services
 ) -> FormedOpinions:
-    """Store the new opinions of an answer, and the grounds of the others as evidence for those held, in one commit.
+    """Store new opinions, and the grounds of the others as evidence for held ones, in one commit.
 
-    If the bank changed meanwhile, they are assessed again first.
+    If the bank has changed, the opinions are assessed again first.
 
     Args:
         assessed: the opinions.
         projector: the bank.
-        services: of the engine.
+        services: services of the engine.
     """
     for attempt in range(ATTEMPTS):
         if attempt:
@@ -801,12 +801,12 @@ async def commit_opinions(
 
 
 async def _compare(found: Situation, relations: Relations, model: LanguageModel) -> None:
-    """Compare the new opinions with those near them; if the model fails, these are not stored."""
+    """Compare new opinions with those near them; if the model fails, the new ones are not stored."""
     compared = [Comparison(draft.given.text, draft.near) for draft in found.drafts if draft.near]
     try:
         await relate(compared, model, relations)
     except ModelError:
-        return  # the answer is there all the same; `decide` says what was not compared
+        return  # the answer is still returned; `decide` reports the pairs not compared
 
 
 def _formed(
@@ -830,7 +830,7 @@ def _refused(given: Sequence[ProposedOpinion], reason: str, relations: Relations
 
 
 def _commit(decision: Decision, found: Situation, occasion: Occasion, projector: Projector) -> bool:
-    """Commit if opinions and grounds did not change since they were read; else return False and write nothing."""
+    """Commit if opinions and grounds are unchanged; else return False and write nothing."""
     if not decision.writes_anything and not occasion.operation:
         return True
     try:
@@ -845,7 +845,7 @@ def _commit(decision: Decision, found: Situation, occasion: Occasion, projector:
 
 
 def write_set(decision: Decision, occasion: Occasion, view: BankView) -> WriteSet:
-    """The write set of a decision. The ledger enqueues the assessment of facts that arrived in the meantime."""
+    """Return the write set of a decision. The ledger enqueues the assessment of facts that arrived in between."""
     return WriteSet(
         bank=view.bank,
         expected_revision=view.revision,

@@ -1,4 +1,4 @@
-"""Update opinions by new facts (paper section 5.5): read, assess in batches, reword, and commit with the end of the task."""
+"""Update opinions with new facts (paper section 5.5): assess in batches, reword, and commit with the task's completion."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ from hindsight_integrations.services import Services
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpinionEvidence:
-    """One opinion with possible evidence.
+    """An opinion and the facts that may be evidence for it.
 
     Attributes:
-        log: of the opinion.
-        wording: the current one.
-        known: facts in its log, by unit id.
+        log: log of the opinion.
+        wording: its current wording.
+        known: facts already in its log or grounds, by unit id.
         asked: new facts to assess, in order of mention.
         repeating: new facts in which a source repeats itself.
     """
@@ -94,8 +94,8 @@ class PendingAssessment:
     """The opinions of a bank with possible new evidence.
 
     Attributes:
-        revision: of the bank when it was read.
-        profile: of the agent.
+        revision: revision of the bank when it was read.
+        profile: profile of the agent.
         opinions: held opinions, in the order they were formed.
     """
 
@@ -105,7 +105,7 @@ class PendingAssessment:
 
 
 def read_pending(projector: Projector, services: Services) -> PendingAssessment:
-    """Read a bank's opinions, and for each the facts since its last assessment that may be evidence of it."""
+    """Read a bank's opinions, each with the facts since its last assessment that may be evidence for it."""
     ledger, bank = projector.ledger, projector.name
     profile, revision = ledger.bank(bank).profile, ledger.revision(bank)
     with ledger.snapshot(bank) as reader:
@@ -141,7 +141,7 @@ def _opinion_evidence(
     bank: str,
     services: Services,
 ) -> OpinionEvidence:
-    """An opinion with its new facts, divided into those to assess and those that repeat others."""
+    """Return an opinion with its new facts, divided into those to assess and those that repeat others."""
     before = frozenset(weighed(log))
     new = [fact for fact in near if fact.unit.id not in before]
     if not new:
@@ -156,7 +156,7 @@ def _opinion_evidence(
 def _fresh(
     held: Sequence[tuple[OpinionLog, OpinionVersion]], reader: LedgerReader, bank: str
 ) -> dict[int, tuple[str, ...]]:
-    """Unit ids of the facts added after each revision up to which opinions were assessed."""
+    """Map each revision up to which an opinion was assessed to the unit ids of facts added since."""
     return {
         revision: tuple(reader.units.unit_ids(bank, reader.opinions.facts_since(bank, revision)).values())
         for revision in {log.assessed_to for log, _ in held}
@@ -164,7 +164,7 @@ def _fresh(
 
 
 def _topics(facts: Mapping[str, Fact], reader: LedgerReader, bank: str) -> dict[str, Topic]:
-    """The topic of each of these memories."""
+    """Return the topic of each memory by unit id."""
     places = reader.units.row_ids(bank, list(facts))
     found = reader.entities.of_units(bank, np.array(sorted(places.values()), np.int64))
     memories = reader.units.count(bank)
@@ -174,12 +174,12 @@ def _topics(facts: Mapping[str, Fact], reader: LedgerReader, bank: str) -> dict[
     }
 
 
-BATCH_TOKENS = 4_000  # of opinions and facts in one prompt, as of facts in that of observations
-LINE_TOKENS = 40  # of a line in the prompt beside its text: number, dates, and its place among the pairs
-MOST_EARLIER = 3  # earlier facts of the same source that are shown with a new one, the nearest
+BATCH_TOKENS = 4_000  # of opinions and facts in one prompt, the same limit as for observations
+LINE_TOKENS = 40  # per line in the prompt, for its number, dates and pairs
+MOST_EARLIER = 3  # earlier facts of the same source shown with a new one, nearest first
 
 PairKey: TypeAlias = tuple[str, str, str, str]
-"""Opinion id, unit id of its wording, fact id and text: what an assessment is of."""
+"""Key of an assessment: opinion id, unit id of its wording, fact id and text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,12 +218,12 @@ class AssessorVerdict:
 
 
 def pair_key(opinion: OpinionEvidence, fact: Fact) -> PairKey:
-    """Key of the assessment of a fact for an opinion."""
+    """Return the key of the assessment of a fact for an opinion."""
     return opinion.log.id, opinion.wording.unit_id, fact.unit.id, fact.unit.text
 
 
 def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[FactOpinionPair]:
-    """The next pairs to assess, as many as one prompt holds; empty if all were tried.
+    """Return the next pairs to assess, as many as fit one prompt; empty if all were tried.
 
     Only opinions with the same tags share a prompt, so that no reason quotes memories with other tags.
     """
@@ -246,7 +246,7 @@ def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[Fac
 
 
 def _pairs(found: PendingAssessment, tried: Collection[PairKey]) -> Iterator[FactOpinionPair]:
-    """The pairs not yet tried: by the tags of their opinions, then by opinion, then in order of mention."""
+    """Yield the pairs not yet tried, ordered by tags, then opinion, then mention."""
     for opinion in sorted(found.opinions, key=lambda each: each.log.tags):
         for fact in opinion.asked:
             if pair_key(opinion, fact) not in tried:
@@ -254,7 +254,7 @@ def _pairs(found: PendingAssessment, tried: Collection[PairKey]) -> Iterator[Fac
 
 
 def _earlier(opinion: OpinionEvidence, fact: Fact) -> tuple[Fact, ...]:
-    """Facts of the same sources, in the log or to be assessed, the nearest first."""
+    """Return facts of the same sources, in the log or to be assessed, nearest first."""
     before = opinion.asked[: opinion.asked.index(fact)]
     same = (
         one for one in (*opinion.known.values(), *before) if not set(fact.sources).isdisjoint(one.sources)
@@ -271,9 +271,9 @@ class Rewording:
     """A new wording of an opinion.
 
     Attributes:
-        unit: the new wording, without its tokens.
+        unit: unit of the new wording, without its token count.
         write: the rewording.
-        closing: ends the previous wording.
+        closing: the event that closes the previous wording.
         fact: id of the fact that caused it.
     """
 
@@ -284,7 +284,7 @@ class Rewording:
 
 
 def rewording_fault(text: str, pair: FactOpinionPair, languages: Sequence[Language]) -> str:
-    """Why a text cannot be a new wording of a pair's opinion; "" if it can.
+    """Describe why a text cannot be a new wording of a pair's opinion; "" if it can.
 
     It must be a valid opinion, with no number that is in neither the old wording nor the fact.
     """
@@ -298,19 +298,19 @@ def rewording_fault(text: str, pair: FactOpinionPair, languages: Sequence[Langua
 
 
 def may_reword(assessment: Assessment, strength: EvidenceStrength) -> bool:
-    """Whether an assessment may change the wording: it refines the opinion or contradicts it strongly."""
+    """Check whether an assessment may change the wording: a refinement or a strong contradiction."""
     if assessment is Assessment.CONTRADICT:
         return strength is EvidenceStrength.STRONG
     return assessment is not Assessment.NEUTRAL
 
 
 def rewording(opinion: OpinionEvidence, verdicts: Sequence[AssessorVerdict], bank: str) -> Rewording | None:
-    """The new wording of an opinion by the newest fact that calls for one; None if it stays.
+    """Return the new wording from the newest fact that calls for one; None if the wording stays.
 
     Args:
-        opinion: as it stands.
-        verdicts: of the facts that join its log in their own right, in order of mention; their rewordings are sound.
-        bank: its bank.
+        opinion: the opinion.
+        verdicts: verdicts on facts that are not repetitions, in order of mention; their rewordings are valid.
+        bank: name of the bank.
     """
     worded = [
         each
@@ -343,7 +343,7 @@ def rewording(opinion: OpinionEvidence, verdicts: Sequence[AssessorVerdict], ban
 
 
 def wording_id(opinion: OpinionEvidence, text: str, bank: str) -> str:
-    """The id of a wording: the same text at the same position of the same opinion gives the same row."""
+    """Return the id of a wording; the same text at the same position of an opinion gives the same id."""
     place = str(len(opinion.log.versions))
     return str(
         uuid.uuid5(NAMESPACE, "\x1e".join(("opinion", bank, opinion.log.id, place, normalised_text(text))))
@@ -355,9 +355,9 @@ class Assessments:
     """The outcome of a batch.
 
     Attributes:
-        verdicts: by pair; pairs without a usable assessment are missing.
-        tokens_in: prompt tokens, repairs included.
-        tokens_out: completion tokens likewise.
+        verdicts: verdicts by pair; pairs without a usable assessment are missing.
+        tokens_in: prompt tokens, including repairs.
+        tokens_out: completion tokens, including repairs.
     """
 
     verdicts: dict[PairKey, AssessorVerdict] = field(default_factory=dict)
@@ -374,14 +374,14 @@ async def assess(
     """Assess pairs with the model; a prompt that does not fit its context is split in two.
 
     Args:
-        batch: of opinions with the same tags.
-        profile: in whose character they are assessed.
-        model: who assesses.
-        languages: opinions may be in.
+        batch: pairs whose opinions have the same tags.
+        profile: profile of the agent that assesses.
+        model: the model that assesses.
+        languages: the languages the opinions may be in.
 
     Raises:
         ModelUnavailable: the model could not be reached.
-        ModelRefused: its service refuses the key.
+        ModelRefused: the service rejected the API key.
     """
     asked = AssessmentPrompt(batch, languages)
     try:
@@ -405,8 +405,8 @@ class AssessmentPrompt:
     """The pairs of one prompt and their numbers in it.
 
     Args:
-        pairs: of opinions with the same tags.
-        languages: opinions may be in.
+        pairs: pairs whose opinions have the same tags.
+        languages: the languages the opinions may be in.
     """
 
     def __init__(self, pairs: Sequence[FactOpinionPair], languages: Sequence[Language]) -> None:
@@ -421,7 +421,7 @@ class AssessmentPrompt:
         }
 
     def prompt(self, profile: BankProfile) -> Prompt[AnsweredAssessments]:
-        """The prompt that asks of them."""
+        """Make the prompt that asks for the assessments."""
         opinions = [
             AskedOpinion(
                 text=opinion.wording.text,
@@ -438,7 +438,7 @@ class AssessmentPrompt:
         return assess_evidence_prompt(opinions, [fact.unit for fact in self._facts], profile)
 
     def problems(self, answer: AnsweredAssessments) -> str:
-        """What is wrong with an answer, in words for the model; "" if nothing is."""
+        """Describe the faults of an answer for the model; "" if there are none."""
         given = [(one.opinion, one.fact) for one in answer.assessments]
         found = [
             f"opinion {opinion}, fact {fact}: {what}"
@@ -457,7 +457,7 @@ class AssessmentPrompt:
         return "; ".join(found[:MOST_PAIRS])
 
     def verdicts(self, answer: AnsweredAssessments) -> dict[PairKey, AssessorVerdict]:
-        """What of an answer counts: the pairs asked for, each as it was assessed first."""
+        """Return the usable verdicts of an answer: requested pairs only, the first assessment of each."""
         found: dict[PairKey, AssessorVerdict] = {}
         for one in answer.assessments:
             if pair := self._pairs.get((one.opinion, one.fact)):
@@ -474,26 +474,26 @@ class AssessmentPrompt:
         return AssessorVerdict(assessed, text, self._grounds(text, pair))
 
     def _grounds(self, text: str, pair: FactOpinionPair) -> tuple[str, ...]:
-        """What a rewording stands on: its fact, and whatever else it was shown and took something from."""
+        """Return the grounds of a rewording: its fact, and other shown memories it draws on."""
         own = [Ground(pair.fact.unit.text, (pair.fact.unit.id,)), Ground(pair.opinion.wording.text)]
         facts = [Ground(fact.unit.text, (fact.unit.id,)) for fact in self._facts]
         opinions = [Ground(each.wording.text, each.wording.based_on) for each in self._opinions]
         return completed_grounds(text, own, [*facts, *opinions], self._languages)
 
     def _fault(self, one: AnsweredAssessment, pair: FactOpinionPair) -> str:
-        """What is wrong with a rewording that would be used; "" if nothing is."""
+        """Describe the fault of a rewording that would be used; "" if there is none."""
         if not one.rewording.strip() or not may_reword(one.assessment, one.strength):
             return ""
         return rewording_fault(one.rewording, pair, self._languages)
 
 
-CONFLICTS = 8  # commits that may fail because opinions or facts changed meanwhile; then the task waits
-TRIES_OF_MODEL = 3  # of a task, after which pairs without a usable answer are passed over
+CONFLICTS = 8  # failed commits because opinions or facts changed; then the task is retried later
+TRIES_OF_MODEL = 3  # of a task; on the last one, pairs without a usable answer are skipped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidenceDecision:
-    """What to write, and which pairs are left.
+    """The writes, and the pairs left without an assessment.
 
     Attributes:
         evidence: rows for the logs.
@@ -509,19 +509,19 @@ class EvidenceDecision:
 
 
 async def reinforce(task: Task, model: LanguageModel, projector: Projector, services: Services) -> Settled:
-    """Assess the facts added since a bank's opinions were last assessed, and commit the outcome with the end of the task.
+    """Assess the facts added since the last assessment of a bank's opinions; commit the outcome and complete the task.
 
-    If one prompt cannot hold all pairs, each batch but the last is committed separately, so that no pair is assessed twice.
-    If the bank changes meanwhile, it is read again, and only new pairs are assessed.
+    If the pairs need several prompts, each batch but the last is committed separately, so that no pair is assessed twice.
+    If the bank changes in between, it is read again and only new pairs are assessed.
 
-    Pairs without a usable assessment are retried with the task, and passed over at its third attempt.
+    Pairs without a usable assessment are retried with the task, and skipped at its third attempt.
 
     Raises:
-        MalformedOutput: the model left pairs out, repairs included, and it has tries left; what it answered is written.
-        ModelUnavailable: the model could not be reached; what it had answered before is written.
-        ModelRefused: its service refuses the key.
-        RevisionConflict: opinions or facts changed at every try.
-        TaskClosed: somebody else finished the task meanwhile; nothing was written.
+        MalformedOutput: pairs are missing after repairs, with tries left; verdicts received so far are written.
+        ModelUnavailable: the model could not be reached; batches assessed before are written.
+        ModelRefused: the service rejected the API key.
+        RevisionConflict: opinions or facts changed during every try.
+        TaskClosed: the task was finished by another worker; this batch was not written.
     """
     verdicts: dict[PairKey, AssessorVerdict] = {}
     tried: set[PairKey] = set()
@@ -575,10 +575,10 @@ def decide(
 
     Args:
         found: the opinions and their possible evidence.
-        verdicts: by pair; nothing is written for missing ones.
-        bank: its name.
+        verdicts: verdicts by pair; nothing is written for missing ones.
+        bank: name of the bank.
         services: settings and thresholds.
-        giving_up: opinions count as assessed even if pairs have no verdict.
+        giving_up: whether opinions count as assessed even if pairs have no verdict.
     """
     evidence: list[EvidenceWrite] = []
     reworded: list[Rewording] = []
@@ -611,7 +611,7 @@ def decide(
 def write_set(
     decision: EvidenceDecision, found: PendingAssessment, projector: Projector, services: Services
 ) -> WriteSet:
-    """The write set of a decision, without the end of the task. Embeds new wordings, which mention what the old ones do."""
+    """Return the writes of a decision, without completing the task; embeds the new wordings."""
     bank, ledger = projector.name, projector.ledger
     counts = services.tokens.count([each.unit.text for each in decision.reworded])
     units = [replace(each.unit, tokens=count) for each, count in zip(decision.reworded, counts, strict=True)]
@@ -634,7 +634,7 @@ def write_set(
 
 
 def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWrite]:
-    """Entities that the old wording mentions, and those of the fact that the new wording names."""
+    """Return mentions of a new wording: those of the old wording, and entities of the fact that the new text names."""
     places = ledger.units.row_ids(bank, [new.closing.unit_id, new.fact])
     mentioned = ledger.entities.of_units(bank, np.array(sorted(places.values()), np.int64))
     before = mentioned.get(places.get(new.closing.unit_id, -1), [])
@@ -648,7 +648,7 @@ def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWr
 
 
 def _commit(writes: WriteSet, found: PendingAssessment, projector: Projector) -> bool:
-    """Commit if opinions and facts did not change since they were read; else return False and write nothing."""
+    """Commit if opinions and facts are unchanged; else return False and write nothing."""
     if writes.completed_tasks == () and not _writes_anything(writes):
         return True
     try:
@@ -668,7 +668,7 @@ def _writes_anything(writes: WriteSet) -> bool:
 
 
 def _unchanged(opinions: Sequence[OpinionEvidence], transaction: Transaction, bank: str) -> bool:
-    """Whether the wordings and evidence of these opinions and the texts of their new facts have not changed."""
+    """Check that the logs of these opinions and the texts of their new facts have not changed."""
     now = {log.id: log for log in transaction.opinions.get(bank, [each.log.id for each in opinions])}
     if any(now.get(each.log.id) != each.log for each in opinions):
         return False
