@@ -85,7 +85,7 @@ def test_no_client_names_the_bank_of_another_user(light: Hindsight, signed_in: d
     [
         ({}, r"config\.user_id.*user_id"),
         ({"bank_from": "context.user_id"}, r"context\.user_id.*bank_from"),
-        ({"bank_from": "auth"}, "nothing in auth"),
+        ({"bank_from": "auth"}, "no value in auth"),
         ({"bank": lambda state, runtime: None}, "None is not a bank name .*function passed as bank="),
     ],
 )
