@@ -1,4 +1,4 @@
-"""Documents in a recall: composed of the items that hold, and shortened to those that match best where they do not fit."""
+"""Documents in a recall: composed of their valid items, and shortened to the best-matching ones if they do not fit."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from hindsight_integrations.models.protocols import TokenCounter
 
 @dataclass(frozen=True, slots=True)
 class ServedDocument:
-    """A document as it may be served.
+    """A document that may be returned.
 
     Attributes:
-        head: the text of its head.
-        served: its items, whole.
-        best_first: positions of the items, those that match the question best first.
+        head: text of its head.
+        served: all its items.
+        best_first: positions of the items, best match for the question first.
     """
 
     head: str
@@ -32,11 +32,11 @@ class ServedDocument:
     best_first: tuple[int, ...]
 
     def within(self, tokens: int, counter: TokenCounter) -> ServedItems | None:
-        """The head with as many of the best items as fit; None where not even one does.
+        """Return the head with as many of the best items as fit; None if not even one does.
 
         Args:
-            tokens: the budget.
-            counter: counts what a text costs.
+            tokens: the token budget.
+            counter: token counter.
         """
         fitting: ServedItems | None = None
         low, high = 1, len(self.best_first) - 1
@@ -62,15 +62,15 @@ def documents_among(
     form: TextForm = TextForm.FULL,
     matches: Sequence[int] = (),
 ) -> dict[int, ServedDocument]:
-    """Those of the units (by row id) that are documents, by row id.
+    """Return the documents among the units, by row id.
 
     Args:
         ids: row ids.
-        items: which are served with which document.
-        view: the bank.
-        counter: counts what a text costs.
-        form: of the heads' texts.
-        matches: row ids of the items that the channels found, the best first.
+        items: the items returned with each document.
+        view: a view of the bank.
+        counter: token counter.
+        form: text form of the heads.
+        matches: row ids of the items that the channels found, best first.
     """
     served = read_items(items.rows_of(ids), view.ledger, view.bank)
     if not served:
@@ -87,10 +87,10 @@ def documents_among(
 
 
 def _best_first(items: Sequence[MemoryUnit], ranks: Mapping[str, int]) -> tuple[int, ...]:
-    """Positions of items by the rank of each, given by its id; those without one come last."""
+    """Return the positions of items by rank; items without a rank come last."""
     return tuple(sorted(range(len(items)), key=lambda place: ranks.get(items[place].id, len(ranks))))
 
 
 def head_text(unit: MemoryUnit, form: TextForm) -> str:
-    """The text of a head in the form asked for."""
+    """Return the text of a head in the requested form."""
     return unit.compact_text if form is TextForm.COMPACT else unit.text

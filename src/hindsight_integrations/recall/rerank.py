@@ -25,25 +25,25 @@ from hindsight_integrations.models.protocols import Reranker
 from hindsight_integrations.recall.context import RecallContext, timed
 from hindsight_integrations.recall.documents import documents_among
 
-# What a turn takes of the fused score of the turns one and two before it, and one and two after it; chosen on LoCoMo
-# conv-26, 41 and 43; +6 to +9 points of evidence at 512 to 1,024 tokens there.
-DISTANCES = (1, 2, -1, -2)  # of a turn from the one it takes from; negative: it stands before it
+# Shares of the fused scores of the two turns before and the two after that are added to a turn's score; chosen on LoCoMo
+# conv-26, 41 and 43, with +6 to +9 points of evidence at 512 to 1,024 tokens.
+DISTANCES = (1, 2, -1, -2)  # of a turn from the neighbour; negative if the turn precedes it
 WEIGHTS = (0.3, 0.1, 0.2, 0.1)
-# How far below the logit of the turn one and two before it a turn's own logit may lie.
+# Maximum distance of a turn's logit below the logits of the turns one and two before it.
 BELOW_BEFORE = (1.0, 3.0)
-SAME_SESSION = 3_600_000_000  # microseconds; after an hour a turn answers nothing (no source)
-JUST_BEHIND = 0.9999  # of the score of the turn it must not overtake
+SAME_SESSION = 3_600_000_000  # microseconds; after an hour a turn is not an answer (no source)
+JUST_BEHIND = 0.9999  # of the score of the neighbour that must stay ahead
 ABSENT = -1
 
 
 @dataclass(frozen=True, slots=True)
 class TurnOrder:
-    """The turns of the conversations some candidates belong to, in the order of their time.
+    """The turns of the candidates' conversations, in order of time.
 
     Attributes:
         at: positions in the columns, conversation by conversation, (m,).
-        place: for each position of the columns its place in `at`, ABSENT if it is no such turn, (n,).
-        session: for each place the number of its session; turns of one conversation and session share it, (m,).
+        place: index into `at` for each position of the columns, ABSENT for other units, (n,).
+        session: session number of each turn in `at`, unique across conversations, (m,).
     """
 
     at: IntArray
@@ -51,7 +51,7 @@ class TurnOrder:
     session: IntArray
 
     def neighbour(self, positions: IntArray, distance: int) -> IntArray:
-        """Positions of the turns so many after each one (before it, if negative), (k,); ABSENT where there is none."""
+        """Return the positions of the turns at a distance after each one (before it, if negative), (k,); ABSENT if none."""
         here = self.place[positions]
         there = here + distance
         exists = np.flatnonzero((here != ABSENT) & (there >= 0) & (there < len(self.at)))
@@ -62,7 +62,7 @@ class TurnOrder:
 
 
 def turn_order(columns: Columns, allowed: BoolArray, ids: IntArray) -> TurnOrder | None:
-    """The order of the turns that may be returned, of the conversations of these units; None if none of them is a turn."""
+    """Order the allowed turns of the conversations these units belong to; None if none of the units is a turn."""
     positions = columns.positions(ids)
     positions = positions[positions != ABSENT]
     if not columns.speakers[positions].any():
@@ -81,16 +81,16 @@ def turn_order(columns: Columns, allowed: BoolArray, ids: IntArray) -> TurnOrder
 def smoothed_scores(
     ids: IntArray, fused: Float64Array, columns: Columns, order: TurnOrder
 ) -> tuple[IntArray, Float64Array]:
-    """Fused scores smoothed over neighbouring turns; turns no channel found may join.
+    """Smooth fused scores over neighbouring turns, which may add turns no channel found.
 
-    f'(u) = f(u) + sum of w_d * f(u - d) + sum of v_d * f(u + d), d = 1, 2, within one session of a conversation; but a
-    turn never overtakes a neighbour that was better without it: "Nice name!" stays behind the name.
+    f'(u) = f(u) + sum of w_d * f(u - d) + sum of v_d * f(u + d), d = 1, 2, within one session of a conversation. A turn never
+    overtakes a neighbour with a higher original score: "Nice name!" stays behind the name.
 
     Args:
         ids: row ids, (n,).
-        fused: their scores, (n,).
-        columns: where the ids stand.
-        order: of the conversations they belong to.
+        fused: fused scores, (n,).
+        columns: columns of the bank.
+        order: turn order of their conversations.
 
     Returns:
         Row ids and scores, best first, ties by id.
@@ -110,7 +110,7 @@ def smoothed_scores(
 
 
 def _behind_better(own: Float64Array, total: Float64Array, neighbours: list[IntArray]) -> Float64Array:
-    """Totals lowered until no turn is above a neighbour whose own score is higher."""
+    """Lower the totals until no turn is above a neighbour whose own score is higher."""
     while True:
         bar = np.full(len(own), np.inf)
         for near in neighbours:
@@ -123,20 +123,20 @@ def _behind_better(own: Float64Array, total: Float64Array, neighbours: list[IntA
 
 
 def _at(values: Float64Array, places: IntArray) -> Float64Array:
-    """Values at these places, 0 for ABSENT."""
+    """Return the values at these places, 0 for ABSENT."""
     return np.where(places == ABSENT, 0.0, values[places])
 
 
 def _within(found: IntArray, positions: IntArray) -> IntArray:
-    """Places of positions in `found` (ascending), ABSENT for those that are not there."""
+    """Return the indexes of positions in `found` (ascending), ABSENT for missing ones."""
     at = np.minimum(np.searchsorted(found, positions), len(found) - 1)
     return np.where(found[at] == positions, at, ABSENT)
 
 
 def smoothed_logits(ids: IntArray, logits: FloatArray, columns: Columns, order: TurnOrder) -> FloatArray:
-    """Logits after a turn has taken over those of the turns it answers, less 1 and 3, (n,).
+    """Raise each turn's logit to at least those of the turns one and two before it, minus 1 and 3, (n,).
 
-    The reranker reads turns one by one: it likes the turn that asks the question better than the one that answers it.
+    The reranker reads turns one by one and prefers the turn that asks the question to the one that answers it.
     """
     positions = columns.positions(ids)
     read = np.full(len(columns) + 1, -np.inf)
@@ -150,7 +150,7 @@ def smoothed_logits(ids: IntArray, logits: FloatArray, columns: Columns, order: 
 RECENCY_ALPHA = 0.2  # +-10 % [recall docs, "Stage 3: Combined Scoring (Boosts)"]
 TEMPORAL_ALPHA = 0.2  # +-10 % [recall docs, "Stage 3: Combined Scoring (Boosts)"]
 PROOF_ALPHA = 0.1  # +-5 % [recall docs, "Stage 3: Combined Scoring (Boosts)"]
-NEUTRAL = 0.5  # a signal that moves nothing [recall docs, "Stage 3: Combined Scoring (Boosts)"]
+NEUTRAL = 0.5  # a signal without effect [recall docs, "Stage 3: Combined Scoring (Boosts)"]
 RECENCY_DAYS = 365.0  # [recall docs, "Recency signal"]
 RECENCY_FLOOR = 0.1  # [recall docs, "Recency signal"]
 PROOF_DIVISOR = 10.0  # [recall docs, "Proof count signal"]
@@ -162,12 +162,12 @@ def _no_factors() -> Float64Array:
 
 @dataclass(frozen=True, slots=True)
 class Boosts:
-    """What some units' scores are multiplied by, each (n,).
+    """Factors that multiply the scores of some units, each (n,).
 
     Attributes:
-        recency: in [0.92, 1.1]; 1 for what has no date.
-        temporal: in [0.9, 1.1]; 1 for what has no date, and for a question without a time.
-        proof: in [1, 1.05]; 1 for what was not made from several facts.
+        recency: in [0.92, 1.1]; 1 for undated units.
+        temporal: in [0.9, 1.1]; 1 for undated units, and for a question without a time.
+        proof: in [1, 1.05]; 1 for units not made from several facts.
     """
 
     recency: Float64Array = field(default_factory=_no_factors)
@@ -175,26 +175,26 @@ class Boosts:
     proof: Float64Array = field(default_factory=_no_factors)
 
     def at(self, positions: IntArray) -> Boosts:
-        """Those of the units at these positions, in their order."""
+        """Return the boosts at these positions, in their order."""
         return Boosts(self.recency[positions], self.temporal[positions], self.proof[positions])
 
 
 def no_boosts(count: int) -> Boosts:
-    """Boosts that move none of so many units."""
+    """Return neutral boosts for `count` units."""
     return Boosts(np.ones(count), np.ones(count), np.ones(count))
 
 
 def boosts_of(
     ids: IntArray, columns: Columns, *, window: Interval | None, query_time: datetime, counts: IntArray
 ) -> Boosts:
-    """Boosts of units by their times, and by what they stand on.
+    """Compute the boosts of units from their times and the number of facts they were made from.
 
     Args:
         ids: row ids of the units, (n,).
-        columns: where their times are.
+        columns: columns with their times.
         window: the time the question names, if any.
-        query_time: from which recency counts; not the machine's time.
-        counts: how many facts each was made from, (n,).
+        query_time: reference time of recency; not the system clock.
+        counts: number of facts each was made from, (n,).
     """
     at = columns.positions(ids)
     starts, ends = columns.starts[at], columns.ends[at]
@@ -207,19 +207,19 @@ def boosts_of(
 
 
 def sigmoid(logit: npt.ArrayLike) -> Float64Array:
-    """1 / (1 + e^-x), in [0, 1], without overflow for any finite x (recall docs, "Stage 2: Cross-Encoder Reranking")."""
+    """Compute 1 / (1 + e^-x), in [0, 1], without overflow for any finite x (recall docs, "Stage 2: Cross-Encoder Reranking")."""
     return np.exp(-np.logaddexp(0.0, -np.asarray(logit, np.float64)))
 
 
 def days_before(moments: IntArray, query_time: int) -> Float64Array:
-    """Days from each moment to the query's time, (n,), both in microseconds; NaN for UNDATED, negative after it."""
+    """Return the days from each moment to the query's time, (n,), both in microseconds; NaN for UNDATED, negative after it."""
     dated = moments != UNDATED
     gaps = query_time - np.where(dated, moments, query_time)
     return np.where(dated, gaps / DAY, np.nan)
 
 
 def recency(days_ago: npt.ArrayLike) -> Float64Array:
-    """clamp(1 - days / 365, 0.1, 1); 1 in the future, 0.5 for NaN (undated) (recall docs, "Recency signal").
+    """Compute clamp(1 - days / 365, 0.1, 1); 1 in the future, 0.5 for NaN (undated) (recall docs, "Recency signal").
 
     Args:
         days_ago: days before the query's time.
@@ -229,7 +229,7 @@ def recency(days_ago: npt.ArrayLike) -> Float64Array:
 
 
 def temporal_signal(starts: IntArray, ends: IntArray, window: Interval | None) -> Float64Array:
-    """Proximity to the window's centre, 0.5 for UNDATED spans or without a window (recall docs, "Temporal proximity signal").
+    """Compute proximity to the window's centre; 0.5 if UNDATED or without a window (recall docs, "Temporal proximity signal").
 
     Args:
         starts: span starts in microseconds, (n,).
@@ -242,49 +242,49 @@ def temporal_signal(starts: IntArray, ends: IntArray, window: Interval | None) -
 
 
 def proof(count: npt.ArrayLike) -> Float64Array:
-    """clamp(0.5 + ln(n) / 10, 0, 1) (recall docs, "Proof count signal").
+    """Compute clamp(0.5 + ln(n) / 10, 0, 1) (recall docs, "Proof count signal").
 
     Args:
-        count: how many units an observation stands on; 0 for a unit that is no observation, giving 0.5.
+        count: number of facts an observation is based on; 0 for other units, giving 0.5.
     """
     evidence = np.maximum(np.asarray(count, np.float64), 1.0)
     return np.clip(NEUTRAL + np.log(evidence) / PROOF_DIVISOR, 0.0, 1.0)
 
 
 def boost(signal: npt.ArrayLike, alpha: float) -> Float64Array:
-    """1 + alpha * (signal - 0.5), in [1 - alpha / 2, 1 + alpha / 2] (recall docs, "Stage 3: Combined Scoring (Boosts)")."""
+    """Compute 1 + alpha * (signal - 0.5), in [1 - alpha / 2, 1 + alpha / 2] (recall docs, "Stage 3: Combined Scoring")."""
     return 1.0 + alpha * (np.asarray(signal, np.float64) - NEUTRAL)
 
 
 def final_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
-    """The score units are sorted by: logit + ln(boost) + ..., log-odds, any real number.
+    """Compute the score units are sorted by: logit + ln(boost) + ..., in log-odds, any real number.
 
-    The docs' own product (`docs_score`) saturates with the sigmoid, so that sure answers are ordered by their boosts: it
-    cost 14 to 31 points of evidence where measured on LoCoMo.
+    The docs' product (`docs_score`) saturates with the sigmoid, so that confident answers are ordered by their boosts: measured on
+    LoCoMo, it cost 14 to 31 points of evidence.
 
     Args:
         logit: raw cross-encoder output.
-        *boosts: factors > 0, as `boost` gives them.
+        *boosts: factors > 0, as returned by `boost`.
     """
     return np.asarray(logit, np.float64) + np.log(math.prod(map(np.asarray, boosts)))
 
 
 def docs_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
-    """sigmoid(logit) * boost * ..., the docs' literal final score (recall docs, "Stage 3: Combined Scoring (Boosts)").
+    """Compute the docs' literal final score, sigmoid(logit) * boost * ... (recall docs, "Stage 3: Combined Scoring (Boosts)").
 
-    Recall sorts by `final_score`; this is what the docs' worked examples are about.
+    Recall sorts by `final_score`; this function reproduces the docs' worked examples.
 
     Args:
         logit: raw cross-encoder output.
-        *boosts: factors > 0, as `boost` gives them.
+        *boosts: factors > 0, as returned by `boost`.
     """
     return np.asarray(sigmoid(logit) * math.prod(map(np.asarray, boosts)))
 
 
-# Logits that a rank of the fused score counts: chosen on LoCoMo conv-26 and 41 (facts) and 26, 41, 43 (turns), where 0.8 to 3
-# differ by less than a point; the reranker is trusted more the less it says.
+# Weight of the fused score in logits: chosen on LoCoMo conv-26 and 41 (facts) and 26, 41, 43 (turns), where values from 0.8 to 3
+# differ by less than a point; the lower the weight, the more the reranker is trusted.
 PRIOR = 2.0
-BATCH = 8  # pairs scored between looks at the clock: bounds how far the deadline can be overrun
+BATCH = 8  # pairs scored between checks of the clock: limits how far the deadline can be overrun
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,9 +293,9 @@ class Ranking:
 
     Attributes:
         ids: row ids, best first, (n,).
-        scores: final scores, falling, (n,).
-        logits: the reranker's, after turns took over those of the turns they answer; NaN where it read none, (n,).
-        boosts: of these units.
+        scores: final scores, descending, (n,).
+        logits: reranker logits after `smoothed_logits`; NaN for units it did not read, (n,).
+        boosts: boosts of these units.
     """
 
     ids: IntArray
@@ -305,18 +305,18 @@ class Ranking:
 
     @property
     def read(self) -> BoolArray:
-        """Which the reranker read, (n,)."""
+        """Return a mask of the units the reranker read, (n,)."""
         return ~np.isnan(self.logits)
 
     def at(self, positions: IntArray) -> Ranking:
-        """Those at these positions, in their order."""
+        """Return the ranking of the units at these positions, in their order."""
         return Ranking(
             self.ids[positions], self.scores[positions], self.logits[positions], self.boosts.at(positions)
         )
 
 
 def unread(ids: IntArray, scores: Float64Array) -> Ranking:
-    """Units that no reranker read, in the order given."""
+    """Return a ranking of units that no reranker read, in the given order."""
     return Ranking(ids, scores, np.full(len(ids), np.nan, np.float32), no_boosts(len(ids)))
 
 
@@ -327,18 +327,18 @@ def rerank(
     turns: TurnOrder | None,
     matches: Sequence[int] = (),
 ) -> Ranking:
-    """The final ranking: final(f) = logit(f) + ln boosts + 2 * 60 * fused(f) (paper eq. 16).
+    """Compute the final ranking: final(f) = logit(f) + ln boosts + 2 * 60 * fused(f) (paper eq. 16).
 
-    The fused score counts beside the logit, so that a reranker which is sure of nothing changes nothing. A candidate it did
-    not read counts as the worst of those it did. Without a reranker the fused order stands. Units erased since the view was
-    made, and damaged ones, are left out.
+    The fused score is added to the logit, so that an undecided reranker does not change the order. Candidates it did not read get
+    the lowest logit of those it did. Without a reranker the fused order is kept. Damaged units and units erased since the view was
+    made are left out.
 
     Args:
-        run: the recall under way.
+        run: the current recall.
         ids: row ids of the candidates, best first, (n,).
         fused: their fused scores, (n,).
-        turns: order of the conversations they are turns of; None if none is a turn, or neighbours are off.
-        matches: row ids of the items of documents that the channels found, the best first.
+        turns: turn order of their conversations; None if none is a turn, or if neighbours are off.
+        matches: row ids of the items of documents that the channels found, best first.
     """
     reranker = run.services.reranker
     if reranker is None or not len(ids):
@@ -366,7 +366,7 @@ def rerank(
 def _with_items(
     run: RecallContext, units: Mapping[int, MemoryUnit], matches: Sequence[int]
 ) -> dict[int, MemoryUnit]:
-    """The units, documents with their items, those that were found first: a cross-encoder reads the beginning of a text."""
+    """Add items to documents, matching ones first, because a cross-encoder reads only the beginning of a text."""
     found = documents_among(
         np.array(list(units), np.int64), run.items, run.view, run.services.tokens, matches=matches
     )
@@ -381,7 +381,7 @@ def _with_items(
 
 
 def _scored(run: RecallContext, reranker: Reranker, units: Sequence[MemoryUnit]) -> FloatArray:
-    """Logits of the first units, as many as the deadline allows."""
+    """Return the logits of the first units, as many as the deadline allows."""
     with timed(run.trace, "rerank") as detail:
         logits = score_until(reranker, run.query.text, units, run.services.config.recall.rerank_deadline_ms)
         detail["scored"], detail["candidates"] = len(logits), len(units)
@@ -391,7 +391,7 @@ def _scored(run: RecallContext, reranker: Reranker, units: Sequence[MemoryUnit])
 
 
 def _boosts(run: RecallContext, ids: IntArray) -> Boosts:
-    """The units' boosts; none unless switched on."""
+    """Return the units' boosts; neutral unless enabled."""
     if not run.services.config.recall.boosts:
         return no_boosts(len(ids))
     return boosts_of(
@@ -404,7 +404,7 @@ def _boosts(run: RecallContext, ids: IntArray) -> Boosts:
 
 
 def rerank_text(unit: MemoryUnit) -> str:
-    """What the cross-encoder reads: the text with a readable date (paper section 4.2.4)."""
+    """Return the text for the cross-encoder, with a readable date (paper section 4.2.4)."""
     moment = unit.occurred.start if unit.occurred else unit.mentioned_at
     return f"[Date: {moment:%B %d, %Y} ({moment:%Y-%m-%d})] {unit.text}"
 
@@ -412,7 +412,7 @@ def rerank_text(unit: MemoryUnit) -> str:
 def score_until(
     reranker: Reranker, query: str, units: Sequence[MemoryUnit], deadline_ms: float
 ) -> FloatArray:
-    """Logits of the first m <= n units, (m,): batches in order until the next one would overrun the deadline.
+    """Score units in batches until the next batch would overrun the deadline; return the first m <= n logits, (m,).
 
     The first batch is always scored. A batch is predicted to take as long as the slowest so far.
     """
@@ -430,7 +430,7 @@ def score_until(
 
 
 def _length_sorted(reranker: Reranker, query: str, texts: Sequence[str]) -> FloatArray:
-    """Scores in the given order; the model reads the texts sorted by length, which pads less."""
+    """Return scores in the given order; the model reads the texts sorted by length, which needs less padding."""
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     scores = np.empty(len(texts), np.float32)
     scores[order] = reranker.score(query, [texts[i] for i in order])
@@ -438,7 +438,7 @@ def _length_sorted(reranker: Reranker, query: str, texts: Sequence[str]) -> Floa
 
 
 def channel_threshold(channel: str, least: MinScores) -> float | None:
-    """What a hit of this channel, or of the source turns, must reach; None for the graph and time, whose scores mean nothing alone."""
+    """Return the minimum score of a channel or of the source turns; None for graph and time, whose scores have no threshold."""
     thresholds: dict[str, float | None] = {
         Channel.SEMANTIC: least.semantic,
         Channel.KEYWORD: least.keyword,
@@ -448,13 +448,13 @@ def channel_threshold(channel: str, least: MinScores) -> float | None:
 
 
 def cut(hits: Hits, least: float) -> tuple[Hits, Hits]:
-    """A channel's list down to a score, and the rest."""
+    """Split a channel's hits into those with at least this score, and the rest."""
     keep = hits.scores >= least
     return Hits(hits.ids[keep], hits.scores[keep]), Hits(hits.ids[~keep], hits.scores[~keep])
 
 
 def passing(ranking: Ranking, least: MinScores) -> tuple[Ranking, Mapping[int, Fate]]:
-    """The ranking without the units below the reranker's or the final threshold, and the stage that dropped each."""
+    """Drop units below the reranker's or the final threshold; return the ranking and the fate of each dropped unit."""
     good = np.ones(len(ranking.ids), bool)
     if least.reranker is not None:
         good[ranking.read] = sigmoid(ranking.logits[ranking.read]) >= least.reranker
@@ -465,7 +465,7 @@ def passing(ranking: Ranking, least: MinScores) -> tuple[Ranking, Mapping[int, F
 
 
 def threshold_notes(ranking: Ranking, dropped: Mapping[int, Fate], least: MinScores) -> list[str]:
-    """What the reranker's and the final threshold did, in words."""
+    """Describe the effect of the reranker's and the final threshold."""
     fates = list(dropped.values())
     notes = []
     read = int(ranking.read.sum())
@@ -483,18 +483,18 @@ def threshold_notes(ranking: Ranking, dropped: Mapping[int, Fate], least: MinSco
 
 
 def proof_counts(view: BankView, rows: IntArray) -> IntArray:
-    """How many facts each of the units (by row id) was made from, (n,); 0 for what was made from none."""
+    """Return the number of facts each unit (by row id) was made from, (n,); 0 for none."""
     found: Mapping[int, IntArray] = grounds_of(view, observations_among(view, rows))
     return np.array([len(found.get(row, ())) for row in rows.tolist()], np.int64)
 
 
 def observations_among(view: BankView, rows: IntArray) -> IntArray:
-    """Those of the units (by row id) that are observations, in their order."""
+    """Return the observations among the units (by row id), in their order."""
     return rows[view.columns.allowed(rows, of_types(view.columns, OBSERVED))]
 
 
 def grounds_of(view: BankView, observations: IntArray) -> dict[int, IntArray]:
-    """Row ids of the facts each of these observations was made from, ascending; those a caller gave are left out."""
+    """Return the row ids of the facts each observation was made from, ascending; observations retained by callers are left out."""
     grounds = view.ledger.observations.grounds_of(view.bank, observations)
     rows = view.ledger.units.row_ids(
         view.bank, sorted({fact for facts in grounds.values() for fact in facts})

@@ -1,4 +1,4 @@
-"""Four-way retrieval (paper section 4.2.2): the channels of one recall, each timed and each failing as configured."""
+"""Four-way retrieval (paper section 4.2.2): the channels of one recall, each timed and with configurable failure handling."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from hindsight_integrations.model.trace import SOURCE_TURNS, Channel
 from hindsight_integrations.recall.context import RecallContext, RecallQuestion, timed
 from hindsight_integrations.recall.rerank import channel_threshold, cut
 
-# Printed by hindsight-evals bench asked_times: of LoCoMo conv-26, 41, 43 time searched earns 0.8, 1.2, 0.4 and 0.2 points of evidence where
-# 50, 65, 80 and 90 % of the turns are of the time added to a question; where 89 % to all are, it costs 1.4.
+# Printed by hindsight-evals bench asked_times: on LoCoMo conv-26, 41, 43, searching by time gains 0.8, 1.2, 0.4 and 0.2
+# points of evidence if 50, 65, 80 and 90 % of the turns are in the time added to a question; if 89 to 100 % are, it costs 1.4.
 SAYS_NOTHING = 0.9
-"""Share of the memories that may be returned from which on a window tells none of them from the others."""
+"""Share of the selected memories in a window from which the window is not selective."""
 LONG = timedelta(days=31)
-"""The longest window whose words the dates beside the memories' texts repeat: "in May 2023"."""
+"""The longest window whose words also appear in the dates of the memories' texts: "in May 2023"."""
 
 _PARSER_FAILURES = (HindsightError, ValueError, LookupError, RuntimeError, OSError)  # see ports/time_parser
 _EDGES = " \t\r\n,;:-"
@@ -47,15 +47,15 @@ _BEFORE_MARK = re.compile(r"\s+(?=[?!.,;:])")
 
 @dataclass(frozen=True, slots=True)
 class AskedTime:
-    """The time of a question, and the words left to search for.
+    """The time of a question, and the texts to search for.
 
     Attributes:
-        window: the question's time, given or found in the text; None for a timeless question.
-        searched: the same where it tells some memories from others, so that time is searched.
-        words: what is searched for by words.
-        meaning: what is searched for by meaning.
-        selected: which memories may be found: those of the time alone where the question is nothing but a time.
-        alone: whether it is nothing but a time: whatever is of it answers, however little its words are like the question.
+        window: the question's time, given or parsed from the text; None for a timeless question.
+        searched: the window, if it is selective enough for the temporal channel; else None.
+        words: text for keyword search.
+        meaning: text for semantic search.
+        selected: memories that may be found; if the question is only a time, the memories of that time.
+        alone: whether the question is only a time, so that every memory of that time is an answer.
     """
 
     window: Interval | None
@@ -67,19 +67,19 @@ class AskedTime:
 
 
 def asked_time(question: RecallQuestion, selected: Selection) -> AskedTime:
-    """The window of a query, else that of its words in the configured languages, in turn, else the parser's.
+    """Determine a question's time: the query's window, else a time expression in a configured language, else the parser's window.
 
-    Once time is searched, the words of a time disturb: "this week" stands beside no purchase. They are cut out of the
-    text that is searched for (never of what the reranker reads), as far as that was measured to help:
+    A time expression such as "this week" disturbs the search, since memories do not contain it. It is removed from the search
+    texts (never from the reranker's) where that was measured to help:
 
-    - of a window longer than a month, and of one that tells nothing, wherever the text is searched for;
-    - of one counted from now ("yesterday") where words are searched for;
-    - of a date, never: the vectors hold the memories' dates;
-    - of a window that holds nothing, never: its words are all there is to go by.
+    - if the window is longer than a month or not selective: from both search texts;
+    - if it is relative to now ("yesterday"): from the keyword search text;
+    - if it is a date: not removed, because the vectors include the memories' dates;
+    - if the window holds no memories: not removed, because its words are the only clue.
 
     Args:
-        question: the query and its bank; the reference time is aware.
-        selected: which memories may be returned.
+        question: the query and its bank; the reference time is timezone-aware.
+        selected: memories that may be returned.
     """
     query, services = question.query, question.services
     with timed(question.trace, "time"):
@@ -100,7 +100,7 @@ def asked_time(question: RecallQuestion, selected: Selection) -> AskedTime:
 
 
 def _parsed(question: RecallQuestion) -> Interval | None:
-    """The window found by the caller's parser; a failure is noted in the trace."""
+    """Return the window found by the caller's parser; a failure is noted in the trace."""
     query, services = question.query, question.services
     if services.time_parser is None:
         return None
@@ -112,14 +112,14 @@ def _parsed(question: RecallQuestion) -> Interval | None:
 
 
 def _of(window: Interval, question: RecallQuestion, selected: Selection) -> Selection:
-    """The selected memories within a window."""
+    """Return the selected memories within a window."""
     columns = question.view.columns
     mask = matches(columns.starts, columns.ends, columns.mentioned, window) & selected.mask
     return Selection(mask, int(np.count_nonzero(mask)))
 
 
 def _tells(then: Selection, selected: Selection, notes: list[str]) -> bool:
-    """Whether a time separates the selected memories; if not, a note says so."""
+    """Return whether a time is selective among the selected memories; if not, add a note."""
     share = then.count / max(selected.count, 1)
     if share < SAYS_NOTHING:
         return True
@@ -128,13 +128,13 @@ def _tells(then: Selection, selected: Selection, notes: list[str]) -> bool:
 
 
 def _without(text: str, found: TimeWindow) -> str:
-    """The question without its time expression."""
+    """Return the question without its time expression."""
     start, end = found.span
     return _BEFORE_MARK.sub("", " ".join(f"{text[:start]} {text[end:]}".split())).strip(_EDGES)
 
 
 def _says_more(rest: str, language: Language) -> bool:
-    """Whether a question asks for more than everything of its time ("What happened?")."""
+    """Return whether a question asks for more than everything in its time ("What happened?")."""
     whatever = {language.stem(word) for word in language.asking.whatever}
     return bool(content_stems(rest, language) - whatever)
 
@@ -152,10 +152,10 @@ class ChannelResults:
     """The results of the channels.
 
     Attributes:
-        lists: each channel's hits, best first, down to its minimum score.
+        lists: each channel's hits that reach its minimum score, best first.
         below: each channel's hits below its minimum score.
-        told: of the memories made from turns those that match in their words or their turns', no channel of its own.
-        matches: row ids of the items of documents that the channels found, the best first; the lists have their documents.
+        told: memories made from turns that match by their own words or their turns'; not a separate channel.
+        matches: row ids of the items of documents that the channels found, best first; the lists contain their documents.
     """
 
     lists: Mapping[Channel, Hits]
@@ -164,7 +164,7 @@ class ChannelResults:
     matches: tuple[int, ...] = ()
 
     def uncut(self) -> dict[Channel, Hits]:
-        """The lists as they were before they were cut."""
+        """Return the lists before the minimum scores were applied."""
         return {
             channel: Hits(
                 np.concatenate([hits.ids, self.below[channel].ids]),
@@ -179,12 +179,12 @@ async def search_channels(
 ) -> tuple[RecallContext, ChannelResults]:
     """Analyse the question and search the four channels.
 
-    Each step starts as soon as its input is available. The time is parsed first, since its words are not searched for. The
-    keyword search only needs the words, so it runs while the question is embedded, the longest step.
+    Each step starts as soon as its input is available. The time is parsed first, since its words may be removed from the search
+    texts. The keyword search only needs the words, so it runs while the question is embedded, the longest step.
 
     Args:
         question: the query and its bank.
-        selected: which units may be found.
+        selected: units that may be found.
 
     Raises:
         IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
@@ -206,7 +206,7 @@ async def search_channels(
 
 
 def _matching_items(question: RecallQuestion, lists: Sequence[Hits]) -> tuple[int, ...]:
-    """Row ids of the matching items, by their best rank in any list."""
+    """Return the row ids of the matching items, by their best rank in any list."""
     best: dict[int, int] = {}
     for hits in lists if len(question.items.items) else ():
         places = np.flatnonzero(np.isin(hits.ids, question.items.items))
@@ -217,7 +217,7 @@ def _matching_items(question: RecallQuestion, lists: Sequence[Hits]) -> tuple[in
 
 
 def _worded(question: RecallQuestion, words: str, selected: Selection) -> tuple[tuple[Hits, Hits], Hits]:
-    """The keyword channel, and the memories whose source turns match."""
+    """Search the keyword channel, and the memories whose source turns match."""
     search = partial(keyword_channel, question.view, selected, words, limit=question.limit)
     told, _ = _searched(question, SOURCE_TURNS, partial(search, told=True))
     return _searched(question, Channel.KEYWORD, search), told
@@ -226,7 +226,7 @@ def _worded(question: RecallQuestion, words: str, selected: Selection) -> tuple[
 async def _search_by_meaning(
     question: RecallQuestion, selected: Selection, time: AskedTime
 ) -> tuple[RecallContext, dict[Channel, tuple[Hits, Hits]]]:
-    """Semantic and temporal search in parallel; then the graph, from the semantic hits and named entities."""
+    """Run semantic and temporal search in parallel, then the graph, from the semantic hits and named entities."""
     read, view = question.services.workers.read, question.view
     vector, (named, walk) = await asyncio.gather(
         read(_embedded, question, time.meaning), read(_understood, question)
@@ -266,7 +266,7 @@ async def _search_by_meaning(
 
 
 def _embedded(question: RecallQuestion, meaning: str) -> Vector | None:
-    """The vector of the question; None if the embedder fails and the other channels are to answer."""
+    """Embed the question; None if the embedder fails and recall is configured to continue without it."""
     with timed(question.trace, "embed query"):
         try:
             return question_vector(replace(question.query, text=meaning), question.services.embedder)
@@ -278,7 +278,7 @@ def _embedded(question: RecallQuestion, meaning: str) -> Vector | None:
 
 
 def _understood(question: RecallQuestion) -> tuple[NamedEntities, Walk]:
-    """The entities that the question names, and how far the graph may go (paper section 4.2.1)."""
+    """Return the entities the question names, and how far the graph search may go (paper section 4.2.1)."""
     text, view, languages = question.query.text, question.view, question.services.languages
     with timed(question.trace, "plan"):
         named = named_in(text, view, languages)
@@ -297,7 +297,7 @@ def _compare_early(relevance: Relevance) -> None:
 def _semantic_and_linked(
     run: RecallContext, selected: Selection, relevance: Relevance
 ) -> dict[Channel, tuple[Hits, Hits]]:
-    """Both on one thread: the graph channel starts from the semantic hits."""
+    """Search the semantic and graph channels on one thread, since the graph starts from the semantic hits."""
     floor = run.services.embedder.identity.thresholds.channel_floor
     semantic = _searched(
         run,
@@ -310,9 +310,9 @@ def _semantic_and_linked(
 
 
 def _searched(question: RecallQuestion, channel: str, search: Callable[[], Hits]) -> tuple[Hits, Hits]:
-    """The hits of a channel, or of the source turns, and those below its minimum score, which neither count nor seed the graph.
+    """Search a channel or the source turns; return the hits, and those below its minimum score, which are not used further.
 
-    A failure raises, or leaves the channel out, as configured.
+    On failure, raise or leave the channel out, as configured.
     """
     with timed(question.trace, channel) as detail:
         try:
@@ -335,7 +335,7 @@ def _searched(question: RecallQuestion, channel: str, search: Callable[[], Hits]
 
 
 def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: Relevance) -> Hits:
-    """The graph channel, which only runs where the question gives it something to walk from."""
+    """Search the graph channel, if the question provides starting points."""
     if run.walk is Walk.NONE and not run.named.speaker:
         run.trace.notes.append("graph: this question names nothing to walk from")
     return graph_channel(
@@ -350,17 +350,17 @@ def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: 
     )
 
 
-# In ranks: what a cosine higher by 1 on the reference scale counts, and the best match in words. Chosen on the facts of LoCoMo
-# conv-26 and 41; half and twice as much change evidence by less than a point there.
+# Weights, in ranks, of a cosine difference of 1 on the reference scale and of the best keyword match. Chosen on the facts of
+# LoCoMo conv-26 and 41, where halving or doubling them changes evidence by less than a point.
 NEARNESS, WORDS = 6.0, 1.0
 
 
 def evidence(cosines: Float64Array, words: FloatArray) -> Float64Array:
-    """E(f) = (6 * max(0, c - 0.3) + w / max w) / 60, (n,), in [0, 0.087]: what is added to RRF(f) of paper eq. 15.
+    """Compute E(f) = (6 * max(0, c - 0.3) + w / max w) / 60, (n,), in [0, 0.087], which is added to RRF(f) of paper eq. 15.
 
     Args:
-        cosines: c, of each memory with the question, on the reference scale, where 0.3 is the channel floor, (n,).
-        words: w, BM25 of the memory with the turns it was made from, (n,), >= 0.
+        cosines: c, cosine of each memory with the question, on the reference scale, where 0.3 is the channel floor, (n,).
+        words: w, BM25 of each memory together with the turns it was made from, (n,), >= 0.
     """
     near = np.clip(cosines - REFERENCE.channel_floor, 0.0, 1.0 - REFERENCE.channel_floor)
     most = float(words.max(initial=0.0))
@@ -371,16 +371,16 @@ def evidence(cosines: Float64Array, words: FloatArray) -> Float64Array:
 def with_evidence(
     ids: IntArray, fused: Float64Array, channels: ChannelResults, run: RecallContext
 ) -> tuple[IntArray, Float64Array]:
-    """Row ids and scores, best first, with the evidence of each; memories that only their turns' words found join.
+    """Add evidence to the fused scores, and the memories found only by their turns' words; return row ids and scores, best first.
 
-    As they were in a bank whose memories have no turns beside themselves: turns word for word are smoothed over their
-    neighbours instead, and both together cost evidence.
+    Unchanged in a bank of verbatim turns: these are smoothed over their neighbours instead, and using both was measured to lose
+    evidence.
 
     Args:
         ids: row ids, (n,).
-        fused: their scores by reciprocal rank fusion.
-        channels: what the channels found, and the turns' words.
-        run: the recall under way.
+        fused: their scores by reciprocal rank fusion, (n,).
+        channels: results of the channels and of the source turns.
+        run: the current recall.
     """
     told = channels.told
     if not len(told):
@@ -399,7 +399,7 @@ def with_evidence(
 
 
 def _scores_of(ids: IntArray, *lists: Hits) -> FloatArray:
-    """The score of each id in the last list that has it, else 0, (n,)."""
+    """Return the score of each id in the last list that contains it, else 0, (n,)."""
     scores = np.zeros(len(ids), np.float32)
     for hits in lists:
         scores[np.searchsorted(ids, hits.ids)] = hits.scores

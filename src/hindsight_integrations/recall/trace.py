@@ -1,4 +1,4 @@
-"""How each candidate of a recall fared, worked out afterwards from what the stages decided; only with `trace=True`."""
+"""The trace of each candidate of a recall, derived afterwards from the stages' decisions; only with `trace=True`."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _ERASED = (Fate.ERASED, "it was erased while recall ran")
 
 @dataclass(frozen=True, slots=True)
 class CandidateTrace:
-    """What the stages of one recall made of its candidates.
+    """The results of each stage of one recall.
 
     Attributes:
-        channels: what the channels found.
+        channels: results of the channels.
         ids: the fused list, best first, (n,).
-        fused: its scores, (n,).
-        ranking: after reranking, before minimum scores.
-        dropped: which minimum score dropped which unit, or that it is unlikely to help, by row id.
-        likely_from: the final score from which on a unit is likely to help.
-        packed: what fits the budget.
-        reasons: of the units that are not returned for their rank.
+        fused: fused scores, (n,).
+        ranking: ranking after reranking, before minimum scores.
+        dropped: why each dropped unit was dropped (a minimum score, or unlikely to help), by row id.
+        likely_from: minimum final score of a unit likely to help.
+        packed: units that fit the budget.
+        reasons: reasons of the units returned for something other than their rank.
     """
 
     channels: ChannelResults
@@ -48,7 +48,7 @@ class CandidateTrace:
 
 
 def unit_traces(candidates: CandidateTrace, view: BankView, query: RecallQuery) -> list[UnitTrace]:
-    """Every candidate: those returned first, then the others in the order of the ranking, then what never got there."""
+    """Trace every candidate: returned units first, then the rest of the ranking, then candidates that never reached it."""
     lists, ranking, packed = candidates.channels.uncut(), candidates.ranking, candidates.packed
     found = np.concatenate([hits.ids for hits in lists.values()])
     rows = dict.fromkeys(np.concatenate([packed.ids, ranking.ids, candidates.ids, found]).tolist())
@@ -85,7 +85,7 @@ def unit_traces(candidates: CandidateTrace, view: BankView, query: RecallQuery) 
 
 
 def _by_row(ids: IntArray, values: npt.NDArray[Any]) -> dict[int, Any]:
-    """The values by row id; ids beyond the last value have none."""
+    """Map row ids to values; ids beyond the last value are left out."""
     return dict(zip(ids.tolist(), values.tolist(), strict=False))
 
 
@@ -95,7 +95,7 @@ def _fates(
     tokens: Mapping[int, int],
     hits: Mapping[int, Mapping[Channel, ChannelHit]],
 ) -> dict[int, tuple[Fate, str]]:
-    """What became of each candidate and why, by row id; those erased before the reranker read them are missing."""
+    """Return the fate of each candidate and its reason, by row id; units erased before reranking are missing."""
     fates = _dropped_fates(candidates, query) | _packing_fates(candidates, query, tokens)
     fused = set(candidates.ids.tolist())
     for row, channels in hits.items():
@@ -109,7 +109,7 @@ def _fates(
 
 
 def _dropped_fates(candidates: CandidateTrace, query: RecallQuery) -> dict[int, tuple[Fate, str]]:
-    """The units below the reranker's or the final minimum score, and those unlikely to help."""
+    """Return the fates of units below the reranker's or the final minimum score, and of those unlikely to help."""
     least, ranking = query.min_scores, candidates.ranking
     held = ranking.read
     scores, read = (
@@ -133,7 +133,7 @@ def _unlikely(score: float, likely_from: float) -> str:
 def _packing_fates(
     candidates: CandidateTrace, query: RecallQuery, tokens: Mapping[int, int]
 ) -> dict[int, tuple[Fate, str]]:
-    """What packing did with each unit of the ranking: the packing repeated, its outcome known."""
+    """Return the fates of the ranked units in packing, by replaying it with the known result."""
     returned = set(candidates.packed.ids.tolist())
     fates = {row: (Fate.RETURNED, why.words) for row, why in candidates.reasons.items() if row in returned}
     left = query.max_tokens - sum(
@@ -156,7 +156,7 @@ def _packing_fates(
 
 
 def _reranked(ranking: Ranking) -> dict[int, Reranked]:
-    """Logit and boosts of each unit the reranker read, by row id."""
+    """Return logit and boosts of each unit the reranker read, by row id."""
     read = ranking.at(np.flatnonzero(ranking.read))
     boosts = read.boosts
     parts = zip(
@@ -170,7 +170,7 @@ def _reranked(ranking: Ranking) -> dict[int, Reranked]:
 
 
 def _hits(lists: Mapping[Channel, Hits]) -> dict[int, dict[Channel, ChannelHit]]:
-    """Where each channel put each unit, by row id."""
+    """Return each channel's rank and score for each unit, by row id."""
     found: dict[int, dict[Channel, ChannelHit]] = {}
     for channel, hits in lists.items():
         for rank, (row, score) in enumerate(zip(hits.ids.tolist(), hits.scores.tolist(), strict=True), 1):
