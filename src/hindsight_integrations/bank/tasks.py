@@ -41,17 +41,13 @@ from hindsight_integrations.services import Services
 
 logger = logging.getLogger("hindsight_integrations")
 
-LEASE = timedelta(
-    seconds=60
-)  # if the process is killed, its task is free again after this time; slow handlers renew the lease
+LEASE = timedelta(seconds=60)  # after this, a killed process's task is free; slow handlers renew it
 RENEWALS = 3  # renewals per lease duration, so that two may fail
 MAX_ATTEMPTS = 12  # with delays doubling up to an hour: most of a working day before a task is DEAD
 REASON_CHARACTERS = 500
 
 FIRST_DELAY, LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=1)
-LONGEST_OUTAGE_DELAY = timedelta(
-    minutes=5
-)  # a model is usually available again sooner than a failing task is fixed
+LONGEST_OUTAGE_DELAY = timedelta(minutes=5)  # outages usually end sooner than bugs are fixed
 
 NOT_THE_TASKS_FAULT = (ModelUnavailable, ModelRefused, EmbedderMismatch)
 """Errors that do not count as an attempt: any other task would have failed too."""
@@ -99,7 +95,7 @@ async def lease_task(
     besides: Collection[str] = (),
     early: bool = False,
 ) -> Task | None:
-    """Lease the task that has been due longest; None if there is none. If cancelled, return the lease. See `TaskQueue.lease`."""
+    """Lease the task that has been due longest; None if there is none. If cancelled, release the lease. See `TaskQueue.lease`."""
     leasing = asyncio.ensure_future(
         services.workers.write(
             services.ledger.tasks.lease,
@@ -128,7 +124,7 @@ async def run_task(
 ) -> TaskRun:
     """Run a leased task; an exception from its handler is recorded as the task's failure.
 
-    If cancelled, the handler is cancelled and the lease returned, which does not count as an attempt.
+    If cancelled, the handler is cancelled and the lease released, which does not count as an attempt.
 
     Args:
         task: the leased task.
@@ -170,7 +166,7 @@ async def run_task(
 
 
 def give_back(task: Task, tasks: TaskQueue) -> None:
-    """Return a lease: the task is due immediately and its number of attempts does not change. Writer thread only."""
+    """Release a lease: the task is due immediately and its number of attempts does not change. Writer thread only."""
     tasks.fail(task.claim, reason=task.reason, retry_in=timedelta(0), counted=False)
 
 
@@ -210,9 +206,7 @@ async def _failed(task: Task, error: Exception, services: Services) -> TaskRun:
         rest = None if last else retry_delay(task.attempts)
     else:
         rest = outage_delay(task.uncounted)
-        if (
-            isinstance(error, ModelUnavailable) and error.retry_after is not None
-        ):  # may be inf if the service says so
+        if isinstance(error, ModelUnavailable) and error.retry_after is not None:  # may be inf
             asked = min(error.retry_after, LONGEST_DELAY.total_seconds())
             rest = max(rest, timedelta(seconds=asked))
     await services.workers.write(
