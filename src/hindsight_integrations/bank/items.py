@@ -1,4 +1,4 @@
-"""`bank.items`: JSON values under namespaces and keys, found by meaning and words."""
+"""`bank.items`: JSON values stored by namespace and key, searchable by meaning and words."""
 
 from __future__ import annotations
 
@@ -38,17 +38,15 @@ from hindsight_integrations.validation.items import (
 )
 from hindsight_integrations.validation.limits import MAX_QUERY, checked_count, checked_list, checked_words
 
-PIECE = 1_500  # characters of a unit: about 400 tokens, of the 512 that common embedders read
-SCRUB_AFTER = (
-    1_000  # values and texts replaced or deleted; a scrub rewrites the files, seconds at 100,000 texts
-)
-ATTEMPTS = 5  # somebody else may delete a text between the look at it and the commit
+PIECE = 1_500  # characters per unit: about 400 of the 512 tokens common embedders read
+SCRUB_AFTER = 1_000  # values and texts replaced or deleted; a scrub rewrites the files and takes seconds at 100,000 texts
+ATTEMPTS = 5  # another process may delete a text between reading it and the commit
 
 Writes = Sequence[ItemPut | ItemDelete]
 
 
 async def write_items(bank: BankContext, writes: Writes) -> None:
-    """Put and delete items in one commit, after which every index has caught up. The last write of a key wins.
+    """Put and delete items in one commit, then update all indexes. The last write of a key wins.
 
     Raises:
         ModelError: a text could not be embedded; nothing was written.
@@ -73,7 +71,7 @@ async def write_items(bank: BankContext, writes: Writes) -> None:
 
 
 def units_of(put: ItemPut, bank: str, now: datetime) -> list[MemoryUnit]:
-    """The units by which an item is found: its texts, long ones in pieces. The same item gives the same units."""
+    """Make the units an item is found by: its texts, long ones split. The same item gives the same units."""
     pieces = dict.fromkeys(piece for text in put.texts for piece in chunk_text(text, PIECE) if piece.strip())
     return [
         MemoryUnit(
@@ -91,7 +89,7 @@ def units_of(put: ItemPut, bank: str, now: datetime) -> list[MemoryUnit]:
 def _prepared(
     bank: BankContext, last: Mapping[ItemKey, ItemPut | ItemDelete], values: Mapping[ItemKey, str]
 ) -> list[ItemWrite | ItemDelete]:
-    """Prepare the writes; texts that are stored already are not embedded again."""
+    """Prepare the writes; texts already stored are not embedded again."""
     services, now = bank.services, bank.services.clock.now()
     known = services.ledger.items.unit_ids(bank.name, list(last))
     units = {
@@ -158,18 +156,18 @@ def forget_items(bank: BankContext, namespace: Namespace, key: str | None) -> in
 
 
 def finish_scrub(bank: BankContext) -> bool:
-    """Flush removals in every index, then rewrite the ledger's files. Return whether no trace is left."""
+    """Flush removals in every index, then rewrite the ledger's files. Return True if no trace is left."""
     bank.catch_up()
     try:
         return bank.services.ledger.erasure.scrub() is Scrub.CLEAN and not bank.problems()
     except LedgerFailed:
-        return False  # a full disk: it is gone from every answer, its bytes go at the next scrub or the next open
+        return False  # disk full: the items are gone from all results, and their bytes are removed at the next scrub or open
 
 
 Condition = Callable[[Mapping[str, Any]], bool]
 
 PAGE = 500  # items read at once
-MOST = 100_000  # items a search may be asked for
+MOST = 100_000  # maximum number of items per search
 
 
 class AsyncItems(BankVerbs):
@@ -207,7 +205,7 @@ class AsyncItems(BankVerbs):
             writes: what to put and what to delete.
 
         Raises:
-            InvalidRequest: a namespace, key, value or time to live cannot be kept, or the engine was opened read-only.
+            InvalidRequest: a namespace, key, value or time to live is not valid, or the engine was opened read-only.
             ModelError: a text could not be embedded.
             EmbedderMismatch: another embedder made the bank's vectors.
         """
@@ -223,10 +221,10 @@ class AsyncItems(BankVerbs):
         offset: int = 0,
         refresh: bool = False,
     ) -> list[FoundItem]:
-        """Search the items under a namespace prefix: ranked by a query, else the newest first.
+        """Search the items under a namespace prefix: ranked by the query, or newest first without one.
 
-        With a query, items that have texts come first, ranked by semantic search and BM25, fused; then items without texts,
-        the newest first.
+        With a query, items with texts come first, ranked by fused semantic and BM25 search; items without texts follow, newest
+        first.
 
         Args:
             prefix: first labels of the namespace; empty means all items.
@@ -256,7 +254,7 @@ class AsyncItems(BankVerbs):
         return found[offset:]
 
     async def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
-        """The namespaces that begin with these labels and hold an item, in order.
+        """List the namespaces that start with these labels and contain an item, in order.
 
         Args:
             prefix: labels; empty means all.
@@ -274,11 +272,11 @@ class AsyncItems(BankVerbs):
         """Erase an item, or all items under a prefix, and rewrite the files immediately so that no trace is left.
 
         Args:
-            namespace: of the item, or the prefix.
-            key: of the item; None erases all items whose namespace begins with these labels.
+            namespace: namespace of the item, or the prefix.
+            key: key of the item; None erases all items whose namespace starts with these labels.
 
         Returns:
-            How many items were erased.
+            The number of items erased.
 
         Raises:
             InvalidRequest: the namespace or key is not valid, or the engine was opened read-only.
@@ -294,7 +292,7 @@ class AsyncItems(BankVerbs):
         `tasks.settle` and a worker do this too.
 
         Returns:
-            How many items were erased.
+            The number of items erased.
 
         Raises:
             InvalidRequest: the engine was opened read-only.
@@ -386,7 +384,7 @@ async def settle_items(bank: BankContext) -> int:
 async def on_settled_view(
     bank: BankContext, answer: Callable[[BankView], list[tuple[int, float]]]
 ) -> list[tuple[int, float]]:
-    """Read from one state of the bank; read again if an index was emptied and replayed meanwhile."""
+    """Read from one consistent state of the bank; read again if an index was rebuilt in between."""
     async with bank.leased() as projection:
         while True:
             view = await bank.current_view(projection)

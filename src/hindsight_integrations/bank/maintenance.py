@@ -1,4 +1,4 @@
-"""`bank.maintenance`: reindexing and the log of edits; and how erasures are resolved and done."""
+"""`bank.maintenance`: reindexing and the log of edits; also resolves and runs erasures."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind
 from hindsight_integrations.validation.arguments import checked_unit_id
 
 _MINE = re.compile(r"(?:my|our|mein|meine[nmrs]?|unser|unsere[nmrs]?|mi|mis|nuestr[oa]s?)\b", re.IGNORECASE)
-LOOKED_AT = 200  # memories nearest to what is said, by meaning and by words each
-NAMED = 0.75  # share of the words said, names apart, that a memory must have: what is erased cannot be brought back
+LOOKED_AT = 200  # memories nearest to the description that are checked, by meaning and by words each
+NAMED = 0.75  # share of the description's words, without names, that a memory must have; erasure is irreversible, so it is strict
 LONGEST_NAME = 4  # words
-MOST = 50  # memories that one description may mean; whoever means more names them otherwise
+MOST = 50  # memories one description may match; more must be selected in another way
 
 
 async def erasure_of(bank: BankContext, text: str) -> Erasure:
@@ -74,7 +74,7 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
             ]
 
         found = [unit for unit in await services.workers.read(look) if tells_of(text, unit.text, language)]
-    if _MINE.match(text):  # "my birthday" is not Mia's
+    if _MINE.match(text):  # "my birthday" must not match Mia's
         phrase = normalised_text(text)
         found = [unit for unit in found if phrase in normalised_text(unit.text)] or found
     if not found:
@@ -101,7 +101,7 @@ def _meant(text: str, languages: Sequence[Language]) -> str:
 
 
 def _is_name(text: str) -> bool:
-    """Whether a text is only a name: a few words with capitals or digits, without a possessive."""
+    """Check whether a text is only a name: a few words with capitals or digits, without a possessive."""
     words = text.split()
     letters = [word for word in words if not word.isdigit()]
     plain = all(word.replace("-", "").isalnum() and (word[0].isupper() or word.isdigit()) for word in words)
@@ -109,14 +109,14 @@ def _is_name(text: str) -> bool:
 
 
 def tells_of(description: str, text: str, language: Language) -> bool:
-    """Whether a memory matches a description: it has every name in it and most of its other words. Pure.
+    """Check whether a memory matches a description: it has all of its names and most of its other words. Pure.
 
     An identifier also matches the words for it, such as "phone number" or "card".
 
     Args:
         description: what to forget.
-        text: of a memory.
-        language: of both.
+        text: text of the memory.
+        language: language of both.
     """
     words, told = content_stems(description, language), set(content_stems(text, language))
     for identifier in identifiers_in(text):
@@ -133,7 +133,7 @@ def tells_of(description: str, text: str, language: Language) -> bool:
 
 
 def _identifiers(text: str, found: Sequence[MemoryUnit], language: Language) -> tuple[str, ...]:
-    """Identifiers in the matching memories, which are erased wherever they occur."""
+    """Return identifiers in the matching memories; they are erased wherever they occur."""
     words = content_stems(text, language)
     return tuple(
         sorted(
@@ -147,8 +147,8 @@ def _identifiers(text: str, found: Sequence[MemoryUnit], language: Language) -> 
     )
 
 
-LISTED = 20  # names an error shows
-NOBODY = ""  # the id of no entity
+LISTED = 20  # names listed in an error
+NOBODY = ""  # an id that no entity has
 
 
 def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
@@ -168,13 +168,13 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
         scrubbed = ledger.erasure.scrub() is Scrub.CLEAN
     except LedgerFailed:
         scrubbed = (
-            False  # a full disk: the memories are gone, their bytes go at the next erasure or the next open
+            False  # disk full: the memories are gone, and their bytes are removed at the next erasure or open
         )
     return replace(receipt, files_clean=scrubbed and healthy)
 
 
 def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
-    """What the erasure would erase (dry run).
+    """Return what the erasure would erase (dry run).
 
     Raises:
         InvalidRequest: as in `erased`.
@@ -202,12 +202,12 @@ def _check_found(bank: BankContext, erasure: Erasure) -> None:
 
 
 def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
-    """The erasure with the id of the entity and, if not all of it is meant, the names."""
+    """Return the erasure with the id of the entity and, if only some are meant, its names."""
     if erasure.entity is None:
         return erasure
     ledger = bank.services.ledger
     if not erasure.names and not entities_named(ledger, bank.name, erasure.entity):
-        # No memory mentions it as an entity; their texts and turns may name it ("LH100").
+        # No memory mentions it as an entity, but texts and turns may contain the name ("LH100").
         name = normalise_name(erasure.entity)
         told = (*erasure.told, name) if looks_like_a_name(erasure.entity) else erasure.told
         return replace(erasure, entity=NOBODY, names=(name,), told=told)
@@ -223,7 +223,7 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
     if alike := {name: count for name, count in written.items() if name not in exact}:
         own = {name: written[name] for name in entity.names if name in exact}
         _refuse(entity, own, alike)
-    # A sentence may begin with the name, where it was not seen to be one; so its texts are searched if nobody else bears it.
+    # A name at the start of a sentence may not be recognised, so texts are searched for names that only this entity has.
     own_alone = (name for name in exact if len(entities_named(ledger, bank.name, name)) == 1)
     return replace(erasure, entity=entity.id, told=tuple(dict.fromkeys((*erasure.told, *own_alone))))
 
@@ -266,7 +266,7 @@ class AsyncMaintenance(BankVerbs):
         Raises:
             InvalidRequest: the engine was opened read-only.
             ModelError: a memory could not be embedded; nothing was changed.
-            MemoryDamaged: some are not what was written; nothing was changed.
+            MemoryDamaged: some memories are damaged; nothing was changed.
         """
         return await self._context.services.workers.write(self._reembed)
 
@@ -277,7 +277,7 @@ class AsyncMaintenance(BankVerbs):
             unit_id: the memory's id.
 
         Raises:
-            InvalidRequest: the bank holds none of that id.
+            InvalidRequest: the bank has no memory with that id.
         """
         context, services = self._context, self._context.services
         known = checked_unit_id(unit_id)

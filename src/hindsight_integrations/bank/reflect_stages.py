@@ -1,4 +1,4 @@
-"""`bank.reflect_stages`: a reflection one step at a time, with its state as plain JSON in between."""
+"""`bank.reflect_stages`: run a reflection in stages, with the state between them as plain JSON."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ T = TypeVar("T")
 Plain = dict[str, Any]
 
 
-_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # cached: making one takes longer than using it
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # cached: creating an adapter takes longer than using it
 
 
 def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
@@ -52,28 +52,28 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
 
 
 def as_json(value: object) -> Plain:
-    """A frozen value as plain JSON, without fields that have their default."""
+    """Convert a frozen value to plain JSON, without fields that have their default."""
     plain: Plain = _adapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
     return plain
 
 
 def from_json(kind: type[T], given: object) -> T:
-    """The value again.
+    """Convert plain JSON back to a value.
 
     Raises:
-        InvalidRequest: it is not what `as_json` made of one.
+        InvalidRequest: the JSON was not made by `as_json` for this type.
     """
     try:
         value: T = _adapter(kind).validate_python(given)
     except ValidationError as error:
-        # No words of the error: it shows what was given, which has memories in it.
+        # Leave out the error's text: it quotes the input, which contains memories.
         reason = f"this is no {kind.__name__.lower()} of a reflection as this version makes them"
         raise InvalidRequest("state", reason, "Ask the question again.") from error.with_traceback(None)
     return value
 
 
 def plain_reflection(reflection: Reflection) -> Plain:
-    """A reflection as plain JSON: the answer and what it stands on, without all that was recalled besides."""
+    """Convert a reflection to plain JSON: the answer and its citations, without the other recalled memories."""
     return {
         "text": reflection.text,
         "extractive": reflection.extractive,
@@ -92,7 +92,7 @@ def plain_reflection(reflection: Reflection) -> Plain:
 
 
 def plain_change(number: int, change: OpinionChange) -> Plain:
-    """What became of an opinion, by its place among those of the answer, from 1."""
+    """Convert the outcome of an opinion to plain JSON, with its position in the answer, from 1."""
     return {
         "number": number,
         "outcome": change.outcome.value,
@@ -104,7 +104,7 @@ def plain_change(number: int, change: OpinionChange) -> Plain:
 
 
 def plain_move(number: int, move: OpinionMove) -> Plain:
-    """The same with what it does to the confidence of what is held."""
+    """Convert an outcome and its effect on the held opinion's confidence to plain JSON."""
     return {
         **plain_change(number, move.change),
         "movement": move.movement.value,
@@ -116,7 +116,7 @@ def plain_move(number: int, move: OpinionMove) -> Plain:
 
 
 def plain_relations(relations: Relations) -> list[Plain]:
-    """How opinions relate, pair by pair; pairs without an answer have no relation."""
+    """Convert the relations of opinions to rows, one per pair; pairs without an answer have no relation."""
     rows = []
     for new, held in sorted(relations.asked):
         related = relations.found.get((new, held))
@@ -126,11 +126,11 @@ def plain_relations(relations: Relations) -> list[Plain]:
 
 
 def relations_from(rows: Iterable[Mapping[str, Any]], spent: Sequence[int]) -> Relations:
-    """The relations again.
+    """Convert rows back to relations.
 
     Args:
-        rows: of `plain_relations`.
-        spent: calls, prompt tokens and completion tokens that they cost.
+        rows: rows from `plain_relations`.
+        spent: calls, prompt tokens and completion tokens of the comparison.
     """
     relations = Relations(calls=spent[0], tokens_in=spent[1], tokens_out=spent[2])
     for row in rows:
@@ -194,23 +194,23 @@ COSTS = ("calls", "tokens_in", "tokens_out")
 
 @dataclass(frozen=True, slots=True)
 class Underway:
-    """A `ReflectState` that can be stored, with its question: without what no later step reads of it.
+    """A storable `ReflectState` with its question, without data that no later stage reads.
 
     Attributes:
         query: the question.
         asked_at: when (aware UTC).
-        operation: key under which a retry forms nothing twice; empty for none.
-        revision: of the bank, before anything was recalled.
+        operation: idempotency key that keeps a retry from forming opinions twice; may be empty.
+        revision: revision of the bank before the recall.
         best: the best memories of plain recall, as many as an extractive answer quotes.
-        confidence: of plain recall, that the answer is there, in [0, 1].
-        models: the mental models that an answer in one call is shown; the conversation of an agentic reflection has them already,
-            as it has the rest.
-        observations: likewise.
-        facts: likewise.
-        beliefs: likewise.
-        records: the digests of the records that the question touches.
-        shown: of an agentic reflection, what its model was shown so far.
-        progress: of an agentic reflection, how far it has come.
+        confidence: confidence of plain recall that the answer was found, in [0, 1].
+        models: mental models shown for an answer in one call; an agentic reflection has them, and the next three, in its
+            conversation.
+        observations: observations shown for an answer in one call.
+        facts: facts shown for an answer in one call.
+        beliefs: beliefs shown for an answer in one call.
+        records: digests of the records that concern the question.
+        shown: the memories shown to the model of an agentic reflection so far.
+        progress: the progress of an agentic reflection.
     """
 
     query: str
@@ -229,7 +229,7 @@ class Underway:
 
     @classmethod
     def of(cls, state: ReflectState, request: ReflectQuery) -> Underway:
-        """What is stored of a state."""
+        """Make the storable form of a state."""
         tiers, recall = state.tiers, request.recall
         underway = cls(
             recall.text,
@@ -252,7 +252,7 @@ class Underway:
 
     @property
     def state(self) -> ReflectState:
-        """The state again."""
+        """The `ReflectState` rebuilt from the stored form."""
         tokens = sum(item.tokens for item in self.best)
         recalled = RecallResult(self.best, tokens, confidence=self.confidence, records=self.records)
         tiers = MemoryTiers(recalled, self.models, self.observations, self.facts, self.beliefs)
@@ -260,7 +260,7 @@ class Underway:
 
 
 def _without_records(items: Iterable[RecalledUnit]) -> tuple[RecalledUnit, ...]:
-    """Memories without their records: an answer reads none of them, and tools look them up in the bank."""
+    """Return memories without their records: answers do not read them, and tools look them up in the bank."""
     return tuple(replace(item, unit=replace(item.unit, records=())) for item in items)
 
 
@@ -274,7 +274,7 @@ def _index_without_records(index: CitationIndex) -> CitationIndex:
 
 @dataclass(frozen=True, slots=True)
 class OpinionCandidate:
-    """An opinion of an answer that may be kept, and its place among those of the answer, from 1."""
+    """An opinion that may be stored, and its position in the answer, from 1."""
 
     number: int
     opinion: ProposedOpinion
@@ -282,18 +282,18 @@ class OpinionCandidate:
 
 @dataclass(frozen=True, slots=True)
 class AnswerState:
-    """What lies between an answer and the commit.
+    """The state between an answer and the commit of its opinions.
 
     Attributes:
         query: the question.
         asked_at: when (aware UTC).
-        operation: key under which a retry forms nothing twice; empty for none.
-        revision: of the bank, before anything was recalled.
+        operation: idempotency key that keeps a retry from forming opinions twice; may be empty.
+        revision: revision of the bank before the recall.
         reflection: the answer.
-        candidates: the opinions that may be kept.
-        moves: what each would do; None while they were not assessed.
-        relations: how they relate to those held.
-        compared: calls, prompt tokens and completion tokens that took.
+        candidates: the opinions that may be stored.
+        moves: the effect of each candidate; None before `assess`.
+        relations: relations of the candidates to held opinions.
+        compared: calls, prompt tokens and completion tokens of the comparison.
     """
 
     query: str
@@ -308,14 +308,14 @@ class AnswerState:
 
 
 class AsyncReflectStages(BankVerbs):
-    """A reflection stage by stage: recall, then in steps think and call_tool, answer, assess, commit.
+    """Run a reflection stage by stage: recall, then think and call_tool in turns, answer, assess, commit.
 
-    Each stage takes the plain JSON that the one before gave, and the options of `bank.reflect`, the same ones each time;
-    together they are `bank.reflect`. What lies between two of them may be kept, and gone on with later by another process.
+    Each stage takes the plain JSON the previous one returned, and the same options of `bank.reflect` each time. Together the
+    stages do the same as `bank.reflect`. The state may be stored and continued later by another process.
 
     Args:
         context: the bank.
-        answering_as: in whose character it answers; None for the bank's own.
+        answering_as: profile of the answers; None for the bank's own.
     """
 
     namespace = "reflect_stages"
@@ -325,14 +325,14 @@ class AsyncReflectStages(BankVerbs):
         self._reflections = Reflections(context, answering_as)
 
     async def recall(self, query: str, **options: Unpack[ReflectOptions]) -> StageState:
-        """Recall what a question needs; nothing is answered yet.
+        """Recall the memories for a question, without answering it yet.
 
         Args:
             query: the question, up to 8,000 characters.
-            options: as of `bank.reflect`.
+            options: options of `bank.reflect`.
 
         Returns:
-            what the next stage takes; "next" names it: `think` with strategy="agentic" and a model, else `answer`.
+            The state for the next stage, which "next" names: `think` with strategy="agentic" and a model, else `answer`.
 
         Raises:
             InvalidRequest: an option is out of range.
@@ -341,14 +341,14 @@ class AsyncReflectStages(BankVerbs):
         return _stored(await (await self._steps(request)).recall(), request)
 
     async def think(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
-        """Ask the model for the next step of a reflection in steps.
+        """Ask the model of an agentic reflection for the next step.
 
         Args:
-            underway: what `recall`, `think` or `call_tool` gave.
-            options: as of `bank.reflect`, as given to `recall`.
+            underway: the state returned by `recall`, `think` or `call_tool`.
+            options: the options of `bank.reflect` that were given to `recall`.
 
         Returns:
-            the same further on; "next" names the stage that comes next: `call_tool` or `answer`.
+            The updated state; "next" names the next stage: `call_tool` or `answer`.
 
         Raises:
             InvalidRequest: `underway` is not the state of an agentic reflection.
@@ -358,14 +358,14 @@ class AsyncReflectStages(BankVerbs):
         return _stored(await (await self._steps(request)).think(state), request)
 
     async def call_tool(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
-        """Make the call that the last step asked for.
+        """Call the tool the last step asked for.
 
         Args:
-            underway: what `think` gave.
-            options: as of `bank.reflect`, as given to `recall`.
+            underway: the state returned by `think`.
+            options: the options of `bank.reflect` that were given to `recall`.
 
         Returns:
-            the same further on; "next" names the stage that comes next: `think` or `answer`.
+            The updated state; "next" names the next stage: `think` or `answer`.
 
         Raises:
             InvalidRequest: `underway` is not the state of an agentic reflection.
@@ -374,15 +374,15 @@ class AsyncReflectStages(BankVerbs):
         return _stored(await (await self._steps(request)).call_tool(state), request)
 
     async def answer(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
-        """Answer; the opinions in it are not formed yet.
+        """Answer the question, without forming opinions yet.
 
         Args:
-            underway: what the stage before gave.
-            options: as of `bank.reflect`, as given to `recall`.
+            underway: the state returned by the previous stage.
+            options: the options of `bank.reflect` that were given to `recall`.
 
         Returns:
-            "reflection": the answer with what it stands on; "candidates": the opinions that may be kept, for `assess`,
-            which has nothing to do where there are none.
+            "reflection": the answer with its citations; "candidates": the opinions that may be stored, for `assess`; may be
+            empty.
 
         Raises:
             InvalidRequest: `underway` is not the state of a reflection.
@@ -400,16 +400,16 @@ class AsyncReflectStages(BankVerbs):
         return {**occasion, "reflection": plain, "candidates": candidates}
 
     async def assess(self, given: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
-        """Compare all opinions of an answer with those held, in one call of the model, and say what each would change.
+        """Compare the opinions of an answer with those held, in one model call, and report what each would change.
 
         Args:
-            given: what `answer` gave.
-            options: as of `bank.reflect`, as given to `recall`.
+            given: the state returned by `answer`.
+            options: the options of `bank.reflect` that were given to `recall`.
 
         Returns:
-            the same with "moves": for each candidate its number, which way it moves what is held ("movement": form,
-            reinforce, weaken, contradict or neutral), that one's confidence "before" and "after", and the "reason". Nothing
-            was written. There are none for an operation that was recorded before.
+            The same state with "moves": for each candidate its number, its effect on the held opinion ("movement": form,
+            reinforce, weaken, contradict or neutral), the confidence "before" and "after", and the "reason". Nothing is
+            written. "moves" is empty for an operation already recorded.
 
         Raises:
             InvalidRequest: `given` is not an answer.
@@ -435,26 +435,26 @@ class AsyncReflectStages(BankVerbs):
         approved: Iterable[int] | None = None,
         **options: Unpack[ReflectOptions],
     ) -> StageState:
-        """Keep the opinions of an answer: decide again on the evidence as it is now, and write in one commit.
+        """Store the opinions of an answer: decide again on the current evidence, and write in one commit.
 
         Args:
-            given: what `assess` gave.
-            approved: numbers of the candidates that may be kept, where somebody was asked; None for all. What would have
-                moved something and is not among them is told as refused by a person.
-            options: as of `bank.reflect`, as given to `recall`.
+            given: the state returned by `assess`.
+            approved: numbers of the candidates that may be stored, if a person was asked; None for all. Other candidates with an
+                effect are reported as refused by a person.
+            options: the options of `bank.reflect` that were given to `recall`.
 
         Returns:
-            the reflection: what `answer` gave as such, with what became of each opinion under "opinions", in their order.
+            The reflection from `answer`, with the outcome of each opinion under "opinions", in order.
 
         Raises:
-            InvalidRequest: what is given was not assessed, or the engine is read-only.
+            InvalidRequest: the opinions were not assessed, or the engine is read-only.
         """
         state, request = self._answer(given, options)
         if state.moves is None:
             raise InvalidRequest("given", "its opinions were not assessed", "Pass what `assess` gave.")
         steps = await self._steps(request)
         if not steps.keeps_opinions:
-            return state.reflection  # without a model nothing is put forward
+            return state.reflection  # without a model no opinions are proposed
         kept = _approved(state.candidates, approved)
         relations = relations_from(state.relations, state.compared)
         formed = await steps.commit(await steps.assess(list(kept.values()), state.revision, relations))
@@ -467,7 +467,7 @@ class AsyncReflectStages(BankVerbs):
         return {**state.reflection, "opinions": sorted(opinions, key=lambda each: each["number"]), **costs}
 
     def _answer(self, given: Mapping[str, Any], options: ReflectOptions) -> tuple[AnswerState, ReflectQuery]:
-        """An answer whose opinions are not formed yet, and its question.
+        """Parse an answer state and rebuild its request.
 
         Raises:
             InvalidRequest: `given` is not an answer.
@@ -501,7 +501,7 @@ _OCCASION = ("query", "asked_at", "operation", "revision")
 def _approved(
     candidates: Iterable[OpinionCandidate], approved: Iterable[int] | None
 ) -> dict[int, ProposedOpinion]:
-    """The opinions that may be kept, by number.
+    """Return the opinions that may be stored, by number.
 
     Raises:
         InvalidRequest: `approved` is not a list of numbers of candidates.
@@ -520,7 +520,7 @@ def _approved(
 
 
 def _refused(moves: Iterable[Mapping[str, Any]], kept: Mapping[int, ProposedOpinion]) -> list[StageState]:
-    """What became of the candidates that were not approved: those that would have moved something were refused."""
+    """Return the outcomes of candidates that were not approved: those with an effect are refused."""
     refused = {
         "outcome": OpinionOutcome.REFUSED.value,
         "opinion_id": None,

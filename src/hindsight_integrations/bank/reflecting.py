@@ -1,4 +1,4 @@
-"""Methods of the bank that answer: reflect, reflect_stream; and the reads of an agentic reflection."""
+"""Methods of the bank that answer questions: reflect and reflect_stream; and the reads of an agentic reflection."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ from hindsight_integrations.validation.limits import (
 from hindsight_integrations.validation.options import accept_options
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
-CANDIDATES = 20  # looked at for a name that is not known
-MOST_NAMED = 5  # told of them
+CANDIDATES = 20  # candidates checked for an unknown name
+MOST_NAMED = 5  # similar names listed in the error
 TURNS_A_READ = 100
 
 
@@ -93,7 +93,7 @@ class EntityMentions:
     """An entity and the usable memories that mention it.
 
     Attributes:
-        id: of the entity.
+        id: id of the entity.
         units: ids of the memories.
     """
 
@@ -102,15 +102,15 @@ class EntityMentions:
 
 
 def mentioned(view: BankView, name: str, usable: BoolArray) -> EntityMentions:
-    """The entity with that id or unique name, among those that usable memories mention.
+    """Find the entity with this id or unique name among those that usable memories mention.
 
     Args:
-        view: the bank.
-        name: as the model wrote it.
-        usable: mask of the memories that may be used, over the view's columns.
+        view: the view of the bank.
+        name: the name as the model wrote it.
+        usable: mask over the view's columns of the memories that may be used.
 
     Raises:
-        InvalidRequest: there is none, or several have the name; it tells names like it.
+        InvalidRequest: no entity or several entities match; the message lists similar names.
     """
     found = [
         (entity, units)
@@ -135,7 +135,7 @@ def _names_like(view: BankView, name: str, usable: BoolArray) -> list[str]:
 
 
 def _usable_mentions(view: BankView, entity: Entity, usable: BoolArray) -> frozenset[str]:
-    """Ids of the usable memories that mention an entity."""
+    """Return ids of the usable memories that mention an entity."""
     written = view.ledger.entities.mention_texts(view.bank, entity.id)
     rows: Mapping[str, int] = view.ledger.units.row_ids(view.bank, [unit for unit, _ in written])
     ids: IntArray = np.fromiter(rows.values(), np.int64, len(rows))
@@ -154,11 +154,11 @@ class _Limits(TypedDict):
 
 
 class LimitedReads:
-    """Reads of one bank for one reflection; see `MemoryReads`.
+    """Reads of one bank for one reflection; implements `MemoryReads`.
 
     Args:
         context: the bank.
-        query: of the reflection; its tags, moment and window apply to every read.
+        query: query of the reflection; its tags, time and window apply to every read.
         recall: recalls memories.
         mental_models: finds stored answers.
     """
@@ -174,7 +174,7 @@ class LimitedReads:
     async def recall(
         self, text: str, *, types: Sequence[FactType], period: Period, max_tokens: int
     ) -> RecallResult:
-        """Recall the memories nearest to a text, with figures of the records that it concerns."""
+        """Recall the memories nearest to a text, with figures from the matching records."""
         asked = replace(
             self._query,
             text=text,
@@ -187,7 +187,7 @@ class LimitedReads:
     async def listed(
         self, *, types: Sequence[FactType], entity: str | None, period: Period, limit: int
     ) -> Listed:
-        """List every memory that matches, ordered by time."""
+        """List all matching memories, ordered by time."""
         known = None if entity is None else (await self._mentioned(entity)).id
         page = await ListingVerbs(self._context).units(
             entity=known, types=types, limit=limit, **self._limits(period)
@@ -208,18 +208,18 @@ class LimitedReads:
         )
 
     async def sources(self, item: RecalledUnit) -> Sources:
-        """The sources of a memory; of an observation, the sources of its facts."""
+        """Return the sources of a memory; for an observation, the sources of its facts."""
         async with self._context.viewing() as view:
             return await self._context.services.workers.read(self._sources, view, item.unit)
 
     async def mental_models(self, text: str) -> Sequence[MentalModel]:
-        """Stored answers near a text."""
+        """Find stored answers near a text."""
         return await self._mental_models(replace(self._query, text=text))
 
     async def records(
         self, wanted: RecordSelection, *, period: Period
     ) -> Sequence[tuple[RecordEntry, RecalledUnit]]:
-        """List every record of this kind, ordered by time."""
+        """List all records of this selection, ordered by time."""
         entries = await self._entries(wanted, period)
         units = await self.standing(list({entry.memory.id: entry.memory for entry in entries}.values()))
         standing = {item.unit.id: item for item in units}
@@ -232,12 +232,12 @@ class LimitedReads:
     async def aggregate(
         self, how: Aggregation, wanted: RecordSelection, *, period: Period
     ) -> tuple[Aggregate, tuple[RecalledUnit, ...]]:
-        """Compute one exact value over such records."""
+        """Compute one exact value over the selected records."""
         found = aggregate(await self._entries(wanted, period), how, other=wanted.kind is not None)
         return found, await self.standing(found.units)
 
     async def _entries(self, wanted: RecordSelection, period: Period) -> list[RecordEntry]:
-        """Records of this kind; if an entity is named, those whose memory mentions it."""
+        """Return the selected records; if an entity is named, only those whose memory mentions it."""
         about = None if wanted.entity is None else (await self._mentioned(wanted.entity)).units
         entries = await AsyncRecords(self._context).list(
             kind=wanted.kind, category=wanted.category, unit=wanted.unit, **self._limits(period)
@@ -245,7 +245,7 @@ class LimitedReads:
         return [entry for entry in entries if about is None or entry.memory.id in about]
 
     async def _mentioned(self, name: str) -> EntityMentions:
-        """The entity that a name refers to, among those that the reflection may see."""
+        """Find the entity a name refers to, among those visible to the reflection."""
         asked = replace(self._query, types=tuple(FactType))
         async with self._context.viewing() as view:
             usable = selection(view.columns, asked)
@@ -262,10 +262,10 @@ class LimitedReads:
         }
 
     def _window(self, period: Period) -> Interval | None:
-        """The days asked for, as far as they lie in the reflection's own window; that one where none are asked for.
+        """Intersect the requested days with the window of the reflection; return the window if no days are requested.
 
         Raises:
-            InvalidRequest: none of them does.
+            InvalidRequest: the days lie outside the window.
         """
         own = self._query.window
         if period.is_open:
@@ -288,13 +288,13 @@ class LimitedReads:
         return as_utc(datetime.combine(day, time(), self._context.services.dates.zone))
 
     async def by_id(self, unit_ids: Sequence[str]) -> tuple[RecalledUnit, ...]:
-        """Memories as recall serves them, ordered by time."""
+        """Return memories by id in the form recall returns them, ordered by time."""
         async with self._context.viewing() as view:
             units = await self._context.services.workers.read(_units_of, view, unit_ids)
         return await self.standing(units)
 
     async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
-        """Memories as recall serves them: documents with their valid items.
+        """Return memories in the form recall returns them: documents with their valid items.
 
         Invalid observations are left out, and so are opinions, which are not evidence.
         """
@@ -325,7 +325,7 @@ class LimitedReads:
     def _said(
         self, view: BankView, words: str, window: Interval | None, limit: int
     ) -> list[tuple[SourceTurn, list[MemoryUnit]]]:
-        """The first visible turns that contain these words, with the valid memories of each."""
+        """Return the first visible turns that contain these words, with the valid memories of each."""
         ledger, bank, query = view.ledger, view.bank, self._query
         kept: list[SourceTurn] = []
         said = ledger.turns.saying(bank, words)
@@ -377,7 +377,7 @@ def _within(turn: SourceTurn, window: Interval | None) -> bool:
 
 
 def _passage(view: BankView, unit: MemoryUnit) -> str:
-    """The document passage that a unit was made from; empty for units of a conversation, or if it is damaged."""
+    """Return the document passage a unit was made from; empty for units of a conversation or if it is damaged."""
     document = view.ledger.units.document(view.bank, unit.document_id) if unit.document_id else None
     chunks = document.chunks if document else ()
     return next(
@@ -409,11 +409,11 @@ class Reflections:
 
         Args:
             query: the question.
-            asked_at: when it was asked (aware UTC); None for now, or `as_of`.
-            options: as of `bank.reflect`.
+            asked_at: time of the question (aware UTC); None for `query_timestamp`, `as_of` or now.
+            options: options of `bank.reflect`.
 
         Raises:
-            InvalidRequest: one is out of range, or unknown.
+            InvalidRequest: an option is unknown or out of range.
         """
         accept_options(options, REFLECT_DEFAULTS)
         given, dates = REFLECT_DEFAULTS | options, self._context.services.dates
@@ -450,7 +450,7 @@ class Reflections:
         """Make the context of a reflection.
 
         Args:
-            as_of: the moment that the reflection is about; None for now.
+            as_of: time the reflection refers to; None for now.
         """
         bank = self._context
         return ReflectContext(
@@ -464,7 +464,7 @@ class Reflections:
         )
 
     def _no_opinions(self, as_of: datetime | None) -> str:
-        """Why the answer may not form opinions; empty if it may."""
+        """Return the reason the answer may not form opinions; empty if it may."""
         services = self._context.services
         if services.model is None:
             return "no opinions are formed without a language model"
@@ -497,11 +497,11 @@ class ReflectingVerbs(ReadingVerbs):
     async def reflect(self, query: str, **options: Unpack[ReflectOptions]) -> Reflection:
         """Answer a question from memory, in the agent's character, and cite the memories used.
 
-        The model is shown stored answers near the question (`mental_models`) first, and follows the rules in `directives`.
+        Stored answers near the question (`mental_models`) are shown to the model first, and it follows the rules in `directives`.
 
         The answer may form opinions of the agent, which are stored; `Reflection.opinions` lists the outcome of each. Without a
-        model the answer consists of exact figures of records and the best memories: `extractive` is True, and `sufficient` says
-        whether they are likely to contain the answer.
+        model the answer consists of exact figures from records and the best memories: `extractive` is True, and `sufficient`
+        says whether they are likely to contain the answer.
 
         Args:
             query: the question, up to 8,000 characters.
@@ -520,18 +520,18 @@ class ReflectingVerbs(ReadingVerbs):
     ) -> AsyncIterator[ReflectEvent]:
         """Answer a question as `reflect` does, and stream events: steps, pieces of the text, and finally the reflection.
 
-        The pieces concatenate to the text of the answer. Closing the stream before its last event cancels the call of the model,
-        and no opinions are formed.
+        The pieces concatenate to the text of the answer. Closing the stream before its last event cancels the model call, and
+        no opinions are formed.
 
         Args:
             query: as in `reflect`.
             options: as in `reflect`.
 
         Yields:
-            `ReflectEvent`s; the last one has the reflection.
+            The events (`ReflectEvent`); the last one contains the reflection.
 
         Raises:
-            InvalidRequest: an option is unknown or out of range; raised when the first event is asked for.
+            InvalidRequest: an option is unknown or out of range; raised when the first event is requested.
             ModelError: the model failed, perhaps after some events; memory is unchanged.
         """
         request = self._reflections.checked(query, **options)

@@ -1,4 +1,4 @@
-"""`bank.tasks`: work that waits, done by `settle`, or by a worker where the engine was opened with one."""
+"""`bank.tasks`: background tasks, run by `settle`, or by a worker if the engine was opened with one."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ from hindsight_integrations.services import Services
 
 logger = logging.getLogger("hindsight_integrations")
 
-LEASE = timedelta(seconds=60)  # a killed process's task is free after it, a slow handler's is renewed
-RENEWALS = 3  # a lease is renewed so often before it would end: two may fail
-MAX_ATTEMPTS = 12  # with delays doubling up to an hour: most of a working day before a task is given up
+LEASE = timedelta(seconds=60)  # after this, a killed process's task is free; slow handlers renew it
+RENEWALS = 3  # renewals per lease duration, so that two may fail
+MAX_ATTEMPTS = 12  # with delays doubling up to an hour: most of a working day before a task is DEAD
 REASON_CHARACTERS = 500
 
 FIRST_DELAY, LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=1)
-LONGEST_OUTAGE_DELAY = timedelta(minutes=5)  # a model comes back sooner than a broken task mends
+LONGEST_OUTAGE_DELAY = timedelta(minutes=5)  # outages usually end sooner than bugs are fixed
 
 NOT_THE_TASKS_FAULT = (ModelUnavailable, ModelRefused, EmbedderMismatch)
-"""Errors that do not count as an attempt: any other task would have failed as well."""
+"""Errors that do not count as an attempt: any other task would have failed too."""
 
 HOPELESS = BackgroundRefused
-"""Errors that every attempt would repeat: the task is DEAD immediately, and its reason says what to do."""
+"""Errors that would recur at every attempt: the task is DEAD immediately, and its reason says what to do."""
 
 Handler: TypeAlias = Callable[[Task], Awaitable[Settled]]
-"""Runs one task and returns its outcome. The effect and the end of the task are one commit, the last thing it awaits."""
+"""Runs one task and returns its outcome. The last thing it awaits is one commit of the effect and the task's completion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class TaskRun:
     """The outcome of one task.
 
     Attributes:
-        settled: what it did; lists the task under `done` or `failed`, unless its bank was forgotten.
+        settled: the outcome; lists the task under `done` or `failed`, unless its bank was forgotten.
         failure: the error; None if the task is done.
     """
 
@@ -95,7 +95,7 @@ async def lease_task(
     besides: Collection[str] = (),
     early: bool = False,
 ) -> Task | None:
-    """Lease the task that has been due longest; None if there is none. If cancelled, the lease is given back. See `TaskQueue.lease`."""
+    """Lease the task that has been due longest; None if there is none. If cancelled, release the lease. See `TaskQueue.lease`."""
     leasing = asyncio.ensure_future(
         services.workers.write(
             services.ledger.tasks.lease,
@@ -109,7 +109,7 @@ async def lease_task(
     try:
         return await asyncio.shield(leasing)
     except asyncio.CancelledError:
-        if task := await leasing:  # leased to one who is not there any more
+        if task := await leasing:  # the caller of this lease is gone
             await services.workers.write(give_back, task, services.ledger.tasks)
         raise
 
@@ -122,22 +122,22 @@ async def run_task(
     lasting: timedelta = LEASE,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> TaskRun:
-    """Run a leased task to its end; what its handler raises is recorded as the task's failure.
+    """Run a leased task; an exception from its handler is recorded as the task's failure.
 
-    If cancelled, the handler is cancelled and the lease given back, which does not count as an attempt.
+    If cancelled, the handler is cancelled and the lease released, which does not count as an attempt.
 
     Args:
-        task: the task, leased.
-        handler: runs it.
-        services: the engine's.
-        lasting: duration of the lease, which is renewed three times in this time.
-        sleep: sleeps for a number of seconds.
+        task: the leased task.
+        handler: the handler that runs it.
+        services: services of the engine.
+        lasting: duration of the lease; it is renewed three times in this time.
+        sleep: coroutine function that sleeps for a number of seconds.
 
     Raises:
-        EngineClosed: the engine was closed meanwhile; the lease expires.
+        EngineClosed: the engine was closed during the run; the lease expires.
         BankForgotten: the bank was forgotten before the failure could be recorded.
     """
-    if task.attempts > MAX_ATTEMPTS:  # its process was killed each time, so nobody counted it out
+    if task.attempts > MAX_ATTEMPTS:  # the process was killed each time, so no failure was recorded
         reason = "it was begun too often without an end"
         await services.workers.write(services.ledger.tasks.fail, task.claim, reason=reason, retry_in=None)
         return TaskRun(Settled(failed={task.id: reason}), TaskClosed(task.id))
@@ -148,7 +148,7 @@ async def run_task(
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
-        if not work.done():  # this is cancelled, not the work
+        if not work.done():  # this coroutine was cancelled, not the work
             work.cancel()
             await asyncio.wait({work})
             with suppress(EngineClosed, BankNotFound):
@@ -160,13 +160,13 @@ async def run_task(
     error = TaskClosed(task.id) if lost else work.exception()
     if error is None:
         return TaskRun(replace(work.result(), done=(task.id,)))
-    if not isinstance(error, Exception):  # interrupts are the caller's
+    if not isinstance(error, Exception):  # let interrupts propagate
         raise error
     return await _failed(task, error, services)
 
 
 def give_back(task: Task, tasks: TaskQueue) -> None:
-    """Give a lease back: the task is due immediately and its number of attempts does not change. Writer thread only."""
+    """Release a lease: the task is due immediately and its number of attempts does not change. Writer thread only."""
     tasks.fail(task.claim, reason=task.reason, retry_in=timedelta(0), counted=False)
 
 
@@ -177,7 +177,7 @@ async def _keep(
     lasting: timedelta,
     sleep: Callable[[float], Awaitable[None]],
 ) -> None:
-    """Renew the lease until that is refused; then cancel the work, whose effect could no longer be committed."""
+    """Renew the lease until renewal is refused; then cancel the work, whose effect could no longer be committed."""
     held = True
     while held:
         await sleep(lasting.total_seconds() / RENEWALS)
@@ -206,7 +206,7 @@ async def _failed(task: Task, error: Exception, services: Services) -> TaskRun:
         rest = None if last else retry_delay(task.attempts)
     else:
         rest = outage_delay(task.uncounted)
-        if isinstance(error, ModelUnavailable) and error.retry_after is not None:  # inf, if a service says so
+        if isinstance(error, ModelUnavailable) and error.retry_after is not None:  # may be inf
             asked = min(error.retry_after, LONGEST_DELAY.total_seconds())
             rest = max(rest, timedelta(seconds=asked))
     await services.workers.write(
@@ -218,17 +218,17 @@ async def _failed(task: Task, error: Exception, services: Services) -> TaskRun:
 
 
 def handlers(context: BankContext) -> Mapping[TaskKind, Handler]:
-    """Handlers of the kinds of tasks that this engine can run."""
+    """Return the handlers of the kinds of tasks this engine can run."""
     return {kind: partial(_HANDLERS[kind], context) for kind in able_kinds(context.services)}
 
 
 def settling(context: BankContext) -> Mapping[TaskKind, Handler]:
-    """Handlers of the kinds of tasks that may run before they are due; `settle` expires items itself."""
+    """Return the handlers of the kinds of tasks that may run before they are due; `settle` expires items itself."""
     return {kind: handler for kind, handler in handlers(context).items() if kind not in AT_THEIR_TIME}
 
 
 def able_kinds(services: Services) -> frozenset[TaskKind]:
-    """Kinds of tasks that this engine can run. Those that need a model it lacks, or that the settings turn off, keep waiting."""
+    """Return the kinds of tasks this engine can run; those that lack a model or are disabled stay in the queue."""
     unable = frozenset() if extractor_of(services) else EXTRACTION
     if services.config.observations.mode is ObservationMode.OFF:
         unable |= {TaskKind.OBSERVE}
@@ -238,7 +238,7 @@ def able_kinds(services: Services) -> frozenset[TaskKind]:
 
 
 def model_kinds(services: Services) -> frozenset[TaskKind]:
-    """Kinds of tasks for which this engine calls its model."""
+    """Return the kinds of tasks for which this engine calls its model."""
     asking = EXTRACTION if extractor_of(services) else frozenset[TaskKind]()
     if services.model and services.config.observations.mode is ObservationMode.AUTO:
         asking |= {TaskKind.OBSERVE}
@@ -290,7 +290,7 @@ async def _expire(context: BankContext, task: Task) -> Settled:
 
 
 AT_THEIR_TIME = frozenset({TaskKind.EXPIRE_ITEMS})
-"""Kinds that never run early: `settle` erases what has expired, and does not wait for the rest."""
+"""Kinds that never run early: `settle` erases only what has expired."""
 
 EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED})
 
@@ -304,11 +304,11 @@ _HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] 
 }
 
 
-Tasks: TypeAlias = list[Task]  # inside the class `list` is the verb
+Tasks: TypeAlias = list[Task]  # `list` is a method inside the class
 
 
 class AsyncTasks(BankVerbs):
-    """Tasks of the bank: passages to extract, observations, backgrounds, mental models, opinions to reinforce."""
+    """Background tasks of the bank: extraction, observations, background merges, mental models and opinions."""
 
     namespace = "tasks"
 
@@ -322,7 +322,7 @@ class AsyncTasks(BankVerbs):
         """Run the bank's due tasks until none is left.
 
         Without a worker nothing else runs them: call this at the end of a conversation, periodically, or when the model is
-        available again. Beside a worker it runs the tasks that nobody has leased. Tasks that wait for more input, such as
+        available again. With a worker it runs the tasks that are not leased. Tasks that wait for more input, such as
         observations, run immediately. Expired items and memories older than `RetentionConfig` allows are erased, and the files
         are scrubbed.
 

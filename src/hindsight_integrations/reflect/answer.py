@@ -218,7 +218,7 @@ async def answer_in_one_call(
 
 
 def tiers_hold_anything(tiers: MemoryTiers) -> bool:
-    """Whether anything was recalled."""
+    """Check whether anything was recalled."""
     tiered = tiers.observations or tiers.facts or tiers.mental_models or tiers.beliefs
     return bool(tiered or tiers.recalled.records)
 

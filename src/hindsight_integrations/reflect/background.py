@@ -196,7 +196,8 @@ async def merge(
 ) -> Merged:
     """Merge a snippet into a background.
 
-    A model is called only if both have content. Its answer is used once it passes the checks, with up to three tries.
+    The model is not called if the snippet adds nothing, or if the background is empty and the snippet is short and consistent.
+    Its answer is used once it passes the checks, with up to three tries.
 
     Args:
         current: the background; may be empty.

@@ -250,7 +250,7 @@ def with_staleness(model: MentalModel, view: BankView, services: Services) -> Me
 
 
 def _looked_at(model_id: str, view: BankView, context: ReflectContext) -> RefreshWrite | None:
-    """Return a write that marks the model as checked, or None if it is stale or does not exist."""
+    """Return a write that marks the model as checked, or None if it needs a refresh or does not exist."""
     model = _known(model_id, context.projector)
     if model is None or with_staleness(model, view, context.services).state not in _UP_TO_DATE:
         return None

@@ -37,7 +37,7 @@ CAUTIOUS_SHARES = {4: 5 / 6, 5: 2 / 3}
 
 
 def step_of(profile: BankProfile, config: OpinionConfig) -> float:
-    """Return the step size of new evidence rows under a profile: alpha of paper eq. 26, or of the other update rule.
+    """Return the step size of new evidence rows under a profile: a of paper eq. 26, or alpha of the other update rule.
 
     Big Five profiles have no skepticism trait and use the full step.
 

@@ -174,7 +174,7 @@ def _topics(facts: Mapping[str, Fact], reader: LedgerReader, bank: str) -> dict[
     }
 
 
-BATCH_TOKENS = 4_000  # of opinions and facts in one prompt, the same limit as for observations
+BATCH_TOKENS = 4_000  # for opinions and facts in one prompt, the same limit as for observations
 LINE_TOKENS = 40  # per line in the prompt, for its number, dates and pairs
 MOST_EARLIER = 3  # earlier facts of the same source shown with a new one, nearest first
 
