@@ -281,7 +281,7 @@ def docs_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
     return np.asarray(sigmoid(logit) * math.prod(map(np.asarray, boosts)))
 
 
-# Weight of the fused score in logits: chosen on LoCoMo conv-26 and 41 (facts) and 26, 41, 43 (turns), where values from 0.8 to 3
+# Logits per rank of the fused score: chosen on LoCoMo conv-26 and 41 (facts) and 26, 41, 43 (turns), where values from 0.8 to 3
 # differ by less than a point; the lower the weight, the more the reranker is trusted.
 PRIOR = 2.0
 BATCH = 8  # pairs scored between checks of the clock: limits how far the deadline can be overrun

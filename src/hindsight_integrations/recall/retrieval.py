@@ -286,9 +286,9 @@ def _understood(question: RecallQuestion) -> tuple[NamedEntities, Walk]:
 
 
 def _compare_early(relevance: Relevance) -> None:
-    """Compare the whole bank with the question: the walk needs most cosines, and semantic search takes as long.
+    """Compare the whole bank with the question: the graph walk needs most cosines, and semantic search takes as long anyway.
 
-    Failures are reported by the channel that meets them again.
+    Failures are ignored here and reported by the channel in which they recur.
     """
     with suppress(StorageError):
         relevance.of_all()
@@ -335,7 +335,7 @@ def _searched(question: RecallQuestion, channel: str, search: Callable[[], Hits]
 
 
 def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: Relevance) -> Hits:
-    """Search the graph channel, if the question provides starting points."""
+    """Search the graph channel; note in the trace if the question names no starting point."""
     if run.walk is Walk.NONE and not run.named.speaker:
         run.trace.notes.append("graph: this question names nothing to walk from")
     return graph_channel(
