@@ -40,7 +40,7 @@ SAYS_NOTHING = 0.9
 LONG = timedelta(days=31)
 """The longest window whose words also appear in the dates of the memories' texts: "in May 2023"."""
 
-_PARSER_FAILURES = (HindsightError, ValueError, LookupError, RuntimeError, OSError)  # see ports/time_parser
+_PARSER_FAILURES = (HindsightError, ValueError, LookupError, RuntimeError, OSError)  # see `TimeParser`
 _EDGES = " \t\r\n,;:-"
 _BEFORE_MARK = re.compile(r"\s+(?=[?!.,;:])")
 
