@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +34,12 @@ def template(node: ast.expr) -> str:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return template(node.left) + template(node.right)
     return f"{{{ast.unparse(node)}}}"
+
+
+def without_values(text: str) -> str:
+    """A template without its `{expression}` parts, which may hold braces of their own."""
+    shorter = re.sub(r"{[^{}]*}", "", text)
+    return text if shorter == text else without_values(shorter)
 
 
 def bound(function: ast.AST) -> dict[str, str]:
@@ -66,7 +73,7 @@ def messages(path: Path) -> list[str]:
     for call, texts in calls(ast.parse(path.read_text(encoding="utf-8"))):
         parts = [template(value) for value in (*call.args, *(keyword.value for keyword in call.keywords))]
         parts = [texts.get(part.strip("{}"), part) if part.startswith("{") else part for part in parts]
-        if any(" " in part and not part.startswith("{") for part in parts):
+        if any(" " in without_values(part).strip() for part in parts):
             name = ast.unparse(call.func).replace("super().__init__", "message")
             lines.append(f"  {name}: {' | '.join(parts)}".replace("\n", "\\n"))
     return lines

@@ -332,7 +332,7 @@ class AsyncReflectStages(BankVerbs):
             options: options of `bank.reflect`.
 
         Returns:
-            The state for the next stage, which "next" names: `think` with strategy="agentic" and a model, else `answer`.
+            The state for the next stage. "next" names it: `think` with strategy="agentic" and a model, otherwise `answer`.
 
         Raises:
             InvalidRequest: an option is out of range.

@@ -29,8 +29,8 @@ def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
     """Get one memory by its id, valid or not; an opinion with its current confidence.
 
     Raises:
-        InvalidRequest: the bank holds none of that id.
-        MemoryDamaged: it is not what was written.
+        InvalidRequest: the bank has no memory with this id.
+        MemoryDamaged: the stored memory does not match its checksum.
     """
     ledger = bank.services.ledger
     rows = ledger.units.row_ids(bank.name, [unit_id])
@@ -88,10 +88,10 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
 
 
 def _as_an_item(unit: MemoryUnit, changes: Mapping[str, Any]) -> MemoryUnit:
-    """The item with a record that equals its text; its tags are those of its document.
+    """Return the item with its record updated to match an edited text; without a new text, the item as it is.
 
     Raises:
-        InvalidRequest: other tags were given.
+        InvalidRequest: tags were given for an item of a document, whose tags come from the document.
     """
     if "tags" in changes and unit.part_of:
         raise InvalidRequest(

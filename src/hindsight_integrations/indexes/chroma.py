@@ -857,7 +857,7 @@ class SearchReach:
         self.removed(names)
 
     def removed(self, names: list[str]) -> None:
-        """Record removed vectors."""
+        """Stop scoring these vectors separately: they were removed or overwritten."""
         if len(self.beside.ids):
             self.beside = self.beside.without(np.array(names, np.int64))
 

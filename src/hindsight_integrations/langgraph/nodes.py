@@ -40,7 +40,7 @@ from hindsight_integrations.langgraph.state import (
     with_memories,
 )
 from hindsight_integrations.model.options import RecallOptions, shows_options
-from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.model.results import RecallResult, retained_values
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.turns import OnFork
 from hindsight_integrations.tolerance import OnError, Tolerated
@@ -483,18 +483,7 @@ def _run_options(place: NodePosition, messages_key: str, config: RunnableConfig)
 
 def _emit_retained(bank: str, result: RetainResult) -> None:
     """Emit the event of a retained turn."""
-    emit(
-        EventKind.RETAINED,
-        bank,
-        units=list(result.unit_ids),
-        created=result.created,
-        superseded=list(result.superseded),
-        restored=list(result.restored),
-        queued=len(result.queued),
-        calls=result.calls,
-        tokens_in=result.tokens_in,
-        tokens_out=result.tokens_out,
-    )
+    emit(EventKind.RETAINED, bank, **retained_values(result))
 
 
 NOT_SETTLED = "the bank's queued tasks stay queued"

@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError, InterfaceError, ProgrammingError
 
-from hindsight_integrations.errors import ArchiveInvalid, InvalidRequest, MemoryDamaged
+from hindsight_integrations.errors import ArchiveInvalid, InvalidRequest, MemoryDamaged, shown
 from hindsight_integrations.ledger.checksums import (
     damaged_units,
     damaged_vectors,
@@ -313,7 +313,7 @@ class _Load:
         """
         (line, _), (self._last, _) = batch[0], batch[-1]
         if kind not in ARCHIVED:
-            raise ArchiveInvalid(line, "kind", "it is unknown")
+            raise ArchiveInvalid(line, "kind", f"{shown(kind)} is an unknown kind")
         try:
             rows = []
             for line, row in batch:

@@ -677,7 +677,7 @@ class EntityEditor(EntityReader):
             entity = editor.entity(entity_id)
             editor.set_names(entity, merged_names(entity.names, names))
             new = tuple(name for name in names if name not in entity.names)
-            # A name matched by similarity becomes one given by hand.
+            # All given names, existing ones too: a name that was only matched by similarity now counts as set by hand.
             moved = Moved(entity_id, names=new, other_names=tuple(names))
             return editor.log(EntityChangeKind.ALIAS, moved, made_at)
 

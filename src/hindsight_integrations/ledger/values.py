@@ -11,7 +11,7 @@ import numpy as np
 
 from hindsight_integrations.model.arrays import IntArray, no_gaps
 from hindsight_integrations.model.embedder import EmbedderIdentity
-from hindsight_integrations.model.items import Item, Namespace
+from hindsight_integrations.model.items import Namespace
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.tasks import Task
@@ -221,7 +221,3 @@ class Scrub(StrEnum):
 
     NOT_OURS = "not ours"
     """The ledger cannot rewrite its storage: it is read-only, or a server keeps logs and backups."""
-
-
-ItemRow = tuple[int, Item]
-"""Row id of an item, and the item."""

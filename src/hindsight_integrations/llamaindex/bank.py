@@ -21,6 +21,7 @@ from hindsight_integrations import (
     bank_at,
 )
 from hindsight_integrations.errors import shown
+from hindsight_integrations.model.results import retained_values
 from hindsight_integrations.prompts.recalled import memory_line
 from hindsight_integrations.tolerance import Tolerated
 from hindsight_integrations.validation.options import PROMPT_DEFAULTS, checked_recall_options, with_defaults
@@ -210,17 +211,7 @@ def recalled(bank: str, found: RecallResult) -> MemoryRecalled:
 
 def retained(bank: str, result: RetainResult) -> MemoryRetained:
     """Build the event of a retain."""
-    return MemoryRetained(
-        bank=bank,
-        units=list(result.unit_ids),
-        created=result.created,
-        superseded=list(result.superseded),
-        restored=list(result.restored),
-        queued=len(result.queued),
-        calls=result.calls,
-        tokens_in=result.tokens_in,
-        tokens_out=result.tokens_out,
-    )
+    return MemoryRetained(bank=bank, **retained_values(result))
 
 
 def told(met: Tolerated) -> None:

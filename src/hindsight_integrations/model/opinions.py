@@ -512,7 +512,10 @@ def counted(
 def history_of(
     log: OpinionLog, *, as_of: datetime | None = None, as_of_revision: int | None = None
 ) -> OpinionHistory:
-    """Return every row of the log recorded and effective by then, with its effect; options as in `confidence_of`."""
+    """Return each row of the log with its effect on the confidence: those recorded by `as_of_revision` and effective by `as_of`.
+
+    The options are those of `confidence_of`.
+    """
     counting = {row.unit_id for row in counted(log.evidence, as_of=as_of, as_of_revision=as_of_revision)}
     entries, confidence = [], log.confidence
     for row in sorted(log.evidence, key=lambda row: (row.effective_at, row.unit_id)):

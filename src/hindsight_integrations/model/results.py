@@ -309,3 +309,17 @@ class UnitPage(Displayed, Tabular, UnitSequence[MemoryUnit]):
     def _display_tables(self) -> tuple[Table, ...]:
         rows = [(unit.text, unit.began, unit.fact_type.value, unit.closed_at) for unit in self.units]
         return (Table(("memory", "when", "network", "closed"), rows),)
+
+
+def retained_values(result: RetainResult) -> dict[str, Any]:
+    """Return what integrations report of a retain in their events, as JSON values."""
+    return {
+        "units": list(result.unit_ids),
+        "created": result.created,
+        "superseded": list(result.superseded),
+        "restored": list(result.restored),
+        "queued": len(result.queued),
+        "calls": result.calls,
+        "tokens_in": result.tokens_in,
+        "tokens_out": result.tokens_out,
+    }

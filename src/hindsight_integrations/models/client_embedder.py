@@ -47,7 +47,7 @@ class ClientEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Name, dimension and thresholds; the weights of a foreign model are unknown. Probed once.
+        """Name, dimension and thresholds, probed once; without the weights, which a client cannot know.
 
         Raises:
             ModelUnavailable: the model could not be reached.

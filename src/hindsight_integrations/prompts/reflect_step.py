@@ -28,7 +28,7 @@ ArgumentValue: TypeAlias = str | int | float | bool | list[str]
 
 
 def _bounded(schema: dict[str, Any]) -> None:
-    """Bounds on the texts and lists a value may be."""
+    """Limit the text length and list size of a value in its JSON schema."""
     for each in schema.get("anyOf", ()):
         if each.get("type") == "string":
             each["maxLength"] = 2_000

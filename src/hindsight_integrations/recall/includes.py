@@ -167,10 +167,10 @@ def fitting(text: str, max_tokens: int, counter: TokenCounter) -> tuple[str, int
 
 
 def stood(view: BankView, rows: IntArray, as_of: datetime | None) -> BoolArray:
-    """Return a mask, (n,), of the units (by row id) a recall as of a moment may show: observations need all their facts valid then.
+    """Return a mask, (n,), over units (by row id): False for an observation of which a fact was not valid at `as_of`.
 
-    An observation is never older than its newest fact, but one of its facts may have been invalid at that moment and valid again
-    since.
+    The observation's own dates do not show that: it is never older than its newest fact, but a fact may have been invalid at
+    `as_of` and valid again since.
     """
     if as_of is None or not len(rows):
         return np.ones(len(rows), bool)

@@ -154,8 +154,8 @@ class ChannelResults:
     Attributes:
         lists: each channel's hits that reach its minimum score, best first.
         below: each channel's hits below its minimum score.
-        told: memories made from turns that match by their own words or their turns'; not a separate channel.
-        matches: row ids of the items of documents that the channels found, best first; the lists contain their documents.
+        told: memories whose text together with that of their source turns matches the words; not a separate channel.
+        matches: row ids of the document items that the channels found, best first; `lists` has their documents instead.
     """
 
     lists: Mapping[Channel, Hits]

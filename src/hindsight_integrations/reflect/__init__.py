@@ -1,1 +1,1 @@
-"""CARA: reflect (paper section 5)."""
+"""Reflect: answers in character, opinions, observations and mental models (CARA, paper section 5)."""

@@ -37,7 +37,7 @@ from hindsight_integrations.reflect.context import ReflectContext
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion, opinion_problems, read_opinions
 
 EXTRACTED = 3  # memories quoted by an extractive answer
-LIKELY_ANSWERED = 0.5  # recall confidence from which the answer is likely in memory
+LIKELY_ANSWERED = 0.5  # at this recall confidence or above, memory probably has the answer
 NOTHING_KNOWN = "Nothing in memory answers this."
 NO_MODEL_SET = "No language model is set. What the records say:"
 BEST_MEMORIES = "No language model is set. The memories that match the question best:"

@@ -1,4 +1,4 @@
-"""Citations: the numbers of memories shown to the model, the citations in an answer, and the facts a text is based on."""
+"""Citations: the numbers that label memories in a prompt, the citations in an answer, and the facts a text is based on."""
 
 from __future__ import annotations
 

@@ -76,12 +76,12 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class RecordSelection:
-    """A selection of records in a model's words; None means any.
+    """Filters on records as a model wrote them; None matches anything.
 
     Attributes:
-        kind: of the records.
-        category: of the records.
-        unit: of the values.
+        kind: kind of record.
+        category: category of the records.
+        unit: unit of the values.
         entity: name or id of an entity that the records' memories mention.
     """
 

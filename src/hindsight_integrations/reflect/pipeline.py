@@ -107,13 +107,13 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReflectState:
-    """A reflection whose memories are recalled and that is not answered yet.
+    """A reflection whose memories have been recalled, but that has no answer yet.
 
     Attributes:
-        revision: of the bank, before anything was recalled.
-        tiers: what was recalled.
-        index: of an agentic reflection, what its model was shown so far.
-        progress: of an agentic reflection, how far it has come.
+        revision: the bank's revision before recall.
+        tiers: the recalled memories.
+        index: the memories shown to the model so far (agentic only).
+        progress: the progress of the agentic loop (agentic only).
     """
 
     revision: int

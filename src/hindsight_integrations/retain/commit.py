@@ -398,9 +398,10 @@ def _latest(proposal: Proposal, known: frozenset[MessageKey], view: BankView) ->
 
 
 def _fresh(proposal: Proposal, known: frozenset[MessageKey], reread: set[Place]) -> IntArray:
-    """Positions of new drafts: those with a source that the bank does not know in this version.
+    """Return the positions of new drafts: those with a source message whose current version is not in the bank, or is read again.
 
-    For the outcome of a task, all drafts: its messages became known when it was enqueued.
+    A draft without sources is new if its thread has such a message. For the result of a task all drafts are new: its messages were
+    recorded when it was enqueued.
     """
     if not proposal.keys:
         return np.arange(len(proposal.drafts), dtype=np.int64)

@@ -171,7 +171,7 @@ def links_of(drafts: Sequence[UnitDraft], view: BankView, threshold: float) -> l
 
 
 def _nearest_memories(vectors: Matrix, view: BankView) -> list[Hits]:
-    """Return the nearest linkable memories of the bank for each vector (n, dimension), at least SEMANTIC_LINKS if there are."""
+    """Return the nearest linkable memories of the bank for each vector (n, dimension), at least SEMANTIC_LINKS if that many exist."""
     # One matrix product finds the neighbours of a whole batch: it is exact, and faster than HNSW up to far larger banks.
     # Measured at 100k units, ms per fact: 0.6 in batches of 250, 2.4 in batches of 5, 3.7 alone; Chroma 2.7.
     exact = len(view.columns) <= min(EXACT_LIMIT * len(vectors), EXACT_LINKING_LIMIT)

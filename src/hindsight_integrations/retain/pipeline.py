@@ -309,9 +309,9 @@ async def follow(
 
     Args:
         given: the conversation.
-        requested: makes a request of some of its messages.
+        requested: builds the request for some of its messages, or None if there is nothing to retain.
         projector: the bank.
-        services: the engine's.
+        services: the engine's services.
         remember: False marks new messages as known without storing anything.
 
     Raises:

@@ -167,14 +167,14 @@ def nearest_memories(
 
 
 def in_order_of_use(nearest: Sequence[int], over: Collection[int], limit: int) -> list[int]:
-    """Choose which memories are shown, in order. Pure.
+    """Choose which memories are shown to the model, in order. Pure.
 
-    A third of the places goes to the nearest memories of any kind, so that past ones can still be corrected. The others go to
-    memories that are not over, the nearest first; past ones fill the remaining places.
+    A third of the places goes to the nearest memories of any kind, so that past ones can still be corrected. The others go to the
+    nearest memories that can still change; past ones fill the remaining places.
 
     Args:
         nearest: row ids, the nearest first.
-        over: those that are over; see `is_over`.
+        over: row ids of memories that only describe the past; see `is_over`.
         limit: number of places.
     """
     first = nearest[: -(-limit // NEAREST_SHARE)]

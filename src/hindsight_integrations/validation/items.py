@@ -221,7 +221,8 @@ def _checked_wanted(wanted: Mapping[str, Any], depth: int) -> None:
         if operator not in _OPERATORS:
             raise InvalidRequest("filter", f"{operator} is an unknown operator", _REMEDY)
         if operator in {"$in", "$nin"} and not isinstance(operand, list | tuple):
-            raise InvalidRequest("filter", f"{operator} has {shown(operand)}", "Give it a list.")
+            reason = f"{operator} requires a list, not {shown(operand)}"
+            raise InvalidRequest("filter", reason, "Pass a list of values.")
 
 
 def _fields_hold(value: object, fields: Mapping[str, Any]) -> bool:

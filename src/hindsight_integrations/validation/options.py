@@ -84,7 +84,7 @@ def accept_options(
     if unknown := [str(name) for name in options if name not in known]:
         nearest = get_close_matches(unknown[0], known, 1)
         hint = f"Did you mean {nearest[0]!r}? " if nearest else ""
-        listed = f"{hint}Use some of {', '.join(sorted(known))}."
+        listed = f"{hint}Valid options: {', '.join(sorted(known))}."
         if field is None:
             raise InvalidRequest(unknown[0], "unknown option", listed)
         raise InvalidRequest(field, f"{shown(unknown[0])} is an unknown option", listed)

@@ -121,10 +121,10 @@ PINNED = 0.0  # the same share for texts that also have a number or a day in com
 
 
 def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
-    """Check whether two facts say the same, regardless of the speaker; symmetric.
+    """Check whether two facts state the same thing, regardless of the speaker; symmetric.
 
-    The check favours yes: wrongly merged facts move an opinion too little, while repetitions counted twice let users talk an
-    agent into a belief. Facts with conflicting specifics are never the same, however similar their wording.
+    The check errs towards yes: wrongly merged facts move an opinion too little, while repetitions counted twice let users talk an
+    agent into a belief. Facts with conflicting specifics never match, unless their normalised texts are identical.
 
     Args:
         one: the first fact.
@@ -140,7 +140,7 @@ def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
     return float(one.vector @ other.vector) >= needed
 
 
-MOST_REASON = 200  # characters of the reason in a row: one or two sentences
+MOST_REASON = 200  # maximum characters of a stored reason: one or two sentences
 SAID_AGAIN = "the same source says it again"
 FORMED_WITH = "the same source says again what the opinion was formed with"
 

@@ -156,7 +156,7 @@ def _opinion_evidence(
 def _fresh(
     held: Sequence[tuple[OpinionLog, OpinionVersion]], reader: LedgerReader, bank: str
 ) -> dict[int, tuple[str, ...]]:
-    """Map each revision up to which an opinion was assessed to the unit ids of facts added since."""
+    """Return, for each `assessed_to` revision of these opinions, the unit ids of the facts added since."""
     return {
         revision: tuple(reader.units.unit_ids(bank, reader.opinions.facts_since(bank, revision)).values())
         for revision in {log.assessed_to for log, _ in held}
