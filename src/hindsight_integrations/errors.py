@@ -10,6 +10,8 @@
     │   ├── LedgerBusy                       another process owns the data directory
     │   ├── LedgerReadOnly                   the data directory cannot be written
     │   ├── LedgerFailed                     the ledger file is damaged, or the disk failed
+    │   ├── LedgerUnreachable                the database server does not answer; retry later
+    │   ├── BankLocked                       another process holds a bank for too long; retry later
     │   ├── LedgerLost                       acknowledged commits are missing from the ledger
     │   ├── MemoryDamaged                    checksums of memories do not match
     │   ├── RevisionConflict                 the bank has changed since the decision was made
@@ -174,13 +176,13 @@ class LedgerBusy(StorageError):
         here: whether that is this process.
     """
 
-    def __init__(self, path: Path, pid: int | None, *, here: bool = False) -> None:
+    def __init__(self, path: Path | str, pid: int | None, *, here: bool = False) -> None:
         self.path, self.pid, self.here = path, pid, here
         if here:
             super().__init__(
                 f"{path} is already open for writing in this process ({pid}), for example because a notebook cell ran twice. "
                 "Use the engine that has it open, or close it first with close(). If no variable refers to it, "
-                f"MemoryBank.over(bank_at(BankReference({str(path.resolve())!r}, name))) returns its banks."
+                f"MemoryBank.over(bank_at(BankReference({str(Path(path).resolve())!r}, name))) returns its banks."
             )
             return
         owner = f"process {pid}" if pid else "another process"
@@ -194,21 +196,65 @@ class LedgerBusy(StorageError):
 class LedgerReadOnly(StorageError):
     """The ledger cannot be written."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Path | str, reason: str) -> None:
         self.path, self.reason = path, reason
-        super().__init__(
-            f"{path} cannot be written: {reason}. Check its permissions or choose another directory."
+        remedy = (
+            "Check the user's rights and whether the server is a standby."
+            if is_database(path)
+            else "Check its permissions or choose another directory."
         )
+        super().__init__(f"{path} cannot be written: {reason}. {remedy}")
 
 
 class LedgerFailed(StorageError):
     """The ledger file is damaged or not a ledger, or the disk failed; nothing was written."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Path | str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        remedy = (
+            "Nothing was written; the server's log has the details."
+            if is_database(path)
+            else "Check the disk, or restore the directory from a backup."
+        )
+        super().__init__(f"{path} could not be used: {reason}. {remedy}")
+
+
+class LedgerUnreachable(StorageError):
+    """The database server could not be reached or ended the connection; repeating the call is safe.
+
+    Attributes:
+        path: the server's address, without user and password.
+        reason: what the driver reported.
+    """
+
+    def __init__(self, path: Path | str, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(
-            f"{path} could not be used: {reason}. Check the disk, or restore the directory from a backup."
+            f"{path} cannot be reached: {reason}. Check the address and whether the server runs, then repeat the call: "
+            "the same input is stored once."
         )
+
+
+class BankLocked(StorageError):
+    """Another writer holds the bank for longer than the time limit; nothing was written.
+
+    Attributes:
+        bank: the bank's name.
+        holder: the client that holds it, as the server reports; empty if unknown.
+        seconds: how long this call waited.
+    """
+
+    def __init__(self, bank: str, holder: str, seconds: float) -> None:
+        self.bank, self.holder, self.seconds = bank, holder, seconds
+        super().__init__(
+            f"bank {bank!r} has been held by {holder or 'another writer'} for more than {seconds:g} s; nothing was written. "
+            "Repeat the call. If it persists, end that client's transaction on the server."
+        )
+
+
+def is_database(path: Path | str) -> bool:
+    """Tell whether the place of a ledger is a database server's address, not a directory."""
+    return "://" in str(path)
 
 
 class LedgerLost(StorageError):
@@ -221,7 +267,9 @@ class LedgerLost(StorageError):
         banks: number of commits known to be missing, by bank (or its key).
     """
 
-    def __init__(self, path: Path, reason: str, transactions: int | None, banks: Mapping[str, int]) -> None:
+    def __init__(
+        self, path: Path | str, reason: str, transactions: int | None, banks: Mapping[str, int]
+    ) -> None:
         self.path, self.reason = path, reason
         self.transactions, self.banks = transactions, banks
         super().__init__(
@@ -262,7 +310,7 @@ class RevisionConflict(StorageError):
 class SchemaMismatch(StorageError):
     """The ledger file was written by a development version of this package, or by a newer version."""
 
-    def __init__(self, path: Path, found: int, supported: int, *, development: bool = False) -> None:
+    def __init__(self, path: Path | str, found: int, supported: int, *, development: bool = False) -> None:
         self.path, self.found, self.supported, self.development = path, found, supported, development
         if development:
             remedy = (

@@ -11,8 +11,8 @@ from builders import BANK, at
 from ledger_support import Passes
 from postgres_server import database, server
 
-from hindsight_integrations.ledger.databases import PostgresDatabase
 from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.postgresql import PostgresDatabase, checked_address
 from hindsight_integrations.testing.doubles import FrozenClock
 
 
@@ -37,7 +37,9 @@ def postgres() -> Iterator[str]:
         )
         with engine.connect() as connection:
             connection.execute(sa.text("CREATE DATABASE ledger_template TEMPLATE template0"))
-        PostgresDatabase(address.format("ledger_template"), clock=FrozenClock(at(10))).close()
+        PostgresDatabase(
+            checked_address(address.format("ledger_template")), clock=FrozenClock(at(10))
+        ).close()
         yield address
 
 
@@ -50,7 +52,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -
         opened.close()
         return
     with database(request.getfixturevalue("postgres"), "ledger_template") as address:
-        opened = Ledger(PostgresDatabase(address, clock=clock))
+        opened = Ledger(PostgresDatabase(checked_address(address), clock=clock))
         yield opened
         opened.close()
 

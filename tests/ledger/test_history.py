@@ -14,7 +14,17 @@ from ledger_history import EVERY_CHANGE, mark_of
 from ledger_support import commit, rich_write_set
 
 from hindsight_integrations.errors import LedgerLost
+from hindsight_integrations.ledger.feed import Feed
 from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.model.watermark import Watermark
+
+
+def _knows(feed: Feed, mark: Watermark) -> bool:
+    """Whether a feed knows a mark: SQLite's ledger raises for unknown ones, PostgreSQL's has the indexes rebuilt."""
+    try:
+        return feed.knows(mark)
+    except LedgerLost:
+        return False
 
 
 class TestHistory:
@@ -39,9 +49,7 @@ class TestHistory:
         )
         with ledger.feed(bank) as feed:
             assert [feed.knows(mark) for mark in marks] == [True] * 4
-            for stranger in strangers:
-                with pytest.raises(LedgerLost):
-                    feed.knows(stranger)
+            assert not any(_knows(feed, stranger) for stranger in strangers)
 
     def test_a_bank_made_anew_has_another_history(self, ledger: Ledger, bank: str) -> None:
         """Indexes of a forgotten bank are never taken for those of a new bank with the same name, nor for a loss."""

@@ -241,7 +241,7 @@ class Archivist:
             InvalidRequest: the bank is not empty.
         """
         try:
-            with self._database.writing() as connection:
+            with self._database.writing(bank) as connection:
                 return self._restore(connection, find_bank(connection, bank), rows)
         except ArchiveInvalid:
             self._database.scrub()  # a large transaction spills into the write-ahead log before it commits

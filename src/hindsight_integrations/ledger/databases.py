@@ -5,16 +5,15 @@ The rest of the package is SQLAlchemy Core and runs on either.
 
 from __future__ import annotations
 
-import secrets
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, NullPool, create_engine, event, func, select
+from sqlalchemy import Connection, NullPool, create_engine
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -51,7 +50,7 @@ _PRIMARY_CODE = 0xFF  # extended SQLite result codes keep the primary one in the
 
 
 @contextmanager
-def converted(path: Path) -> Iterator[None]:
+def converted(path: Path | str) -> Iterator[None]:
     """Run a block and convert database exceptions to the package's own.
 
     Raises:
@@ -72,7 +71,7 @@ def converted(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _convert(error: BaseException | None, path: Path) -> StorageError:
+def _convert(error: BaseException | None, path: Path | str) -> StorageError:
     # Errors raised by the Python binding itself carry no SQLite code.
     code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
@@ -97,102 +96,83 @@ def engine_of(connect: Callable[[], sqlite3.Connection]) -> Engine:
     parent = _dialect()
     pool = NullPool(connect)  # type: ignore[arg-type] # a connection of the standard library's driver
     return Engine(
-        pool, parent.dialect, parent.url, execution_options={"compiled_cache": _COMPILED, **_OPTIONS}
+        pool, parent.dialect, parent.url, execution_options={"compiled_cache": _COMPILED, **OPTIONS}
     )
 
 
-_OPTIONS = {"preserve_rowcount": True}  # the number of rows an INSERT added is read
+OPTIONS = {"preserve_rowcount": True}  # the number of rows an INSERT added is read
 _COMPILED: dict[Any, Any] = {}
 """Compiled statements. All are constants of this package, so their number is bounded."""
 
 
 class Database:
-    """An open database. Each use is one transaction, on this thread's reader or on the single writer.
+    """An open database. Each use is one transaction: read blocks see one state, write blocks exclude each other.
 
     Attributes:
         path: the data directory or address, for messages.
         read_only: whether `writing` refuses.
         accept_loss: whether to continue when committed data turns out to be missing.
         clock: the ledger's clock.
+        shared: whether other processes may write to it at the same time.
     """
 
+    shared = False
+
     def __init__(
-        self,
-        path: Path,
-        engine: Engine,
-        *,
-        clock: Clock,
-        read_only: bool = False,
-        accept_loss: bool = False,
+        self, path: Path | str, *, clock: Clock, read_only: bool = False, accept_loss: bool = False
     ) -> None:
         self.path, self.read_only, self.accept_loss, self.clock = path, read_only, accept_loss, clock
-        self._engine = engine
-        self._readers: dict[threading.Thread, Connection] = {}
-        self._opening, self._one_writer, self._gate = threading.Lock(), threading.Lock(), Gate()
-        self._closed = False
-        with converted(path):
-            self._main = engine.connect()
-        with ExitStack() as undo:
-            undo.callback(self._main.close)
-            with converted(path):
-                self._configure()
-            undo.pop_all()
+        self._gate, self._closed = Gate(), False
+        self._open_readers = threading.local()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Open a read transaction on this thread's reader; nested blocks share it and see the same revision.
+        """Open a read transaction; nested blocks of a thread share it and see the same state.
 
         Raises:
             EngineClosed: after `close`.
         """
-        reader = self._readers.get(threading.current_thread())
-        if reader and reader.in_transaction():
-            yield reader
+        outer: Connection | None = getattr(self._open_readers, "connection", None)
+        if outer is not None:
+            yield outer
             return
-        with self._gate.shared(), converted(self.path):
-            connection = self._reader()
-            try:
-                self._begin(connection)
-                yield connection
-            finally:
-                self._roll_back(connection)
+        with self._gate.shared(), self._converted():
+            self._check_open()
+            with self._read_transaction() as connection:
+                self._open_readers.connection = connection
+                try:
+                    yield connection
+                finally:
+                    self._open_readers.connection = None
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Open a transaction on the writer; it commits at the end of the block and rolls back on an exception.
+    def writing(self, bank: str | None = None) -> Iterator[Connection]:
+        """Open a write transaction; it commits at the end of the block and rolls back on an exception.
+
+        Args:
+            bank: the bank it changes, which no other block changes meanwhile; None for changes of single rows.
 
         Raises:
             EngineClosed: after `close`.
             LedgerReadOnly: opened read-only.
+            BankLocked: another process holds the bank for longer than the time limit.
         """
-        with self._writer(), self.committing() as connection:
+        with self._writer(bank), self.committing() as connection:
             yield connection
 
-    @contextmanager
-    def deciding(self) -> Iterator[Connection]:
-        """Hold the writer for reads that lead to a `committing` block; other writers wait.
+    def deciding(self, bank: str) -> AbstractContextManager[Connection]:
+        """Lock a bank for reads that lead to a `committing` block; other writers of the bank wait.
 
         Raises:
             EngineClosed: after `close`.
             LedgerReadOnly: opened read-only.
+            BankLocked: another process holds the bank for longer than the time limit.
         """
-        with self._writer():
-            try:
-                self._begin(self._main)
-                yield self._main
-            finally:
-                self._roll_back(self._main)
+        raise NotImplementedError
 
-    @contextmanager
-    def committing(self) -> Iterator[Connection]:
-        """Run a block in the writer's transaction and commit it; only inside `writing` or `deciding`."""
-        try:
-            if not self._main.in_transaction():
-                self._begin(self._main)
-            yield self._main
-            self._main.commit()
-        finally:
-            self._roll_back(self._main)
+    def committing(self) -> AbstractContextManager[Connection]:
+        """Run a block in this thread's write transaction and commit it; only inside `writing` or `deciding`."""
+        raise NotImplementedError
 
     def begin(self, loss: Loss | None) -> None:
         """Record a loss the user accepts. Call once, after opening for writing."""
@@ -210,59 +190,23 @@ class Database:
 
     def close(self) -> None:
         """Wait for running reads and writes, close every connection and release the lock. Idempotent."""
-        with self._one_writer, self._gate.exclusive():
-            if self._closed:
-                return
-            self._closed = True
-            for connection in (*self._readers.values(), self._main):
-                connection.close()
-            self._readers.clear()
-            self._release()
+        raise NotImplementedError
 
-    @contextmanager
-    def _writer(self) -> Iterator[None]:
-        """Hold the writer's lock."""
-        if self.read_only:
-            raise LedgerReadOnly(self.path, "it was opened with read_only=True")
-        with self._one_writer:
-            self._check_open()
-            with converted(self.path):
-                yield
+    def _writer(self, bank: str | None) -> AbstractContextManager[None]:
+        """Hold a connection for writing, and the bank's lock."""
+        raise NotImplementedError
+
+    def _read_transaction(self) -> AbstractContextManager[Connection]:
+        """Open a transaction whose selects all see one state."""
+        raise NotImplementedError
+
+    def _converted(self) -> AbstractContextManager[None]:
+        """Convert the driver's exceptions to the package's own."""
+        raise NotImplementedError
 
     def _check_open(self) -> None:
         if self._closed:
             raise EngineClosed("its ledger was closed")
-
-    def _begin(self, connection: Connection) -> None:
-        """Begin a transaction."""
-        connection.begin()
-
-    def _configure(self) -> None:
-        """Prepare the writer's connection, and create the tables if they are missing."""
-        raise NotImplementedError
-
-    def _as_reader(self, connection: Connection) -> Connection:
-        """Make a new connection read-only."""
-        raise NotImplementedError
-
-    def _release(self) -> None:
-        """Release other resources, after all connections are closed."""
-
-    def _roll_back(self, connection: Connection) -> None:
-        """Roll back a transaction that was not committed."""
-        connection.rollback()
-
-    def _reader(self) -> Connection:
-        self._check_open()
-        thread = threading.current_thread()
-        if connection := self._readers.get(thread):
-            return connection
-        with self._opening:
-            for finished in [known for known in self._readers if not known.is_alive()]:
-                self._readers.pop(finished).close()
-            connection = self._engine.connect()
-            self._readers[thread] = self._as_reader(connection)
-            return self._readers[thread]
 
 
 class SqliteDatabase(Database):
@@ -281,29 +225,50 @@ class SqliteDatabase(Database):
         clock: Clock,
         lock: DirectoryLock | None = None,
         read_only: bool = False,
-        shared: bool = False,
+        shared_cache: bool = False,
         accept_loss: bool = False,
     ) -> None:
-        self._uri, self._lock, self._shared_cache = uri, lock, shared
+        super().__init__(path, clock=clock, read_only=read_only, accept_loss=accept_loss)
+        self.shared = read_only
+        self._directory, self._uri, self._lock, self._shared_cache = path, uri, lock, shared_cache
         self._high_water = HighWaterFile(path) if lock else None
-        super().__init__(
-            path,
-            engine_of(self._connect),
-            clock=clock,
-            read_only=read_only,
-            accept_loss=accept_loss,
-        )
+        self._engine = engine_of(self._connect)
+        self._readers: dict[threading.Thread, Connection] = {}
+        self._opening, self._one_writer = threading.Lock(), threading.Lock()
+        with converted(path):
+            self._main = self._engine.connect()
+        with ExitStack() as undo:
+            undo.callback(self._main.close)
+            with converted(path):
+                self._configure()
+            undo.pop_all()
+
+    @contextmanager
+    def deciding(self, bank: str) -> Iterator[Connection]:
+        """Hold the writer for reads that lead to a `committing` block; other writers wait."""
+        with self._writer(bank):
+            try:
+                self._begin(self._main)
+                yield self._main
+            finally:
+                self._roll_back(self._main)
 
     @contextmanager
     def committing(self) -> Iterator[Connection]:
         """Run a block in the writer's transaction; after the commit, update the high-water mark beside the file."""
         mark = None
-        with self._gate.exclusive() if self._shared_cache else nullcontext(), super().committing() as main:
-            begun(main)
-            before = changes(main)
-            yield main
-            if self._high_water and changes(main) != before:
-                mark = counted(main)
+        with self._gate.exclusive() if self._shared_cache else nullcontext():
+            try:
+                if not self._main.in_transaction():
+                    self._begin(self._main)
+                begun(self._main)
+                before = changes(self._main)
+                yield self._main
+                if self._high_water and changes(self._main) != before:
+                    mark = counted(self._main)
+                self._main.commit()
+            finally:
+                self._roll_back(self._main)
         if mark and self._high_water:
             self._high_water.write(mark)
 
@@ -324,7 +289,7 @@ class SqliteDatabase(Database):
             return Scrub.NOT_OURS
         if self._shared_cache:
             return Scrub.CLEAN
-        with self._writer(), self._gate.exclusive():
+        with self._writer(None), self._gate.exclusive():
             return self._scrubbed()
 
     def problems(self) -> tuple[str, ...]:
@@ -335,6 +300,55 @@ class SqliteDatabase(Database):
         except LedgerFailed as error:  # too damaged to check
             return (error.reason,)
         return tuple(row[0] for row in rows if row[0] != "ok")
+
+    def close(self) -> None:
+        """Wait for running reads and writes, close every connection and release the lock. Idempotent."""
+        with self._one_writer, self._gate.exclusive():
+            if self._closed:
+                return
+            self._closed = True
+            for connection in (*self._readers.values(), self._main):
+                connection.close()
+            self._readers.clear()
+            if self._high_water:
+                self._high_water.close()
+            if self._lock:
+                self._lock.release()
+
+    @contextmanager
+    def _writer(self, bank: str | None) -> Iterator[None]:  # noqa: ARG002 - one lock serves all banks
+        if self.read_only:
+            raise LedgerReadOnly(self.path, "it was opened with read_only=True")
+        with self._one_writer:
+            self._check_open()
+            with self._converted():
+                yield
+
+    @contextmanager
+    def _read_transaction(self) -> Iterator[Connection]:
+        connection = self._reader()
+        try:
+            self._begin(connection)
+            yield connection
+        finally:
+            self._roll_back(connection)
+
+    def _converted(self) -> AbstractContextManager[None]:
+        return converted(self.path)
+
+    def _reader(self) -> Connection:
+        """Return this thread's read-only connection; close those of threads that have ended."""
+        thread = threading.current_thread()
+        if connection := self._readers.get(thread):
+            return connection
+        with self._opening:
+            for finished in [known for known in self._readers if not known.is_alive()]:
+                self._readers.pop(finished).close()
+            connection = self._engine.connect()
+            raw(connection).execute("PRAGMA query_only = ON")
+            raw(connection).execute(f"PRAGMA cache_size = -{READER_CACHE_KIBIBYTES}")
+            self._readers[thread] = connection
+            return connection
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -351,16 +365,22 @@ class SqliteDatabase(Database):
 
     def _begin(self, connection: Connection) -> None:
         """Begin the transaction now; the driver would begin it only at the first write."""
-        super()._begin(connection)
+        connection.begin()
         writes = connection is self._main and not self._shared_cache and not self.read_only
         raw(connection).execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    def _roll_back(self, connection: Connection) -> None:
+        """Roll back a transaction that was not committed, or whose commit failed."""
+        connection.rollback()
+        if raw(connection).in_transaction:
+            raw(connection).rollback()
 
     def _configure(self) -> None:
         main = raw(self._main)
         if not self.read_only and not self._shared_cache:
             main.execute("PRAGMA journal_mode = WAL")
             main.execute("PRAGMA synchronous = FULL")
-        if not is_created(main, self.path):
+        if not is_created(main, self._directory):
             if self.read_only:
                 raise LedgerReadOnly(
                     self.path, "it contains no ledger, and read_only=True does not create one"
@@ -387,72 +407,6 @@ class SqliteDatabase(Database):
     def _truncated(self) -> bool:
         busy, _, _ = raw(self._main).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not busy
-
-    def _as_reader(self, connection: Connection) -> Connection:
-        raw(connection).execute("PRAGMA query_only = ON")
-        raw(connection).execute(f"PRAGMA cache_size = -{READER_CACHE_KIBIBYTES}")
-        return connection
-
-    def _release(self) -> None:
-        if self._high_water:
-            self._high_water.close()
-        if self._lock:
-            self._lock.release()
-
-    def _roll_back(self, connection: Connection) -> None:
-        """Roll back a transaction that was not committed, or whose commit failed."""
-        super()._roll_back(connection)
-        if raw(connection).in_transaction:
-            raw(connection).rollback()
-
-
-class PostgresDatabase(Database):
-    """PostgreSQL, with one writing process; several would need server-side locks, which are not implemented."""
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        clock: Clock,
-    ) -> None:
-        engine = create_engine(url, poolclass=NullPool, execution_options=_OPTIONS)
-        event.listen(engine, "after_cursor_execute", _count_changes)
-        super().__init__(
-            Path(engine.url.render_as_string(hide_password=True)),
-            engine,
-            clock=clock,
-        )
-
-    def scrub(self) -> Scrub:
-        """Do nothing: deleted rows stay in the files until PostgreSQL reuses the space."""
-        return Scrub.NOT_OURS
-
-    def problems(self) -> tuple[str, ...]:
-        """Return nothing: PostgreSQL checks its own pages."""
-        return ()
-
-    def _configure(self) -> None:
-        with self._main.begin():
-            tables.metadata.create_all(self._main)
-            if not self._main.scalar(select(func.count()).select_from(tables.ledger)):
-                new = {"id": secrets.token_hex(16), "transactions": 0, "token": secrets.token_bytes(8)}
-                self._main.execute(tables.ledger.insert(), new)
-
-    def _as_reader(self, connection: Connection) -> Connection:
-        """Use REPEATABLE READ, so that all selects of a transaction see one state, as in SQLite."""
-        return connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-
-
-def _count_changes(
-    connection: Connection,
-    cursor: Any,  # noqa: ANN401 - the driver's
-    statement: str,  # noqa: ARG001
-    parameters: object,  # noqa: ARG001
-    context: Any,  # noqa: ANN401 - the dialect's
-    executemany: bool,  # noqa: ARG001
-) -> None:
-    if context.isinsert or context.isupdate or context.isdelete:
-        connection.info["changes"] = connection.info.get("changes", 0) + max(cursor.rowcount, 0)
 
 
 def is_created(connection: sqlite3.Connection, path: Path) -> bool:

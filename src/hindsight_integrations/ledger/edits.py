@@ -71,7 +71,7 @@ class UnitEditor(UnitReader):
             InvalidRequest: the unit, or a unit it is linked to, is not in the bank.
             MemoryDamaged: the stored unit is damaged.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             stored = find_bank(connection, bank)
             if edit.vector is not None:
                 writes = WriteSet(bank, stored.revision, units=(UnitWrite(edit.unit, edit.vector),))

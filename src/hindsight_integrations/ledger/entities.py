@@ -629,7 +629,7 @@ class EntityEditor(EntityReader):
 
         Observations made from the facts of either are removed, as they are by a split or an undo.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             editor = _Editor(connection, bank)
             target, source = editor.entity(keep), editor.entity(merged)
             editor.end_observations(target, source)
@@ -656,7 +656,7 @@ class EntityEditor(EntityReader):
 
     def split(self, bank: str, split: EntitySplit, made_at: datetime) -> EntityChange:
         """Split off a new entity of the same type with some of the names and mentions."""
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             editor = _Editor(connection, bank)
             source = editor.entity(split.entity_id)
             editor.end_observations(source)
@@ -672,7 +672,7 @@ class EntityEditor(EntityReader):
 
     def alias(self, bank: str, entity_id: str, names: Sequence[str], made_at: datetime) -> EntityChange:
         """Add normalised names to an entity."""
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             editor = _Editor(connection, bank)
             entity = editor.entity(entity_id)
             editor.set_names(entity, merged_names(entity.names, names))
@@ -687,7 +687,7 @@ class EntityEditor(EntityReader):
         Raises:
             InvalidRequest: the change is unknown or already undone, or a later change depends on it.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             editor = _Editor(connection, bank)
             log = logged_changes(connection, editor.bank)
             change = next((change for change in log if change.id == change_id), None)

@@ -149,7 +149,7 @@ class Eraser:
         Returns:
             The receipt; its revision is unchanged if there was nothing to erase.
         """
-        with suppress(_DryRun), self._database.writing() as connection:
+        with suppress(_DryRun), self._database.writing(bank) as connection:
             row = find_bank(connection, bank)
             receipt = _erased(connection, row, erasure, self._database.clock.now())
             if receipt.revision > row.revision:
@@ -164,7 +164,7 @@ class Eraser:
 
     def drop_bank(self, bank: str) -> int:
         """Delete a bank with all its content; return the number of memories it held."""
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             row = find_bank(connection, bank).id
             count = count_memories(connection, row)
             _erase_all(connection, row)

@@ -322,7 +322,7 @@ class ItemWriter(ItemReader):
             RevisionConflict: a unit without a vector no longer exists; nothing was written.
             InvalidRequest: vectors do not fit those of the bank.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             row = find_bank(connection, bank)
             target = CommitTarget(connection, row.id, row.revision + 1)
             new = _new_units(target, bank, writes, row.dimension)
@@ -344,7 +344,7 @@ class ItemWriter(ItemReader):
 
     def refresh(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> int:
         """Restart the time to live of these items; return the number of items that have one."""
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             named = _by_namespace(find_bank(connection, bank).id, keys)
             return run_many(connection, _REFRESH, [{**values, "now": to_micros(now)} for values in named])
 
@@ -354,7 +354,7 @@ class ItemWriter(ItemReader):
         Raises:
             TaskClosed: a lease is no longer valid; nothing was deleted.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             row, clock = find_bank(connection, bank), self._database.clock.now()
             complete(connection, row.id, claims, clock)
             target = CommitTarget(connection, row.id, row.revision + 1)
@@ -366,7 +366,7 @@ class ItemWriter(ItemReader):
 
     def forget(self, bank: str, namespace: Namespace, key: str | None) -> int:
         """Erase an item, or without a key all items under a prefix; return their number. The files must be scrubbed."""
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             row = find_bank(connection, bank)
             if key is None:
                 result = connection.execute(_ROWS_UNDER, _under(namespace, row.id))
@@ -390,7 +390,7 @@ class ItemWriter(ItemReader):
         Returns:
             False if there is no residue.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             row = find_bank(connection, bank)
             if not _residue(connection, row.id):
                 return False

@@ -248,7 +248,7 @@ class Ledger(LedgerReader):
                 raise InvalidRequest("read_only", "a ledger in memory starts empty", "Open it for writing.")
             # A private database that no other engine can see; it is lost on `close`.
             uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
-            return cls(SqliteDatabase(Path(IN_MEMORY), uri, clock=clock, shared=True), schedule)
+            return cls(SqliteDatabase(Path(IN_MEMORY), uri, clock=clock, shared_cache=True), schedule)
         open_it = open_for_reading if read_only else open_for_writing
         database = open_it(Path(path), accept_loss=accept_loss, index_marks=index_marks, clock=clock)
         if not read_only:
@@ -301,7 +301,7 @@ class Ledger(LedgerReader):
         Raises:
             InvalidRequest: some of the bank's vectors would keep another dimension.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             row = find_bank(connection, bank)
             own = set(connection.scalars(_UNITS, {"bank": row.id}))
             covers = row.dimension in {None, embedder.dimension} or own <= set(ids.tolist())
@@ -353,7 +353,7 @@ class Ledger(LedgerReader):
     @contextmanager
     def transaction(self, bank: str) -> Iterator[Transaction]:
         """Lock a bank against other writers, to decide on a change and commit it. Do not call a model inside."""
-        with self._database.deciding() as connection:
+        with self._database.deciding(bank) as connection:
             yield Transaction(self._database, self._schedule, connection, bank)
 
     @contextmanager

@@ -181,7 +181,7 @@ class Loss:
     transactions: int | None
     banks: dict[str, int]
 
-    def error(self, path: Path) -> LedgerLost:
+    def error(self, path: Path | str) -> LedgerLost:
         """Return the error that reports the loss."""
         return LedgerLost(path, self.reason, self.transactions, self.banks)
 
@@ -215,6 +215,11 @@ def advance(connection: Connection, bank: int, revision: int, dimension: int | N
 def begun(connection: Connection) -> None:
     """Clear the watermark left by a transaction that was rolled back."""
     connection.info.pop(_ADVANCED, None)
+
+
+def watermark_of(connection: Connection) -> Watermark | None:
+    """Return the commit that the open transaction makes, without its ledger's id; None if it raises no revision."""
+    return connection.info.get(_ADVANCED)
 
 
 def token_of(connection: Connection, generation: int, revision: int) -> str:

@@ -210,7 +210,7 @@ class MentalModelWriter(MentalModelReader):
         Raises:
             InvalidRequest: the name exists, or the maximum is reached.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             row = find_bank(connection, bank).id
             names = connection.execute(_NAMES, {"of": row}).scalars().all()
             if model.name in names:
@@ -236,7 +236,7 @@ class MentalModelWriter(MentalModelReader):
 
     def delete(self, bank: str, model_id: str) -> bool:
         """Delete a mental model with its text and its task; return False if it does not exist."""
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             values = {"of": find_bank(connection, bank).id, "model": model_id}
             connection.execute(_DELETE_TASK, values)
             return connection.execute(_DELETE, values).rowcount > 0
@@ -247,7 +247,7 @@ class MentalModelWriter(MentalModelReader):
         Raises:
             InvalidRequest: the maximum is reached.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             row = find_bank(connection, bank).id
             values = {"bank": row, "text": directive.text, "tags": json.dumps(directive.tags)}
             if same := connection.execute(_SAME_DIRECTIVE, values).one_or_none():
@@ -259,7 +259,7 @@ class MentalModelWriter(MentalModelReader):
 
     def remove_directive(self, bank: str, directive_id: str) -> bool:
         """Remove a directive; return False if it does not exist."""
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             values = {"bank": find_bank(connection, bank).id, "directive": directive_id}
             return connection.execute(_DELETE_DIRECTIVE, values).rowcount > 0
 

@@ -32,6 +32,7 @@ from hindsight_integrations.ledger.rows import CommitTarget, Reader, entity_rows
 from hindsight_integrations.ledger.rules import check_known
 from hindsight_integrations.ledger.sql import among, insert, run_many, unindexed
 from hindsight_integrations.ledger.tables import (
+    banks,
     entities,
     mentions,
     observation_facts,
@@ -87,18 +88,19 @@ def observe_bank(schedule: Schedule, connection: Connection, bank: int) -> None:
     _enqueue(schedule, connection, bank, connection.scalars(_WITHOUT_TASK, {"bank": bank}).all())
 
 
+_UNOBSERVED = select(unobserved.c.bank, banks.c.name).join_from(unobserved, banks)
+
+
 def observe_unobserved(schedule: Schedule, database: Database) -> None:
     """Enqueue the waiting entities of all unobserved banks; called when the ledger is opened."""
     if schedule.observing is None:
         return
     with database.reading() as connection:
-        banks = connection.scalars(select(unobserved.c.bank)).all()
-    if not banks:
-        return
-    with database.writing() as connection:
-        for bank in banks:
+        waiting = connection.execute(_UNOBSERVED).all()
+    for bank, name in waiting:
+        with database.writing(name) as connection:
             observe_bank(schedule, connection, bank)
-        connection.execute(delete(unobserved))
+            connection.execute(delete(unobserved).where(unobserved.c.bank == bank))
 
 
 def _enqueue(schedule: Schedule, connection: Connection, bank: int, keys: Sequence[str]) -> None:

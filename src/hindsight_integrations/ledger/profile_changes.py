@@ -74,7 +74,7 @@ class ProfileWriter(ProfileReader):
 
         The revision stays the same. `scrub` removes them from the storage.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             row = find_bank(connection, bank).id
             count = connection.execute(_DELETE_OLD, {"of": row}).rowcount
             if count:

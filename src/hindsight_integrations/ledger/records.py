@@ -398,7 +398,7 @@ class RecordEditor(RecordReader):
         Raises:
             InvalidRequest: one of them is unknown, or both are the same.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             stored = find_bank(connection, bank)
             bank_row = stored.id
             target, source = (_category_row(connection, bank_row, kind, name) for name in (keep, merged))
@@ -420,7 +420,7 @@ class RecordEditor(RecordReader):
         Raises:
             InvalidRequest: the category is unknown, lacks a spelling, or one of the spellings is its name.
         """
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             stored = find_bank(connection, bank)
             bank_row = stored.id
             source = _category_row(connection, bank_row, kind, name)

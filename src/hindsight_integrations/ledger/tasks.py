@@ -56,11 +56,20 @@ _task, _kinds = tasks.alias("task"), strings("kinds")
 
 
 def _first(
-    column: ColumnElement[int], due: ColumnElement[int | None], *conditions: ColumnElement[bool]
+    column: ColumnElement[int],
+    due: ColumnElement[int | None],
+    *conditions: ColumnElement[bool],
+    leasing: bool = False,
 ) -> ScalarSelect[int]:
-    """Select the task of a kind that is due first, by one index search."""
+    """Select the task of a kind that is due first, by one index search.
+
+    With `leasing`, the row is locked, and rows that another process is leasing are skipped (PostgreSQL only;
+    SQLite has one writer).
+    """
     busy = select(banks.c.id).where(among(banks.c.name, "besides"))
     query = select(column).where(_task.c.kind == _kinds.c.value, _task.c.bank.not_in(busy), *conditions)
+    if leasing:
+        query = query.with_for_update(skip_locked=True, of=_task)
     return query.order_by(due, _task.c.id).limit(1).correlate(_kinds).scalar_subquery()
 
 
@@ -71,7 +80,7 @@ def _lease(*, early: bool, of_bank: bool) -> Update:
     conditions = [_task.c[name] <= bindparam("now")]
     if of_bank:
         conditions.append(_task.c.bank == bindparam("of"))
-    firsts = select(_first(_task.c.id, _task.c[name], *conditions)).select_from(_kinds)
+    firsts = select(_first(_task.c.id, _task.c[name], *conditions, leasing=True)).select_from(_kinds)
     query = select(candidate.c.id).where(candidate.c.id.in_(firsts))
     return (
         update(tasks)
@@ -280,7 +289,7 @@ class TaskQueue:
 
     def make_due(self, bank: str, kinds: Collection[TaskKind]) -> int:
         """Make PENDING and DEAD tasks of these kinds due now and reset their attempts; return their number."""
-        with self._database.writing() as connection:
+        with self._database.writing(bank) as connection:
             row, now = find_bank(connection, bank).id, to_micros(self._database.clock.now())
             return connection.execute(_MAKE_DUE, {"of": row, "kinds": sorted(kinds), "now": now}).rowcount
 

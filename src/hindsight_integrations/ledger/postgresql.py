@@ -1,0 +1,410 @@
+"""The ledger on PostgreSQL, which many processes and machines may use at the same time.
+
+A writer holds its bank's advisory lock from before its first read to the end of its transaction, so that it
+decides on the newest state and no other writer of the bank can overtake it. READ COMMITTED is required: under
+REPEATABLE READ the statement that waits for the lock would fix the snapshot before it has the lock.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from hashlib import blake2b
+from typing import Any
+
+from sqlalchemy import (
+    URL,
+    VARCHAR,
+    BigInteger,
+    Column,
+    Connection,
+    MetaData,
+    Table,
+    bindparam,
+    column,
+    create_engine,
+    event,
+    func,
+    inspect,
+    make_url,
+    select,
+    table,
+)
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.engine import Engine
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from hindsight_integrations.errors import (
+    BankLocked,
+    InvalidRequest,
+    LedgerFailed,
+    LedgerReadOnly,
+    LedgerUnreachable,
+    MissingDependency,
+    SchemaMismatch,
+    StorageError,
+)
+from hindsight_integrations.ledger import tables
+from hindsight_integrations.ledger.databases import OPTIONS, SCHEMA_VERSION, Database
+from hindsight_integrations.ledger.losses import begun, token_of, watermark_of
+from hindsight_integrations.ledger.values import Scrub
+from hindsight_integrations.model.clock import Clock
+from hindsight_integrations.model.watermark import Watermark
+
+SCHEMES = ("postgresql://", "postgres://", "postgresql+psycopg://")
+
+LOCK_SECONDS = 30
+"""How long a writer waits for its bank. A turn holds the lock for milliseconds, an import for seconds."""
+
+IDLE_SECONDS = 60
+"""After this time the server ends a transaction whose process does nothing, and so frees the bank."""
+
+CONNECT_SECONDS = 10
+POOL_SECONDS = 30
+RECYCLE_SECONDS = 600
+"""Age at which a connection is replaced, so that the server's clock is read again and old backends end."""
+
+_SET_UP = 0x48494E44
+"""Advisory lock of those who create the schema."""
+
+
+def is_address(path: object) -> bool:
+    """Tell whether a path is the address of a PostgreSQL database."""
+    return isinstance(path, str) and path.startswith(SCHEMES)
+
+
+def checked_address(address: str) -> URL:
+    """Parse an address, and choose its driver.
+
+    Raises:
+        InvalidRequest: it is not a URL, or names no database.
+    """
+    try:
+        url = make_url(address)
+    except ArgumentError:
+        url = None
+    if url is None or not url.database:
+        raise InvalidRequest(
+            "path",
+            "the PostgreSQL address names no database",
+            "Use postgresql://user:password@host:5432/name.",
+        )
+    return url.set(drivername="postgresql+psycopg")
+
+
+def public_address(url: URL) -> str:
+    """Return the address without user and password: the same for every process that uses the database."""
+    socket_folder = url.query.get("host", "")
+    host = url.host or (socket_folder if isinstance(socket_folder, str) else "")
+    return f"postgresql://{host}:{url.port or 5432}/{url.database}"
+
+
+class ServerClock:
+    """The server's clock, so that the processes of one ledger agree on when leases end and tasks are due.
+
+    Args:
+        clock: this machine's clock, corrected by the difference at the newest connection.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._ahead = clock, timedelta(0)
+
+    def now(self) -> datetime:
+        """Return the server's current time."""
+        return self._clock.now() + self._ahead
+
+    def adjust(self, server: datetime) -> None:
+        """Note the server's time at this moment."""
+        self._ahead = server - self._clock.now()
+
+
+class PostgresDatabase(Database):
+    """A PostgreSQL database, with a pool of connections for reads and another one for writes.
+
+    A write may read on a second connection, so one pool for both could block itself when it is exhausted.
+
+    Args:
+        url: the address, with the driver psycopg.
+        clock: this machine's clock; the ledger's is the server's. A clock given by the user is not corrected.
+        corrected: whether to follow the server's clock.
+        read_only: write nothing, not even a schema; also for a standby.
+        connections: maximum number of connections of each pool.
+        lock_seconds: how long a writer waits for its bank.
+    """
+
+    shared = True
+
+    def __init__(
+        self,
+        url: URL,
+        *,
+        clock: Clock,
+        corrected: bool = False,
+        read_only: bool = False,
+        connections: int = 8,
+        lock_seconds: float = LOCK_SECONDS,
+    ) -> None:
+        self._server_clock = ServerClock(clock) if corrected else None
+        # A missing commit only shows that a cache is of another history: the server is the truth.
+        super().__init__(
+            public_address(url), clock=self._server_clock or clock, read_only=read_only, accept_loss=True
+        )
+        self._lock_milliseconds = str(round(lock_seconds * 1000))
+        self._writers = threading.local()
+        self._read_engine = self._pool(url, connections, isolation_level="REPEATABLE READ")
+        self._write_engine = self._pool(url, connections, isolation_level="READ COMMITTED")
+        event.listen(self._read_engine, "connect", _make_read_only)
+        event.listen(self._write_engine, "after_cursor_execute", _count_changes)
+        with ExitStack() as undo:
+            undo.callback(self._dispose)
+            with self._converted():
+                self._check_schema()
+            undo.pop_all()
+
+    @contextmanager
+    def deciding(self, bank: str) -> Iterator[Connection]:
+        """Lock a bank for reads that lead to a `committing` block; other writers of the bank wait, in any process."""
+        with self._writer(bank):
+            yield self._writers.connection
+
+    @contextmanager
+    def committing(self) -> Iterator[Connection]:
+        """Run a block in this thread's write transaction and commit it; only inside `writing` or `deciding`.
+
+        If the answer to COMMIT is lost, the commit is looked up by its token before it is reported as failed.
+        """
+        connection: Connection = self._writers.connection
+        begun(connection)
+        yield connection
+        mark = watermark_of(connection)
+        try:
+            connection.commit()
+        except DBAPIError as error:
+            if not (error.connection_invalidated and mark and self._is_committed(mark)):
+                raise
+
+    def scrub(self) -> Scrub:
+        """Do nothing: deleted rows stay in the server's files until it reuses the space."""
+        return Scrub.NOT_OURS
+
+    def problems(self) -> tuple[str, ...]:
+        """Return nothing: PostgreSQL checks its own pages."""
+        return ()
+
+    def close(self) -> None:
+        """Wait for running reads and writes, and close every connection. Idempotent."""
+        with self._gate.exclusive():
+            self._closed = True
+            self._dispose()
+
+    @contextmanager
+    def _writer(self, bank: str | None) -> Iterator[None]:
+        if self.read_only:
+            raise LedgerReadOnly(self.path, "it was opened with read_only=True")
+        with self._gate.shared(), self._converted(bank):
+            self._check_open()
+            with self._write_engine.connect() as connection:
+                if bank is not None:
+                    self._lock(connection, bank)
+                self._writers.connection = connection
+                try:
+                    yield
+                finally:
+                    self._writers.connection = None
+
+    @contextmanager
+    def _read_transaction(self) -> Iterator[Connection]:
+        with self._read_engine.connect() as connection:
+            yield connection
+
+    def _lock(self, connection: Connection, bank: str) -> None:
+        values = {"lock": self._lock_milliseconds, "idle": f"{IDLE_SECONDS}s", "key": lock_key(bank)}
+        connection.execute(_LOCK_BANK, values)
+
+    def _is_committed(self, mark: Watermark) -> bool:
+        """Look a commit up after its answer was lost; the lock waits until the server has ended its transaction."""
+        with self._write_engine.connect() as connection:
+            name = connection.scalar(_NAME, {"id": mark.generation})
+            if name is None:
+                return False
+            self._lock(connection, name)
+            return token_of(connection, mark.generation, mark.revision) == mark.token
+
+    def _check_schema(self) -> None:
+        with self._read_engine.connect() as connection:
+            version = _schema_version(connection)
+        if version is None:
+            if self.read_only:
+                raise LedgerReadOnly(
+                    self.path, "it contains no ledger, and read_only=True does not create one"
+                )
+            self._create()
+        elif version != SCHEMA_VERSION:
+            raise SchemaMismatch(self.path, version, SCHEMA_VERSION)
+
+    def _create(self) -> None:
+        with self._write_engine.begin() as connection:
+            connection.execute(_LOCK_SET_UP)
+            if _schema_version(connection) is None:  # nobody created it meanwhile
+                _schema.create(connection)
+                connection.execute(_schema.insert(), {"version_num": str(SCHEMA_VERSION)})
+                tables.metadata.create_all(connection)
+                new = {"id": secrets.token_hex(16), "transactions": 0, "token": secrets.token_bytes(8)}
+                connection.execute(tables.ledger.insert(), new)
+
+    def _pool(self, url: URL, connections: int, *, isolation_level: str) -> Engine:
+        try:
+            engine = create_engine(
+                url,
+                isolation_level=isolation_level,
+                pool_size=connections,
+                max_overflow=0,
+                pool_timeout=POOL_SECONDS,
+                pool_recycle=RECYCLE_SECONDS,
+                pool_use_lifo=True,
+                connect_args={
+                    "connect_timeout": CONNECT_SECONDS,
+                    "application_name": f"hindsight {socket.gethostname()}:{os.getpid()}",
+                },
+                execution_options=OPTIONS,
+            )
+        except ImportError as error:
+            raise MissingDependency(
+                "psycopg, the driver of PostgreSQL,", "Run `pip install hindsight-integrations[postgres]`."
+            ) from error
+        if self._server_clock is not None:
+            event.listen(engine, "connect", partial(_read_clock, self._server_clock))
+        return engine
+
+    def _dispose(self) -> None:
+        for engine in (self._read_engine, self._write_engine):
+            engine.dispose()
+
+    @contextmanager
+    def _converted(self, bank: str | None = None) -> Iterator[None]:
+        try:
+            yield
+        except PoolTimeout as error:
+            raise LedgerUnreachable(
+                self.path, f"all connections of this process were in use for {POOL_SECONDS} s"
+            ) from error
+        except DBAPIError as error:
+            raise self._convert(error, bank) from error
+        except UnicodeEncodeError as error:
+            raise InvalidRequest(
+                "text", f"{error.object!r:.80} is not valid Unicode", "Remove surrogates."
+            ) from error
+
+    def _convert(self, error: DBAPIError, bank: str | None) -> StorageError:
+        code, reason = getattr(error.orig, "sqlstate", None) or "", str(error.orig).partition("\n")[0]
+        if code == _LOCK_NOT_AVAILABLE and bank is not None:
+            return BankLocked(bank, self._holder(bank), int(self._lock_milliseconds) / 1000)
+        if code in _READ_ONLY:
+            return LedgerReadOnly(self.path, reason)
+        if not code or code[:2] in _UNREACHABLE or error.connection_invalidated:
+            return LedgerUnreachable(self.path, reason)
+        return LedgerFailed(self.path, reason)
+
+    def _holder(self, bank: str) -> str:
+        """Describe the process that holds a bank's lock; empty if it no longer does."""
+        try:
+            with self._read_engine.connect() as connection:
+                row = connection.execute(_HOLDER, _lock_parts(bank)).first()
+        except (DBAPIError, PoolTimeout):
+            return ""
+        return f"{row.application_name or 'an unnamed client'} (backend {row.pid})" if row else ""
+
+
+def lock_key(bank: str) -> int:
+    """Return the number of a bank's advisory lock. Two banks may share one, and then wait for each other."""
+    digest = blake2b(bank.encode("utf-8", "surrogatepass"), digest_size=8, person=b"hindsight").digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def _lock_parts(bank: str) -> dict[str, int]:
+    """Return the lock's number as `pg_locks` shows it: upper and lower half."""
+    unsigned = lock_key(bank) % 2**64
+    return {"upper": unsigned >> 32, "lower": unsigned % 2**32}
+
+
+# `set_config` comes first: the time limit must hold while the statement waits for the lock.
+_LOCK_BANK = select(
+    func.set_config("lock_timeout", bindparam("lock"), True),
+    func.set_config("idle_in_transaction_session_timeout", bindparam("idle"), True),
+    func.pg_advisory_xact_lock(bindparam("key", type_=BigInteger)),
+)
+_LOCK_SET_UP = select(func.pg_advisory_xact_lock(_SET_UP))
+_NAME = select(tables.banks.c.name).where(tables.banks.c.id == bindparam("id"))
+_locks = table("pg_locks", *map(column, ("locktype", "classid", "objid", "objsubid", "granted", "pid")))
+_activity = table("pg_stat_activity", column("pid"), column("application_name"))
+_HOLDER = select(_activity.c.pid, _activity.c.application_name).join_from(
+    _activity,
+    _locks,
+    (_locks.c.pid == _activity.c.pid)
+    & (_locks.c.locktype == "advisory")
+    & (_locks.c.classid == bindparam("upper"))
+    & (_locks.c.objid == bindparam("lower"))
+    & (_locks.c.objsubid == 1)
+    & _locks.c.granted,
+)
+
+_LOCK_NOT_AVAILABLE = "55P03"
+_READ_ONLY = {"25006", "42501"}  # a standby or a read-only session; missing rights
+_UNREACHABLE = {
+    "08",
+    "28",
+    "53",
+    "57",
+    "3D",
+}  # connection, rights to connect, resources, shutdown, no such database
+
+
+_schema = Table("alembic_version", MetaData(), Column("version_num", VARCHAR(32), primary_key=True))
+"""The version of the schema, where Alembic keeps it."""
+
+
+def _schema_version(connection: Connection) -> int | None:
+    """Return the version of the schema in a database; None if it has no ledger.
+
+    Raises:
+        LedgerFailed: the database belongs to another application.
+    """
+    if not inspect(connection).has_table(_schema.name):
+        return None
+    version = connection.scalar(select(_schema.c.version_num))
+    if not (version or "").isdecimal() or not inspect(connection).has_table(tables.ledger.name):
+        raise LedgerFailed(connection.engine.url.database or "", "it is a database of another application")
+    return int(version or 0)
+
+
+def _read_clock(clock: ServerClock, connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's
+    with connection.cursor() as cursor:
+        cursor.execute(_TIME)
+        clock.adjust(cursor.fetchone()[0].astimezone(UTC))
+    connection.rollback()
+
+
+_TIME = str(select(func.clock_timestamp()).compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]
+
+
+def _make_read_only(connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's
+    connection.read_only = True
+
+
+def _count_changes(
+    connection: Connection,
+    cursor: Any,  # noqa: ANN401 - the driver's
+    statement: str,  # noqa: ARG001
+    parameters: object,  # noqa: ARG001
+    context: Any,  # noqa: ANN401 - the dialect's
+    executemany: bool,  # noqa: ARG001
+) -> None:
+    if context.isinsert or context.isupdate or context.isdelete:
+        connection.info["changes"] = connection.info.get("changes", 0) + max(cursor.rowcount, 0)
