@@ -41,6 +41,8 @@ class StorageConfig:
             memories.
         server_directory: the data directory of an engine opened by Agent Server; `open` always gets an
             explicit one.
+        connections: maximum number of connections to PostgreSQL for reads, and as many for writes; so many
+            banks can be written at the same time.
     """
 
     vectors: VectorBackend | str = VectorBackend.CHROMA
@@ -48,12 +50,16 @@ class StorageConfig:
     reader_threads: int = 4
     open_banks: int = 64
     server_directory: Path = Path(".hindsight")
+    connections: int = 8
 
     def __post_init__(self) -> None:
-        """Reject fewer than one open bank."""
+        """Reject fewer than one open bank, and fewer than two connections."""
         as_choices(self, vectors=VectorBackend, keywords=KeywordBackend)
-        if self.open_banks < 1:
-            raise InvalidRequest("open_banks", f"{self.open_banks} is less than 1", "Allow 1 or more.")
+        for name, least in (("open_banks", 1), ("connections", 2)):
+            if getattr(self, name) < least:
+                raise InvalidRequest(
+                    name, f"{getattr(self, name)} is less than {least}", f"Allow {least} or more."
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ from hindsight_integrations.model.writes import CategoryWrite
 
 def opened_with(path: Path | str, *unit_ids: str) -> Ledger:
     """A ledger in `path` holding plain units of these ids."""
-    ledger = Ledger.open(path)  # type: ignore[arg-type] # a path or ":memory:"
+    ledger = Ledger.open(path)
     revision = ledger.create_bank(BANK).revision
     commit(ledger, make_write_set(revision, units=make_units(*unit_ids)))
     return ledger

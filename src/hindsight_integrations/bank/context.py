@@ -35,7 +35,7 @@ class BankContext:
 
     def __init__(self, header: BankHeader, banks: OpenBanks, services: Services) -> None:
         self._header, self._banks = header, banks
-        workers = CheckedWorkers(services.workers, partial(banks.check, header))
+        workers = CheckedWorkers(services.workers.lane(header.generation), partial(banks.check, header))
         self.services = replace(services, workers=workers)
 
     @property
@@ -81,14 +81,14 @@ class BankContext:
             yield await self.current_view(projection)
 
     async def current_view(self, projection: BankProjection) -> BankView:
-        """The newest view. A read-only engine, or an index that is being repaired, catches up first.
+        """The newest view. If other processes may write, or an index is being repaired, the indexes catch up first.
 
         Raises:
             EmbedderMismatch: another embedder made the bank's vectors.
         """
         view = projection.view()
         workers = self.services.workers
-        if projection.unsettled(view) or (self.services.read_only and await workers.read(projection.behind)):
+        if projection.unsettled(view) or (self.ledger.shared and await workers.read(projection.behind)):
             await workers.write(projection.catch_up)
             view = projection.view()
         if len(view.columns):

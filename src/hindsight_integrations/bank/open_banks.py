@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.errors import BankForgotten, BankNotFound, StorageError
@@ -80,8 +81,8 @@ class _Lease:
 class OpenBanks:
     """The projections of an engine's banks, by the bank's row: opened on demand, the least recently used closed.
 
-    Projections are opened and closed on the engine's writer thread only. At most `most` banks are leased at the same time;
-    further callers wait. The writer thread never waits, and may open one more bank.
+    A projection is opened, closed and written on its bank's lane only (with one writer, that is the writer thread). At most
+    `most` banks are leased at the same time; further callers wait. A lane never waits, and may open one more bank.
 
     Args:
         ledger: maps names to banks.
@@ -102,6 +103,7 @@ class OpenBanks:
     ) -> None:
         self._ledger, self._workers, self._project = ledger, workers, project
         self._most, self._shared = most, shared
+        self._one_lane = workers.lane(0) is workers
         self._places = Places(most)
         self._lock = threading.Lock()
         self._open: dict[int, _OpenBank] = {}  # least recently used first
@@ -133,7 +135,7 @@ class OpenBanks:
                 lease.has_place = True
                 held = self._given(header, lease)
             if held is None:
-                held = await self._workers.write(self._open_for, header, lease)
+                held = await self._workers.lane(header.generation).write(self._open_for, header, lease)
             yield held.projection
         finally:
             self._end(lease)
@@ -194,6 +196,7 @@ class OpenBanks:
             if bank := self._used(header):
                 return bank
         self.check(header)
+        self._discard_namesake(header)
         self._make_room()
         projection = self._project(header)
         with ExitStack() as on_failure:
@@ -232,12 +235,31 @@ class OpenBanks:
             self._places.give_back()
 
     def _make_room(self) -> None:
-        """Close the least recently used idle banks, so that one more can be opened."""
+        """Close the least recently used idle banks, so that one more can be opened; each on its own lane."""
         with self._lock:
             idle = [key for key, bank in self._open.items() if not bank.leases]
-            banks = [self._open.pop(key) for key in idle[: max(0, len(self._open) + 1 - self._most)]]
+            surplus = idle[: max(0, len(self._open) + 1 - self._most)]
+        for key in surplus:
+            if self._one_lane:
+                self._close_idle(key)
+            else:
+                self._workers.lane(key).submit(partial(self._close_idle, key))
+
+    def _discard_namesake(self, header: BankHeader) -> None:
+        """Erase the indexes of an earlier bank of that name, which another process has forgotten."""
+        with self._lock:
+            stale = [key for key, bank in self._open.items() if bank.name == header.name]
+            banks = [self._open.pop(key) for key in stale]
         for bank in banks:
-            _close(bank)
+            bank.projection.discard()
+
+    def _close_idle(self, key: int) -> None:
+        """Close a bank unless it has been leased or closed meanwhile."""
+        with self._lock:
+            if key not in self._open or self._open[key].leases:
+                return
+            bank = self._open.pop(key)
+        _close(bank)
 
 
 def _close(bank: _OpenBank) -> None:

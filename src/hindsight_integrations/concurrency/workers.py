@@ -1,13 +1,15 @@
-"""Workers for blocking calls: a bounded pool for reads, and one thread for all writes of an engine."""
+"""Workers for blocking calls: a bounded pool for reads, and one thread for writes or one lane per bank."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
+from types import TracebackType
 from typing import ParamSpec, Protocol, TypeVar
 
 from hindsight_integrations.errors import EngineClosed
@@ -73,6 +75,14 @@ class Runner(Protocol):
         """Run a function that changes something; one at a time, in order."""
         ...
 
+    def lane(self, bank: Hashable) -> Runner:
+        """Return a runner for one bank, whose writes run one at a time, in order."""
+        ...
+
+    def submit(self, function: Callable[[], object]) -> None:
+        """Queue a function that changes something, without waiting for it."""
+        ...
+
     def check_open(self) -> None:
         """Raise EngineClosed once closed."""
         ...
@@ -81,12 +91,20 @@ class Runner(Protocol):
 class Workers:
     """Runs blocking functions for any event loop.
 
-    All writes of an engine use one thread, so that a write needs no lock and cannot deadlock.
+    With one writer, all writes of an engine use one thread, so that a write needs no lock and cannot deadlock.
+    With more, writes of one bank run in order and those of different banks at the same time, so that a bank
+    that waits for another process delays no other bank.
+
+    Args:
+        readers: number of threads for reads.
+        writers: number of threads for writes, and so of banks that are written at the same time.
     """
 
-    def __init__(self, readers: int) -> None:
+    def __init__(self, readers: int, writers: int = 1) -> None:
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="hindsight-read")
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="hindsight-write")
+        self._writers = ThreadPoolExecutor(writers, thread_name_prefix="hindsight-write")
+        self._one_writer = writers == 1
+        self._lanes: dict[Hashable, deque[Callable[[], object]]] = {}  # waiting work of each busy lane
         self._lock = threading.Lock()
         self._closed: str | None = None
 
@@ -103,7 +121,54 @@ class Workers:
 
         Once started it finishes even if the caller is cancelled: a commit is never half acknowledged.
         """
-        return await asyncio.wrap_future(self._submitted(self._writer, function, *args, **kwargs))
+        return await asyncio.wrap_future(self.queued(None, function, *args, **kwargs))
+
+    def lane(self, bank: Hashable) -> Runner:
+        """Return a runner for one bank, whose writes run one at a time, in order."""
+        return self if self._one_writer else _Lane(self, bank)
+
+    def submit(self, function: Callable[[], object]) -> None:
+        """Queue a function that changes something, without waiting for it."""
+        self.queued(None, function)
+
+    def queued(
+        self, bank: Hashable, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Future[R]:
+        """Queue a write on the lane of a bank; None is the lane of work that belongs to no bank."""
+        if self._one_writer:
+            return self._submitted(self._writers, function, *args, **kwargs)
+        future: Future[R] = Future()
+        work = partial(_complete, future, partial(function, *args, **kwargs))
+        self.check_open()  # first without the lock: in a forked child it may be held forever
+        with self._lock:
+            self.check_open()
+            waiting = self._lanes.get(bank)
+            if waiting is not None:
+                waiting.append(work)
+                return future
+            self._lanes[bank] = deque([work])
+            try:
+                self._writers.submit(self._run_lane, bank)
+            except RuntimeError as error:  # raised only while the interpreter shuts down
+                del self._lanes[bank]
+                raise EngineClosed("the process is ending") from error
+        return future
+
+    def _run_lane(self, bank: Hashable) -> None:
+        """Run the waiting work of a lane, one function at a time, so that other lanes get their turn."""
+        while True:
+            with self._lock:
+                work = self._lanes[bank].popleft()
+            work()
+            with self._lock:
+                if not self._lanes[bank]:
+                    del self._lanes[bank]
+                    return
+                try:
+                    self._writers.submit(self._run_lane, bank)
+                except RuntimeError:  # closing: what was queued before is finished here
+                    continue
+                return
 
     def _submitted(
         self, pool: ThreadPoolExecutor, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs
@@ -126,11 +191,62 @@ class Workers:
         with self._lock:
             self._closed = self._closed or "it was closed"
         self._readers.shutdown(wait=True)
-        self._writer.shutdown(wait=True)
+        self._writers.shutdown(wait=True)
 
     def abandon(self, reason: str) -> None:
         """Reject new work for good; takes no lock, so that it may run in a forked child."""
         self._closed = reason
+
+
+class _Delivered:
+    """Gives the exception of a block to a future, where it is raised for whoever awaits it."""
+
+    def __init__(self, future: Future[R]) -> None:
+        self._future = future
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if error is not None:
+            self._future.set_exception(error)
+        return True
+
+
+def _complete(future: Future[R], work: Callable[[], R]) -> None:
+    """Run work and give its result to a future, unless that was cancelled before the start."""
+    if future.set_running_or_notify_cancel():
+        with _Delivered(future):
+            future.set_result(work())
+
+
+class _Lane:
+    """One bank's view of the workers: its writes run in order, beside those of other banks."""
+
+    def __init__(self, workers: Workers, bank: Hashable) -> None:
+        self._workers, self._bank = workers, bank
+
+    async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """See `Runner.read`."""
+        return await self._workers.read(function, *args, **kwargs)
+
+    async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """See `Runner.write`."""
+        return await asyncio.wrap_future(self._workers.queued(self._bank, function, *args, **kwargs))
+
+    def lane(self, bank: Hashable) -> Runner:
+        """See `Runner.lane`."""
+        return self._workers.lane(bank)
+
+    def submit(self, function: Callable[[], object]) -> None:
+        """See `Runner.submit`."""
+        self._workers.queued(self._bank, function)
+
+    def check_open(self) -> None:
+        """See `Runner.check_open`."""
+        self._workers.check_open()
 
 
 class CheckedWorkers:
@@ -151,6 +267,14 @@ class CheckedWorkers:
     async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """See `Runner.write`."""
         return await self._workers.write(self._checked, partial(function, *args, **kwargs))
+
+    def lane(self, bank: Hashable) -> Runner:
+        """See `Runner.lane`; the check stays."""
+        return CheckedWorkers(self._workers.lane(bank), self._check)
+
+    def submit(self, function: Callable[[], object]) -> None:
+        """See `Runner.submit`."""
+        self._workers.submit(function)
 
     def check_open(self) -> None:
         """See `Runner.check_open`."""
@@ -182,6 +306,14 @@ class HeardWorkers:
     async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """See `Runner.write`."""
         return await self._workers.write(self._run_and_report, partial(function, *args, **kwargs))
+
+    def lane(self, bank: Hashable) -> Runner:
+        """See `Runner.lane`; it calls back too."""
+        return HeardWorkers(self._workers.lane(bank), self._heard)
+
+    def submit(self, function: Callable[[], object]) -> None:
+        """See `Runner.submit`."""
+        self._workers.submit(function)
 
     def check_open(self) -> None:
         """See `Runner.check_open`."""

@@ -27,6 +27,9 @@ from hindsight_integrations.indexes.projection import Indexes
 from hindsight_integrations.indexes.protocols import VectorIndex
 from hindsight_integrations.language.packs import languages_of
 from hindsight_integrations.ledger.ledger import Ledger
+from hindsight_integrations.ledger.locks import CacheFolder
+from hindsight_integrations.ledger.opening import no_index_marks
+from hindsight_integrations.ledger.postgresql import checked_address, is_address, public_address
 from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.clock import Clock, SystemClock
 from hindsight_integrations.model.tasks import WorkerMode
@@ -51,7 +54,7 @@ DEFAULT: Literal["default"] = "default"
 
 
 class AsyncHindsight(Engine):
-    """The engine with the async API: opens banks over one data directory.
+    """The engine with the async API: opens banks over one data directory or PostgreSQL database.
 
     async with AsyncHindsight.open("memory") as hindsight:
         bank = await hindsight.bank("alice")
@@ -74,11 +77,13 @@ class AsyncHindsight(Engine):
         clock: Clock | None = None,
         time_parser: TimeParser | None = None,
         redact: Callable[[str], str] | None = None,
+        cache: str | Path | None = None,
     ) -> Self:
-        """Open the memory in a directory, creating it if needed; ":memory:" keeps nothing on disk.
+        """Open the memory in a directory or a PostgreSQL database, creating it if needed.
 
         Args:
-            path: the data directory; only one process can have it open for writing.
+            path: the data directory, which only one process can have open for writing; ":memory:", which keeps nothing on
+                disk; or "postgresql://user:password@host/name", which any number of processes can use (extra `postgres`).
             model: a LlamaIndex LLM, a LangChain chat model, a LanguageModel (`testing.RecordedModel`), or a name for
                 LangChain's `init_chat_model` ("openai:gpt-5-mini", "anthropic:claude-sonnet-4-5"); None uses the settings'
                 model (HINDSIGHT_MODEL). Without a model, messages are stored verbatim and answers are extracts.
@@ -97,11 +102,15 @@ class AsyncHindsight(Engine):
             redact: function from a text to the text to store, called with every message, document, supplied fact and edit
                 before the model or the ledger sees it. It must be deterministic. Items (`bank.items`, LangGraph's store)
                 and the chat history of LlamaIndex's `HindsightMemory` are not redacted.
+            cache: a folder for the indexes of a PostgreSQL database's banks, so that a new process need not build them again.
+                Several processes may name the same folder, and it may be deleted when none of them runs. None keeps the
+                indexes in memory.
 
         Raises:
             InvalidRequest: path, model or embeddings are invalid; the settings name an unknown time zone or language; or the
                 worker could not do anything.
             LedgerBusy: another process or engine has the directory open for writing.
+            LedgerUnreachable: the database server does not answer.
             LedgerLost: committed memory is missing, and `accept_loss` is False.
             MissingDependency: a configured backend is not installed.
             SchemaMismatch: a development version or a newer version wrote the directory.
@@ -120,8 +129,12 @@ class AsyncHindsight(Engine):
         _check_extraction(chosen, settings)
         embedder = _embedder(embeddings, settings)
         time = clock or SystemClock()
-        ledger, storage = _store(path, settings, time, read_only=read_only, accept_loss=accept_loss)
-        workers = Workers(settings.storage.reader_threads)
+        _check_cache(cache, path)
+        ledger, storage = _store(
+            path, settings, time, read_only=read_only, accept_loss=accept_loss, cache=cache
+        )
+        writers = settings.storage.connections if is_address(path) else 1
+        workers = Workers(settings.storage.reader_threads, writers)
         services = Services(
             ledger=ledger,
             model=chosen,
@@ -154,33 +167,51 @@ def _place(path: str | Path) -> str:
     """Return the location used in bank references."""
     if path in (MEMORY, Path(MEMORY)):
         return f"{MEMORY}{uuid4().hex}"
+    if is_address(path):
+        return public_address(checked_address(str(path)))
     return str(checked_path(path, "path").resolve())
 
 
+def _check_cache(cache: str | Path | None, path: str | Path) -> None:
+    if cache is None:
+        return
+    checked_path(cache, "cache")
+    if not is_address(path):
+        raise InvalidRequest("cache", "a data directory has its indexes in it", "Leave it out.")
+
+
 def _store(
-    path: str | Path, config: HindsightConfig, clock: Clock, *, read_only: bool, accept_loss: bool
+    path: str | Path,
+    config: HindsightConfig,
+    clock: Clock,
+    *,
+    read_only: bool,
+    accept_loss: bool,
+    cache: str | Path | None,
 ) -> tuple[Ledger, Storage]:
     from hindsight_integrations.indexes.graph import RustworkxMemoryGraph
-    from hindsight_integrations.ledger.ledger import Ledger
     from hindsight_integrations.models.named_models import erase_chats
 
-    data: Path | Literal[":memory:"] = (
-        MEMORY if path in (MEMORY, Path(MEMORY)) else checked_path(path, "path")
-    )
-    index_marks = partial(_index_marks, Path(data))
+    on_server, in_memory = is_address(path), path in (MEMORY, Path(MEMORY))
+    data = None if on_server or in_memory else checked_path(path, "path")
     ledger = Ledger.open(
-        data,
+        path if data is None else data,
         read_only=read_only,
         accept_loss=accept_loss,
-        index_marks=index_marks,
+        index_marks=no_index_marks if data is None else partial(_index_marks, data),
         clock=clock,
+        connections=config.storage.connections,
         observing=config.observations.delay,
         refreshing=config.mental_models.delay,
         reinforcing=config.opinions.delay,
     )
+    with ExitStack() as undo:
+        undo.callback(ledger.close)
+        own = CacheFolder(checked_path(cache, "cache")) if on_server and cache is not None else None
+        undo.pop_all()
     # A read-only engine keeps its own indexes in memory: Chroma silently loses vectors if two processes share a path.
-    folder = None if read_only or data == MEMORY else Path(data)
-    kind = VectorBackend.EXACT if read_only else VectorBackend(config.storage.vectors)
+    folder = own.path if own else None if read_only else data
+    kind = VectorBackend(config.storage.vectors) if folder or in_memory else VectorBackend.EXACT
     open_vectors, close_vectors = _vectors(folder, kind)
     keywords = _keywords(folder, config.storage)
 
@@ -189,16 +220,24 @@ def _store(
         return Indexes(vectors, scorer, keywords.open(bank.key), RustworkxMemoryGraph())
 
     def forget_chats(bank: str) -> None:
-        if folder is not None:
-            erase_chats(folder, bank)
+        if data is not None and not read_only:
+            erase_chats(data, bank)
 
     def close() -> None:
-        # The ledger is closed last, because its lock excludes other processes. A failure does not keep the rest open.
+        # The locks of directory and cache exclude other processes, so they go last. A failure does not keep the rest open.
         with ExitStack() as closing:
+            if own:
+                closing.callback(own.release)
             for release in (ledger.close, keywords.close, close_vectors):
                 closing.callback(release)
 
-    names = {"vectors": str(kind), "keywords": keywords.index_name, "graph": "rustworkx", "path": str(data)}
+    names = {
+        "ledger": "PostgreSQL" if on_server else "SQLite",
+        "vectors": str(kind),
+        "keywords": keywords.index_name,
+        "graph": "rustworkx",
+        "path": _place(path) if on_server else str(path if data is None else data),
+    }
     return ledger, Storage(open_indexes, forget_chats, names, close)
 
 

@@ -72,7 +72,7 @@ class Engine:
             workers,
             partial(_projection, services.ledger, storage.open_indexes),
             most=services.config.storage.open_banks,
-            shared=services.read_only,
+            shared=services.ledger.shared,
         )
         self._closing = threading.Lock()
         self._closed = self._released = False
@@ -95,7 +95,10 @@ class Engine:
             BankNotFound: the bank does not exist and `create` is False.
         """
         checked = checked_bank_id(name)
-        header = await self._workers.write(self._open, checked, create and not self._services.read_only)
+        create = create and not self._services.read_only
+        find = self._services.ledger.create_bank if create else self._services.ledger.bank
+        header = await self._workers.write(find, checked)
+        await self._workers.lane(header.generation).write(self._banks.opened, header)
         return AsyncMemoryBank(BankContext(header, self._banks, self._services))
 
     def bank_now(self, name: str) -> AsyncMemoryBank:
@@ -185,7 +188,8 @@ class Engine:
             return
         for header in await services.workers.read(services.ledger.banks):
             with suppress(BankNotFound):  # forgotten meanwhile
-                await services.workers.write(forget_expired, BankContext(header, self._banks, services))
+                context = BankContext(header, self._banks, services)
+                await context.services.workers.write(forget_expired, context)
 
     async def forget_bank(self, name: str) -> int:
         """Erase a whole bank: its memories, its profile with history, and its indexes with their files.
@@ -203,12 +207,13 @@ class Engine:
             InvalidRequest: the engine was opened read-only.
         """
         check_writable(self._services, "forget_bank")
-        return await self._workers.write(self._forget_bank, checked_bank_id(name))
+        header = await self._workers.write(self._services.ledger.bank, checked_bank_id(name))
+        return await self._workers.lane(header.generation).write(self._forget_bank, header)
 
-    def _forget_bank(self, name: str) -> int:
-        ledger = self._services.ledger
+    def _forget_bank(self, header: BankHeader) -> int:
+        ledger, name = self._services.ledger, header.name
         # Indexes first: after a kill in between, the ledger still has the bank, and the call can be repeated.
-        with self._banks.forgetting(ledger.bank(name)):
+        with self._banks.forgetting(header):
             held = ledger.erasure.drop_bank(name)
         ledger.erasure.scrub()
         self._storage.erase_chats(name)
@@ -279,12 +284,6 @@ class Engine:
         if self._worker is not None:
             self._worker.abandon()
         self._workers.abandon("it was opened before a fork")
-
-    def _open(self, name: str, create: bool) -> BankHeader:
-        ledger = self._services.ledger
-        header = ledger.create_bank(name) if create else ledger.bank(name)
-        self._banks.opened(header)
-        return header
 
     def _begin_work(self) -> None:
         """Start the worker, and notify it of every write."""

@@ -123,6 +123,9 @@ class Outage:
 SHORTEST_SLEEP, LONGEST_SLEEP = 0.05, 300.0
 """Seconds. Bounds that hold even if the task clock stands still or is changed."""
 
+POLL = 2.0
+"""Seconds until a worker of a shared ledger looks for tasks that other processes have enqueued."""
+
 PATIENCE = 3
 """Consecutive model failures after which `NOTHING_IS_DUE` stops waiting for the model."""
 
@@ -217,7 +220,7 @@ class Draining:
             if due == 0 or self._early:
                 task = await lease_task(kinds, self._services, lasting=LEASE, besides=busy, early=self._early)
             if task is None:
-                return self._sleep(due)
+                return self._polling(self._sleep(due))
             self._running[asyncio.create_task(self._do(task))] = task
         return None
 
@@ -226,6 +229,12 @@ class Draining:
         services = self._services
         due = await services.workers.read(services.ledger.tasks.next_due, kinds, besides=busy)
         return None if due is None else due.total_seconds()
+
+    def _polling(self, sleep: float | None) -> float | None:
+        """Shorten a sleep during which other processes may enqueue tasks; `settle` waits only for known tasks."""
+        if not self._services.ledger.shared or self._early:
+            return sleep
+        return POLL if sleep is None else min(sleep, POLL)
 
     def _sleep(self, due: float | None) -> float | None:
         """Return seconds until the next task is due or the model may be called again; None for neither."""

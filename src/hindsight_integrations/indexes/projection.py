@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from hindsight_integrations.errors import (
+    BankForgotten,
     HindsightError,
     IndexBehind,
     IndexOutOfStep,
@@ -40,6 +41,7 @@ from hindsight_integrations.ledger.ledger import Ledger, Transaction
 from hindsight_integrations.ledger.values import NO_ITEM_UNITS, UnitColumns
 from hindsight_integrations.model.arrays import IN_DOCUMENT, STORED, BoolArray, IntArray
 from hindsight_integrations.model.units import TOLD_NETWORKS
+from hindsight_integrations.model.watermark import Watermark
 
 
 @dataclass(frozen=True, slots=True)
@@ -547,6 +549,7 @@ class BankProjection:
 
     def __init__(self, bank: str, ledger: Ledger, indexes: Indexes) -> None:
         self._bank, self._ledger, self._indexes = bank, ledger, indexes
+        self._mark: Watermark | None = None  # the commit of the view
         self._scorer = ScorerFollower("scorer", bank, indexes.scorer)
         self._vectors: VectorFollower | None = None
         if indexes.vectors is not indexes.scorer:
@@ -576,7 +579,7 @@ class BankProjection:
 
     def behind(self) -> bool:
         """Tell whether the ledger has advanced, or a channel waits for its index to be healed."""
-        return self.unsettled(self._view) or self._ledger.revision(self._bank) != self._view.revision
+        return self.unsettled(self._view) or self._ledger.mark(self._bank) != self._mark
 
     @property
     def rebuilds(self) -> int:
@@ -607,6 +610,7 @@ class BankProjection:
     def open(self) -> None:
         """Catch up, then check each durable index against the ledger; rebuild and log those that fail."""
         with self._ledger.feed(self._bank) as feed:
+            self._check_history(feed)
             for follower in self._followers:
                 follower.follow(feed)
                 if not follower.problem:
@@ -628,8 +632,10 @@ class BankProjection:
     @contextmanager
     def transaction(self) -> Iterator[tuple[BankView, Transaction]]:
         """Lock the bank against other writers, catch up, and yield a view at the transaction's state."""
+        if self._ledger.shared and self.behind():  # without the lock: another process may have written much
+            self.catch_up()
         with self._ledger.transaction(self._bank) as transaction:
-            if transaction.feed.revision != self._view.revision:
+            if transaction.feed.mark != self._mark:
                 self._follow(transaction.feed)
             yield replace(self._view, ledger=transaction), transaction
 
@@ -668,8 +674,29 @@ class BankProjection:
             hubs=np.empty(0, np.int64),
         )
 
+    def _check_history(self, feed: Feed) -> None:
+        """Drop everything derived from a history that the ledger no longer has, as after restoring a backup.
+
+        Raises:
+            BankForgotten: the bank was forgotten; a new bank may have its name.
+        """
+        if self._mark is None or feed.mark == self._mark:
+            return
+        if feed.mark.generation != self._mark.generation:
+            raise BankForgotten(self._bank)
+        if feed.knows(self._mark):
+            return
+        logger.error(
+            "bank %r: the ledger was restored from a backup, and its indexes are rebuilt", self._bank
+        )
+        for follower in self._followers:
+            follower.clear()
+        self._columns.clear()
+        self._mark = None
+
     def _follow(self, feed: Feed) -> None:
         """Bring everything to the feed's revision."""
+        self._check_history(feed)
         for follower in self._followers:
             follower.follow(feed)
         self._publish(feed)
@@ -688,3 +715,4 @@ class BankProjection:
             failures={follower.name: follower.problem for follower in self._followers if not follower.usable},
             rebuilds=self.rebuilds,
         )
+        self._mark = feed.mark

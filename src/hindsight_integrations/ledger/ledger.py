@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, func, literal, select, update
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ledger import tables
@@ -42,6 +42,7 @@ from hindsight_integrations.ledger.opinions import (
     brings_evidence,
     enqueue_reinforcement,
 )
+from hindsight_integrations.ledger.postgresql import PostgresDatabase, checked_address, is_address
 from hindsight_integrations.ledger.profile_changes import ProfileReader, ProfileWriter
 from hindsight_integrations.ledger.records import RecordEditor, RecordReader
 from hindsight_integrations.ledger.rows import (
@@ -62,6 +63,7 @@ from hindsight_integrations.model.arrays import IntArray, Matrix
 from hindsight_integrations.model.clock import Clock, SystemClock
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.watermark import Watermark
 from hindsight_integrations.model.writes import WriteSet
 
 IN_MEMORY: Literal[":memory:"] = ":memory:"
@@ -209,25 +211,28 @@ class Ledger(LedgerReader):
     @classmethod
     def open(
         cls,
-        path: Path | Literal[":memory:"],
+        path: Path | str,
         *,
         read_only: bool = False,
         accept_loss: bool = False,
         index_marks: IndexMarks = no_index_marks,
         clock: Clock | None = None,
+        connections: int = 8,
         observing: timedelta | None = None,
         refreshing: timedelta = timedelta(0),
         reinforcing: timedelta = timedelta(0),
     ) -> Ledger:
-        """Open a data directory, creating it if needed; ":memory:" opens a private ledger that is lost on close.
+        """Open a data directory or a PostgreSQL database, creating the ledger if needed.
 
         Args:
-            path: the data directory.
+            path: the data directory; the address of a database ("postgresql://..."); or ":memory:" for a private
+                ledger that is lost on close.
             read_only: open without lock and without writing.
             accept_loss: continue if committed data is missing, and record the loss.
             index_marks: reads the watermarks of the indexes beside the ledger; called if the ledger's own
                 mark is not enough.
             clock: the clock for due times and leases; None means the system clock.
+            connections: maximum number of connections to a database for reads, and as many for writes.
             observing: delay after which changed facts of an entity enqueue its observation task; None
                 enqueues none.
             refreshing: the same delay for mental models that refresh automatically.
@@ -239,9 +244,17 @@ class Ledger(LedgerReader):
             LedgerReadOnly: it cannot be written (or, read-only, contains no ledger).
             SchemaMismatch: a development version or a newer version wrote it.
             LedgerFailed: the file is damaged or not a ledger.
-            InvalidRequest: a read-only ledger in memory.
+            LedgerUnreachable: the database server does not answer.
+            MissingDependency: the driver of PostgreSQL is not installed.
+            InvalidRequest: a read-only ledger in memory, or an invalid address.
         """
-        clock = clock or SystemClock()
+        corrected, clock = clock is None or isinstance(clock, SystemClock), clock or SystemClock()
+        if is_address(path):
+            url = checked_address(str(path))
+            server = PostgresDatabase(
+                url, clock=clock, corrected=corrected, read_only=read_only, connections=connections
+            )
+            return cls._opened(server, Schedule(server.clock, observing, refreshing, reinforcing))
         schedule = Schedule(clock, observing, refreshing, reinforcing)
         if path == IN_MEMORY:
             if read_only:
@@ -250,8 +263,12 @@ class Ledger(LedgerReader):
             uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
             return cls(SqliteDatabase(Path(IN_MEMORY), uri, clock=clock, shared_cache=True), schedule)
         open_it = open_for_reading if read_only else open_for_writing
-        database = open_it(Path(path), accept_loss=accept_loss, index_marks=index_marks, clock=clock)
-        if not read_only:
+        directory = open_it(Path(path), accept_loss=accept_loss, index_marks=index_marks, clock=clock)
+        return cls._opened(directory, schedule)
+
+    @classmethod
+    def _opened(cls, database: Database, schedule: Schedule) -> Ledger:
+        if not database.read_only:
             with ExitStack() as undo:
                 undo.callback(database.close)
                 observe_unobserved(schedule, database)
@@ -329,10 +346,23 @@ class Ledger(LedgerReader):
                 advance(connection, row.id, revision)
         return revision
 
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may change it while it is open here."""
+        return self._database.shared
+
     def revision(self, bank: str) -> int:
-        """Return the bank's current revision; the cheapest read, to check whether anything is new."""
+        """Return the bank's current revision."""
         with self._database.reading() as connection:
             return find_bank(connection, bank).revision
+
+    def mark(self, bank: str) -> Watermark:
+        """Return the bank's newest commit; the cheapest read, to check whether anything is new."""
+        with self._database.reading() as connection:
+            row = connection.execute(_MARK, {"name": bank}).first()
+            if row is None:
+                raise missing_bank(connection, bank)
+            return Watermark(row[0], row[1], row[2], (row[3] or b"").hex())
 
     def problems(self) -> tuple[str, ...]:
         """Check the whole storage; return the problems found."""
@@ -371,6 +401,16 @@ _BANKS = select(
     banks.c.name, banks.c.key, banks.c.id, banks.c.revision, banks.c.embedder, banks.c.profile
 ).order_by(banks.c.name)
 _BANK = _BANKS.where(banks.c.name == bindparam("name"))
+_MARK = (
+    select(tables.ledger.c.id, banks.c.id, banks.c.revision, tables.commits.c.token)
+    .select_from(
+        banks.join(tables.ledger, literal(True)).outerjoin(
+            tables.commits,
+            (tables.commits.c.bank == banks.c.id) & (tables.commits.c.revision == banks.c.revision),
+        )
+    )
+    .where(banks.c.name == bindparam("name"))
+)
 _UNITS = select(units.c.id).where(units.c.bank == bindparam("bank"))
 _vector = insert(tables.vectors)
 _PUT_VECTOR = _vector.on_conflict_do_update(

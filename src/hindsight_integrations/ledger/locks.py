@@ -1,9 +1,10 @@
-"""The write lock of a data directory: only one process writes to it."""
+"""Locks of directories: only one process writes to a data directory, or uses a folder of a cache."""
 
 from __future__ import annotations
 
 import os
 import weakref
+from itertools import count
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -60,3 +61,32 @@ class DirectoryLock:
         """Return the owner's pid; None while the owner is still writing it."""
         text = self._owner.read_text("ascii", errors="replace").strip() if self._owner.exists() else ""
         return int(text) if text.isdecimal() else None
+
+
+class CacheFolder:
+    """A folder of this engine alone below a cache that several processes may share.
+
+    It takes the first that no living process holds, so that a new process continues with a dead one's indexes.
+
+    Attributes:
+        path: the folder.
+
+    Raises:
+        LedgerReadOnly: the cache cannot be written.
+    """
+
+    def __init__(self, cache: Path) -> None:
+        for number in count():
+            self.path = cache / f"{number:03}"
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                self._lock = DirectoryLock(self.path)
+            except LedgerBusy:
+                continue
+            except OSError as error:
+                raise LedgerReadOnly(cache, error.strerror or str(error)) from error
+            return
+
+    def release(self) -> None:
+        """Leave the folder to another process. Idempotent."""
+        self._lock.release()
