@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from local_network import no_network  # noqa: F401 - a fixture of every test
+from postgres_server import Databases, server
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
@@ -44,15 +45,38 @@ def clock() -> FrozenClock:
     return FrozenClock(NOW)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--postgresql`: engines of the tests keep their ledgers on a PostgreSQL server."""
+    parser.addoption("--postgresql", action="store_true")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server, with `{}` for the name of a database."""
+    with server() as address:
+        yield address
+
+
 @pytest.fixture
-def opener(clock: FrozenClock) -> Iterator[Opener]:
+def databases(postgres: str) -> Iterator[Databases]:
+    """Databases of one test, each made at its first use."""
+    with Databases(postgres) as databases:
+        yield databases
+
+
+@pytest.fixture
+def opener(clock: FrozenClock, request: pytest.FixtureRequest) -> Iterator[Opener]:
     """Opens engines with a quick deterministic embedder and no reranker; closes them at the end."""
     opened: list[Hindsight] = []
+    databases = request.getfixturevalue("databases") if request.config.getoption("--postgresql") else None
 
     def open_engine(path: str | Path = ":memory:", **options: Any) -> Hindsight:
-        engine = Hindsight.open(
-            path, **{"embeddings": HashEmbedder(), "reranker": None, "clock": clock, **options}
-        )
+        options = {"embeddings": HashEmbedder(), "reranker": None, "clock": clock, **options}
+        if databases is not None and "://" not in str(path):
+            cache = None if str(path) == ":memory:" else Path(path)
+            name = f"memory{len(opened)}" if cache is None else str(cache)
+            path, options["cache"] = databases.address(name), cache
+        engine = Hindsight.open(path, **options)
         opened.append(engine)
         return engine
 

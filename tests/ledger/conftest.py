@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 from builders import BANK, at
 from ledger_support import Passes
-from postgres_server import database, server
 
 from hindsight_integrations.ledger.ledger import Ledger
 from hindsight_integrations.ledger.postgresql import PostgresDatabase, checked_address
@@ -28,21 +26,6 @@ def passes(clock: FrozenClock) -> Passes:
     return clock.advance
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """The address of a PostgreSQL server whose database `ledger_template` contains an empty ledger."""
-    with server() as address:
-        engine = sa.create_engine(
-            address.format("postgres"), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
-        )
-        with engine.connect() as connection:
-            connection.execute(sa.text("CREATE DATABASE ledger_template TEMPLATE template0"))
-        PostgresDatabase(
-            checked_address(address.format("ledger_template")), clock=FrozenClock(at(10))
-        ).close()
-        yield address
-
-
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -> Iterator[Ledger]:
     """An empty ledger."""
@@ -51,10 +34,10 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -
         yield opened
         opened.close()
         return
-    with database(request.getfixturevalue("postgres"), "ledger_template") as address:
-        opened = Ledger(PostgresDatabase(checked_address(address), clock=clock))
-        yield opened
-        opened.close()
+    address = request.getfixturevalue("databases").address("ledger")
+    opened = Ledger(PostgresDatabase(checked_address(address), clock=clock))
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

@@ -12,10 +12,15 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Self
 
 import pytest
 import sqlalchemy as sa
 
+from hindsight_integrations.ledger.postgresql import PostgresDatabase, checked_address
+from hindsight_integrations.model.clock import SystemClock
+
+TEMPLATE = "ledger_template"
 START = "-h '' -c fsync=off -c full_page_writes=off -c max_connections=200 -k"
 
 
@@ -65,13 +70,42 @@ def server() -> Iterator[str]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-@contextmanager
-def database(address: str, template: str) -> Iterator[str]:
-    """A database of its own, copied from a template; its address."""
-    name = f"test_{uuid.uuid4().hex}"
-    engine = sa.create_engine(address.format("postgres"), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
-    with engine.connect() as connection:
-        connection.execute(sa.text(f"CREATE DATABASE {name} TEMPLATE {template}"))
-    yield address.format(name)
-    with engine.connect() as connection:
-        connection.execute(sa.text(f"DROP DATABASE {name} WITH (FORCE)"))
+class Databases:
+    """Databases on a server, each made at its first use and dropped at the end of the block.
+
+    Args:
+        address: the server's, with `{}` for the name of a database.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address, self._names = address, dict[str, str]()
+
+    def address(self, key: str) -> str:
+        """The address of the database with this key."""
+        if key not in self._names:
+            self._names[key] = f"test_{uuid.uuid4().hex}"
+            self._run(f"CREATE DATABASE {self._names[key]} TEMPLATE {self._template()}")
+        return self._address.format(self._names[key])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name in self._names.values():
+            self._run(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def _template(self) -> str:
+        """A database with an empty ledger, which is copied sooner than the tables are made."""
+        if self._run(f"SELECT 1 FROM pg_database WHERE datname = '{TEMPLATE}'"):
+            return TEMPLATE
+        self._run(f"CREATE DATABASE {TEMPLATE} TEMPLATE template0")
+        PostgresDatabase(checked_address(self._address.format(TEMPLATE)), clock=SystemClock()).close()
+        return TEMPLATE
+
+    def _run(self, statement: str) -> bool:
+        engine = sa.create_engine(
+            self._address.format("postgres"), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
+        )
+        with engine.connect() as connection:
+            result = connection.execute(sa.text(statement))
+            return result.returns_rows and bool(result.all())
