@@ -436,7 +436,9 @@ async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -
     try:
         answered = await llm.endings(asked)
     except ModelError as error:
-        logger.warning("the model did not say what %d statements end: %s", len(asked), type(error).__name__)
+        logger.warning(
+            "the model gave no usable answer about %d statements: %s", len(asked), type(error).__name__
+        )
         return NOT_ASKED
     if answered.output is None:
         return Judgement({}, answered.tokens_in, answered.tokens_out, answered.tries)
