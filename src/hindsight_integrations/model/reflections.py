@@ -133,7 +133,7 @@ class ReflectStep:
         arguments: the arguments of the call.
         thought: the model's reason for the call.
         found: the ids of the returned memories.
-        problem: the reason why the tool failed; empty if it did not.
+        problem: the reason why nothing was returned; empty otherwise.
     """
 
     tool: str
