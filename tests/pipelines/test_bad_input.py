@@ -53,7 +53,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
         ({"role": "user", "content": "x"}, "dict cannot be retained"),
         (
             [{"content": "a", "id": "1"}, {"content": "b", "id": "1"}],
-            "id '1' stands for two different messages",
+            "id '1' is used by two different messages",
         ),
         (Document("a", timestamp="0000-01-01"), "cannot be read as a time"),
         (Document("a", timestamp="9999-12-31T23:59:59.999999"), None),

@@ -84,7 +84,7 @@ def test_whatever_profiles_are_set_each_holds_in_its_time(
 def test_a_dimension_is_a_whole_number_of_one_to_five(name: str, value: object) -> None:
     """Anything else is refused by name, booleans and numbers that are none included."""
     with pytest.raises(
-        InvalidRequest, match=rf"^{name}: .* is not between 1 and 5. Use a whole number 1 to 5"
+        InvalidRequest, match=rf"^{name}: .* is not between 1 and 5. Use a whole number from 1 to 5"
     ):
         Disposition(**{name: value})  # type: ignore[arg-type] # that is the point
 

@@ -247,7 +247,7 @@ def test_the_own_thread_goes_before_others(light: Hindsight) -> None:
         (1, {"unit_id": "OTHER"}, "not in this bank"),
         (2, {"sources": ["d7"]}, "no memory was made from d7"),
         (3, {"sources": ["d1", "d7"]}, "no memory was made from d1, d7"),
-        (4, {"sources": ["d3"]}, "its own messages"),
+        (4, {"sources": ["d3"]}, "own messages"),
         (5, {"sources": ["d9"]}, "mentioned later"),
         (6, {"memory": 1}, "none were shown"),
         (7, {"unit_id": "OPINION"}, "opinion"),

@@ -95,7 +95,7 @@ CASES: dict[str, Case] = {
         {"what": " ".join(f"word{n}" for n in range(200)) + LOOP}, "repeats itself"
     ),
     "over-long text": one({"what": " ".join(str(n) for n in range(2500))}, "over the limit"),
-    "duplicated fact": one(KAYAK, "says it twice"),
+    "duplicated fact": one(KAYAK, "it occurs twice"),
     "nested too deep": one(json.loads('{"what": ' + "[" * 60 + "]" * 60 + "}"), "what: "),
     # a bad part of a good fact
     "strength 7": part("causal_relations.0.strength", **claim(strength=7)),
@@ -142,7 +142,7 @@ CASES: dict[str, Case] = {
     "record value NaN": part("record", record={"kind": "expense", "value": float("nan")}),
     "record value 1e999": part("record", record={"kind": "expense", "value": float("inf")}),
     "record value of 400 digits": part(
-        "records: 1 are no values", record={"kind": "steps", "value": int("9" * 400)}
+        "records: 1 are too long or repetitive", record={"kind": "steps", "value": int("9" * 400)}
     ),
     "records are null": part(records=None),
     "a record without value among others": part(

@@ -170,7 +170,7 @@ def buried(levels: int) -> Any:
         ([{"tags": []}], r"tag_groups\[0\].tags: it is empty. Name a tag"),
         ([{"tags": ["a"], "match": "some"}], r"tag_groups\[0\].match: 'some' is not a known choice"),
         ([buried(9)], "it is nested deeper than 8 levels"),
-        ([{"or": [A] * 40}, {"or": [A] * 40}], "there are 80 tag lists in it, over the limit of 64"),
+        ([{"or": [A] * 40}, {"or": [A] * 40}], "it has 80 tag lists, over the limit of 64"),
         ([A] * 65, "there are 65, over the limit of 64"),
     ],
 )

@@ -117,7 +117,7 @@ def _level(given: object, name: str) -> int:
     """Validate a level from 1 to 5; 4.0 is accepted as 4."""
     if isinstance(given, int | float) and not isinstance(given, bool) and given in range(1, 6):
         return int(given)
-    raise InvalidRequest(name, f"{shown(given)} is not between 1 and 5", "Use an integer from 1 to 5.")
+    raise InvalidRequest(name, f"{shown(given)} is not between 1 and 5", "Use a whole number from 1 to 5.")
 
 
 def _share(given: object, name: str) -> float:

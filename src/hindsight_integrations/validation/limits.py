@@ -190,12 +190,12 @@ def checked_count(value: object, field: str, *, least: int = 1, most: int = MAX_
     """Validate an integer between `least` and `most`.
 
     Raises:
-        InvalidRequest: the value is not an integer, or out of range.
+        InvalidRequest: the value is not a whole number, or out of range.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidRequest(
             field,
-            f"{shown(value)} is not an integer from {least} to {most:,}",
+            f"{shown(value)} is not a whole number from {least} to {most:,}",
             "Choose one in that range.",
         )
     return value

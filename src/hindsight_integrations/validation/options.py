@@ -135,6 +135,6 @@ def checked_tokens(tokens: object, field: str, *, least: int, most: int | None =
     ):
         bounds = f"at least {least}" if most is None else f"{least} to {most:,}"
         raise InvalidRequest(
-            field, f"{shown(tokens)} is not a valid number of tokens", f"Pass an integer, {bounds}."
+            field, f"{shown(tokens)} is not a valid number of tokens", f"Pass a whole number, {bounds}."
         )
     return tokens
