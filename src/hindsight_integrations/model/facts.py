@@ -183,7 +183,7 @@ def renumbered(
 
 
 class MemoryChange(StrEnum):
-    """How a fact changes a memory."""
+    """The change of a memory by a fact."""
 
     ENDS = "ends"
     """The memory is no longer valid."""

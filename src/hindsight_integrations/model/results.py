@@ -248,7 +248,7 @@ class RetainResult(Displayed):
 
 @dataclass(frozen=True, slots=True)
 class ItemOutcome:
-    """The outcome of one item: its result, or the error because of which it was not stored."""
+    """The outcome of one item: its result, or the error that prevented its retain."""
 
     result: RetainResult | None
     error: HindsightError | None = None

@@ -430,29 +430,31 @@ async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -
         statements: the open statements of one commit, with their candidates.
         llm: the extractor that calls the model.
     """
-    asked = [each for each in statements if each.candidates][:MOST_STATEMENTS]
-    if not asked:
+    open_statements = [statement for statement in statements if statement.candidates][:MOST_STATEMENTS]
+    if not open_statements:
         return NOT_ASKED
     try:
-        answered = await llm.endings(asked)
+        answer = await llm.endings(open_statements)
     except ModelError as error:
         logger.warning(
-            "the model gave no usable answer about %d statements: %s", len(asked), type(error).__name__
+            "the model gave no usable answer about %d statements: %s",
+            len(open_statements),
+            type(error).__name__,
         )
         return NOT_ASKED
-    if answered.output is None:
-        return Judgement({}, answered.tokens_in, answered.tokens_out, answered.tries)
-    units = numbered_candidates(asked)
+    if answer.output is None:
+        return Judgement({}, answer.tokens_in, answer.tokens_out, answer.tries)
+    units = numbered_candidates(open_statements)
     named = {
-        number: {units[memory].id for each in answered.output.endings if each.statement == number
-                 for memory in each.memories if memory in units}
-        for number in range(1, len(asked) + 1)
+        number: {units[memory].id for ending in answer.output.endings if ending.statement == number
+                 for memory in ending.memories if memory in units}
+        for number in range(1, len(open_statements) + 1)
     }  # fmt: skip
     ends = {
-        (each.text, each.by.id): frozenset(unit.id for unit in each.candidates) & named[number]
-        for number, each in enumerate(asked, 1)
+        (statement.text, statement.by.id): frozenset(unit.id for unit in statement.candidates) & named[number]
+        for number, statement in enumerate(open_statements, 1)
     }
-    return Judgement(ends, answered.tokens_in, answered.tokens_out, answered.tries)
+    return Judgement(ends, answer.tokens_in, answer.tokens_out, answer.tries)
 
 
 LISTED = (
@@ -618,11 +620,11 @@ def _problem_of_replacing(
     """Describe the details of the replaced memory that the draft omits; empty if it omits none."""
     names = [mention.text for mention in draft.mentions]
     own = [item.records[0] for item in reach.items_of(draft.unit).values()]
-    told = told_texts(draft.unit.text, names, [*draft.unit.records, *own], change.removed)
+    texts = told_texts(draft.unit.text, names, [*draft.unit.records, *own], change.removed)
     items = reach.items_of(unit).values()
-    held = [item.records[0] for item in items if not reach.is_ended(item, draft.unit)]
-    whole = replace(unit, records=(*unit.records, *held))
-    return problem_of_replacing(untold(whole, _names_of(unit, reach), told))
+    valid = [item.records[0] for item in items if not reach.is_ended(item, draft.unit)]
+    whole = replace(unit, records=(*unit.records, *valid))
+    return problem_of_replacing(untold(whole, _names_of(unit, reach), texts))
 
 
 def _names_of(unit: MemoryUnit, reach: ChangeScope) -> list[tuple[str, ...]]:
@@ -665,8 +667,8 @@ def _made_from(sources: Sequence[str], position: int, reach: ChangeScope) -> lis
             unit.id: unit for unit in near if wanted <= set(unit.sources) and unit.kind is UnitKind.MEMORY
         }
         exact = [unit for unit in units.values() if wanted == set(unit.sources)]
-        if found := exact or list(units.values()):
-            return found
+        if matches := exact or list(units.values()):
+            return matches
     return []
 
 
@@ -757,14 +759,13 @@ class Retraction:
 
     def note_forgotten(self, forgettings: Sequence[Forgetting]) -> None:
         """Invalidate the memories that people asked to forget, except those that a message may not change."""
-        for each in forgettings:
-            units = [
-                unit for unit in self.reach.stored(each.request.unit_ids) if not refusal(each.asked, unit)
-            ]
-            closed = [unit for unit in units if not self.reach.is_ended(unit, each.asked)]
+        for forgetting in forgettings:
+            request, by = forgetting.request, forgetting.asked
+            units = [unit for unit in self.reach.stored(request.unit_ids) if not refusal(by, unit)]
+            closed = [unit for unit in units if not self.reach.is_ended(unit, by)]
             for unit in closed:
-                self._close_whole(unit, each.asked, FORGET_REQUESTED)
-            self.forgotten.append(replace(each.request, unit_ids=tuple(unit.id for unit in closed)))
+                self._close_whole(unit, by, FORGET_REQUESTED)
+            self.forgotten.append(replace(request, unit_ids=tuple(unit.id for unit in closed)))
 
     def note_added(self, by: MemoryUnit, named: ResolvedName) -> None:
         """Add the items of a unit to the document that it names; keep them with the unit if that fails."""

@@ -110,8 +110,8 @@ def says_the_same(
         return True
     if float(one.vector @ other.vector) < duplicate:
         return False
-    said, held = (_particulars(text, languages) for text in texts)
-    return said == held
+    first, second = (_particulars(text, languages) for text in texts)
+    return first == second
 
 
 def formations(drafts: Sequence[UnitDraft], revision: int) -> OpinionsWrite | None:

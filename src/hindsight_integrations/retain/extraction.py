@@ -78,14 +78,14 @@ def parse_moment(text: str) -> tuple[datetime, Granule] | None:
     match = _ISO.match(text)
     if not match:
         return None
-    given = [int(part) for part in match.groups()[:6] if part is not None]
+    parts = [int(part) for part in match.groups()[:6] if part is not None]
     offset = match.group(7)
     defaults = (1, 1, 1, 0, 0, 0)
     try:
-        moment = datetime(*given, *defaults[len(given) :], tzinfo=_offset(offset))  # type: ignore[misc,arg-type]
+        moment = datetime(*parts, *defaults[len(parts) :], tzinfo=_offset(offset))  # type: ignore[misc,arg-type]
     except ValueError:
         return None
-    return moment, _GRANULES[len(given) - 1]
+    return moment, _GRANULES[len(parts) - 1]
 
 
 def _offset(text: str | None) -> tzinfo | None:

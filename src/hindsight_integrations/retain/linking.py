@@ -203,8 +203,8 @@ def _linked(columns: Columns) -> BoolArray:
 def _bounded(pairs: Sequence[WeightedLink], fresh: int, view: BankView) -> list[WeightedLink]:
     """Drop semantic pairs to units of the bank that have reached SEMANTIC_DEGREE links."""
     rows = np.array(sorted({pair.other - fresh for pair in pairs if pair.other >= fresh}), np.int64)
-    held = view.ledger.units.link_counts(view.bank, rows, LINK_CODES[LinkType.SEMANTIC, None])
-    degrees = {row + fresh: count for row, count in held.items()}
+    counts = view.ledger.units.link_counts(view.bank, rows, LINK_CODES[LinkType.SEMANTIC, None])
+    degrees = {row + fresh: count for row, count in counts.items()}
     return within_degree(pairs, degrees, SEMANTIC_DEGREE)
 
 

@@ -190,7 +190,7 @@ def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Rece
     """Build the result of one retain; `kept` and `created` are the unit ids of the whole commit."""
     heads = [draft.unit for draft in proposal.drafts if draft.unit.kind is UnitKind.MEMORY]
     units = [unit for unit in heads if unit.id in kept]
-    held = [
+    known_opinions = [
         Dropped(draft.unit.text[:EXCERPT_CHARACTERS], HELD_ALREADY)
         for draft in proposal.drafts
         if draft.unit.fact_type is FactType.OPINION and draft.unit.id not in kept
@@ -203,7 +203,7 @@ def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Rece
         created=sum(counts.values()),
         counts={kind: counts[kind] for kind in FactType if counts[kind]},
         skipped_messages=proposal.skipped,
-        dropped=(*proposal.dropped, *held),
+        dropped=(*proposal.dropped, *known_opinions),
         revision=receipt.revision,
         tokens_in=proposal.tokens_in,
         tokens_out=proposal.tokens_out,
@@ -298,7 +298,7 @@ class ThreadList:
 
 
 async def follow(
-    given: ThreadList,
+    conversation: ThreadList,
     requested: Requested,
     projector: Projector,
     services: Services,
@@ -308,7 +308,7 @@ async def follow(
     """Retain the new messages of a conversation, and make the memories of its current branch the valid ones.
 
     Args:
-        given: the conversation.
+        conversation: the current list of messages of the conversation.
         requested: a function that builds the request for some of its messages; it returns None if none is to be retained.
         projector: the bank.
         services: the engine's services.
@@ -318,18 +318,18 @@ async def follow(
         ModelError: extraction or embedding failed; nothing was written.
     """
     bank = projector.name
-    async with services.in_flight.alone({(bank, given.thread, "list", given.namespace)}):
-        before, start, digest = await services.workers.read(_where, given, projector)
-        if start == len(given.items) and start == before.seen:
+    async with services.in_flight.alone({(bank, conversation.thread, "list", conversation.namespace)}):
+        before, start, digest = await services.workers.read(_read_position, conversation, projector)
+        if start == len(conversation.items) and start == before.seen:
             revision = await services.workers.read(projector.ledger.revision, bank)
             return RetainResult((), 0, {}, 0, (), revision)
         first = max(0, start - EARLIER_MESSAGES)
-        request = requested(given.items[first:])
-        if start and request and await services.workers.read(_returns, request, projector):
+        request = requested(conversation.items[first:])
+        if start and request and await services.workers.read(_returns_to_branch, request, projector):
             start = first = 0
-            request = requested(given.items)
-        earlier = {id_of(item) for item in given.items[first:start]}
-        followed = _followed(given, request, earlier, before, digest=digest, whole=not start)
+            request = requested(conversation.items)
+        earlier = {id_of(item) for item in conversation.items[first:start]}
+        followed = _followed(conversation, request, earlier, before, digest=digest, whole=not start)
         if request is None:
             (result,) = await store([Proposal((), followed=followed)], projector, services)
             return result
@@ -344,22 +344,22 @@ async def follow(
             return result
 
 
-def _returns(request: RetainRequest, projector: Projector) -> bool:
+def _returns_to_branch(request: RetainRequest, projector: Projector) -> bool:
     """Return whether one of the messages was dropped earlier, since even a continued list may return to a dropped branch."""
     places = [key.place for key in request.intake.keys]
     return bool(projector.ledger.turns.dropped(projector.name, places))
 
 
-def _where(given: ThreadList, projector: Projector) -> tuple[ThreadMark, int, str]:
+def _read_position(conversation: ThreadList, projector: Projector) -> tuple[ThreadMark, int, str]:
     """Return the thread's stored mark, the position of its first new message (0 unless it was only continued) and its digest."""
-    before = projector.ledger.turns.thread_mark(projector.name, given.thread, given.namespace)
-    beginning, digest = thread_digests(given.items, before.seen)
-    continued = len(given.items) >= before.seen > 0 and beginning == before.digest
+    before = projector.ledger.turns.thread_mark(projector.name, conversation.thread, conversation.namespace)
+    beginning, digest = thread_digests(conversation.items, before.seen)
+    continued = len(conversation.items) >= before.seen > 0 and beginning == before.digest
     return before, before.seen if continued else 0, digest
 
 
 def _followed(
-    given: ThreadList,
+    conversation: ThreadList,
     request: RetainRequest | None,
     earlier: Collection[str | None],
     before: ThreadMark,
@@ -370,15 +370,15 @@ def _followed(
     keys = request.intake.keys if request else ()
     said = request.intake.messages if request and isinstance(request.intake, ConversationIntake) else ()
     return FollowedThread(
-        thread=given.thread,
-        namespace=given.namespace,
+        thread=conversation.thread,
+        namespace=conversation.namespace,
         messages=tuple((key.message_id, key.content_hash) for key in keys if key.message_id not in earlier),
         whole=whole,
         before=before,
-        seen=len(given.items),
+        seen=len(conversation.items),
         digest=digest,
-        at=max([given.at, *(request.intake.moments.values() if request else ())]),
-        on_fork=given.on_fork,
+        at=max([conversation.at, *(request.intake.moments.values() if request else ())]),
+        on_fork=conversation.on_fork,
         asked=frozenset(each.id for each in said if each.id and role_of(each) is Role.USER),
     )
 
@@ -459,8 +459,8 @@ async def _retain_batch(
         else:
             return [ItemOutcome(next(results)) if isinstance(item, Proposal) else item for item in read]
     return [  # one item makes the commit fail; store them one by one to find it
-        await _alone(given, projector, services) if isinstance(item, Proposal) else item
-        for given, item in zip(batch, read, strict=True)
+        await _retain_alone(item, projector, services) if isinstance(outcome, Proposal) else outcome
+        for item, outcome in zip(batch, read, strict=True)
     ]
 
 
@@ -479,7 +479,7 @@ async def _read(
     return proposal or ItemOutcome(await nothing_new(item, projector, services))
 
 
-async def _alone(item: Given, projector: Projector, services: Services) -> ItemOutcome:
+async def _retain_alone(item: Given, projector: Projector, services: Services) -> ItemOutcome:
     if isinstance(item, HindsightError):
         return ItemOutcome(None, item)
     try:

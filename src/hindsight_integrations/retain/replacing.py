@@ -93,20 +93,20 @@ def untold(memory: MemoryUnit, names: Iterable[Sequence[str]], told: Sequence[st
     Returns:
         The missing details as written in the memory, without duplicates.
     """
-    everything = " | ".join(told)
-    folded = _folded(everything)
-    known = {reading for figures in _figures(everything) for part in figures.parts for reading in part}
+    stated = " | ".join(told)
+    folded = _folded(stated)
+    known = {reading for figures in _figures(stated) for part in figures.parts for reading in part}
     missing = [each.written for each in _figures(memory.text) if any(map(known.isdisjoint, each.parts))]
-    missing += [title for title in titles(memory.text) if not _stands(title, folded)]
+    missing += [title for title in titles(memory.text) if not _contains(title, folded)]
     for entity in names:
         own = [name for name in entity if names_any(memory.text, [normalise_name(name)])]
-        if own and not names_any(everything, map(normalise_name, entity)):
+        if own and not names_any(stated, map(normalise_name, entity)):
             missing.append(own[0])
     own_text = _folded(memory.text)
     missing += [
         str(record.value)
         for record in memory.records
-        if _is_seen(record, own_text) and not _is_told(record.value, folded, known)
+        if _is_visible(record, own_text) and not _is_stated(record.value, folded, known)
     ]
     return _without_parts(list(dict.fromkeys(missing)))
 
@@ -152,16 +152,16 @@ def listed(missing: Sequence[str]) -> str:
     return ", ".join(f"'{each}'" for each in shown) + (f" and {more} more" if more else "")
 
 
-def _is_seen(record: Record, own: str) -> bool:
+def _is_visible(record: Record, own: str) -> bool:
     """Return whether the model sees a record's value; it sees a textual one only in the memory's text."""
     in_words = isinstance(record.value, str) and record.kind is not RecordKind.DOCUMENT_ITEM
-    return not in_words or _stands(str(record.value), own)
+    return not in_words or _contains(str(record.value), own)
 
 
-def _is_told(value: Decimal | str, folded: str, known: Set[str]) -> bool:
+def _is_stated(value: Decimal | str, folded: str, known: Set[str]) -> bool:
     if isinstance(value, Decimal):
         return _plain(abs(value)) in known
-    return _stands(value, folded)
+    return _contains(value, folded)
 
 
 def _figures(text: str) -> Iterator[_Figures]:
@@ -218,7 +218,7 @@ def _folded(text: str) -> str:
     return normalised_text(text).translate(_plain_letters())
 
 
-def _stands(words: str, folded: str) -> bool:
+def _contains(words: str, folded: str) -> bool:
     """Return whether a folded text contains the words as whole words, ignoring surrounding punctuation."""
     bare = _folded(words).strip(_EDGES)
     return not bare or stands_in(bare, folded)
@@ -231,7 +231,7 @@ def _without_parts(missing: list[str]) -> list[str]:
         each
         for place, each in enumerate(missing)
         if not any(
-            _stands(each, other)
+            _contains(each, other)
             for at, other in enumerate(folded)
             if at != place and len(other) > len(folded[place])
         )

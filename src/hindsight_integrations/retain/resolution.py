@@ -75,9 +75,9 @@ def merge_score(
     Args:
         name: the normalised mention.
         entity: the candidate.
-        met: names the candidate was mentioned with before.
-        nearby: names in the same fact.
-        moment: when the fact was mentioned.
+        met: the names that were mentioned with the candidate before.
+        nearby: the other names in the same fact.
+        moment: the mention time of the fact.
     """
     similarity = max((name_similarity(name, known) for known in entity.names), default=0.0)
     return (

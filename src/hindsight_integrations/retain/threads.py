@@ -40,7 +40,7 @@ class ThreadChange:
 
 
 def thread_digests(items: Sequence[Any], first: int) -> tuple[str, str]:
-    """Return the digest of the first messages of a list, and of all its messages, whatever their role and type.
+    """Return the digest of the first messages of a list, and of all its messages, of any role and type.
 
     The messages are not converted, since a list may have thousands.
 

@@ -98,7 +98,7 @@ class VerbatimExtractor:
             messages: messages with ids and timestamps; without a timestamp, the fact gets no occurrence.
             answered: the question answered by each short answer, by the answer's id; see `questions_answered`.
             zone: the bank's time zone, for expressions such as "yesterday".
-            aliases: names the bank already knows, matched case-insensitively.
+            aliases: names of the bank's entities, matched case-insensitively.
         """
         speakers = {message.speaker for message in messages if role_of(message) is not Role.TOOL}
         texts = [message.text for message in messages]
@@ -120,9 +120,9 @@ class VerbatimExtractor:
 
         Args:
             pieces: passages as returned by `passages`, none blank.
-            timestamp: when the document was written; with None, facts get no occurrence.
+            timestamp: the time of the document; with None, facts get no occurrence.
             zone: the bank's time zone.
-            aliases: names the bank already knows, matched case-insensitively.
+            aliases: names of the bank's entities, matched case-insensitively.
         """
         spotter = NameSpotter(pieces, people=(), aliases=aliases, languages=self.languages)
         facts = []

@@ -228,7 +228,7 @@ def take_in(
     )
 
 
-def documents_in(content: Any) -> list[Document]:  # noqa: ANN401 - whatever a caller has
+def documents_in(content: Any) -> list[Document]:  # noqa: ANN401 - any caller's type
     """Return the documents in content: text, a Document, or documents and nodes of LangChain and LlamaIndex.
 
     Empty for messages of a conversation.
@@ -276,7 +276,7 @@ def items_of(values: Iterable[Any]) -> list[RetainItem]:
     return [item if isinstance(item, RetainItem) else RetainItem(item) for item in items]
 
 
-def _is_message(item: Any) -> bool:  # noqa: ANN401 - whatever a caller has
+def _is_message(item: Any) -> bool:  # noqa: ANN401 - any caller's type
     if isinstance(item, Message):
         return True
     if isinstance(item, Mapping):

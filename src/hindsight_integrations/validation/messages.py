@@ -88,7 +88,7 @@ def role_named(item: Any) -> str:  # noqa: ANN401 - a Message, dict or LangChain
 
 
 def read_message(item: Any) -> Message:  # noqa: ANN401 - a Message, dict or LangChain message
-    """Convert an item of a conversation to a Message, whatever its role.
+    """Convert an item of a conversation with any role to a Message.
 
     Raises:
         InvalidRequest: the item is not a message.

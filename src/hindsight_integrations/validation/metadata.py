@@ -112,7 +112,7 @@ def checked_metadata_filter(given: GivenMetadata) -> MetadataTest | None:
     return checked if count else None
 
 
-def _condition(given: Any, place: str, depth: int) -> MetadataTest:  # noqa: ANN401 - whatever a caller gives
+def _condition(given: Any, place: str, depth: int) -> MetadataTest:  # noqa: ANN401 - any caller's type
     if depth > MAX_FILTER_DEPTH:
         reason = f"it is nested deeper than {MAX_FILTER_DEPTH} levels"
         raise InvalidRequest("metadata", reason, "Flatten it.")
