@@ -163,7 +163,7 @@ def test_what_cannot_be_read_costs_no_more_than_itself() -> None:
     assert [item.fact is not None for item in items] == [True, False, True]
     problems = " ".join(problem for item in items for problem in item.problems)
     for telltale in (
-        "message 7, and there are 2",
+        "message 7 does not exist; there are 2",
         "'soon' is not an ISO date",
         "records",
         "fact: Field required",

@@ -75,7 +75,7 @@ def _fact_type(value: object) -> object:
 def _number_if_numeric(value: object) -> object:
     """Convert a number written as text, so that it can be added up; Decimal keeps 3.41 exact."""
     if value is None or (isinstance(value, str) and not value.strip()):
-        raise ValueError("it is missing")
+        raise ValueError("there is none")
     if not isinstance(value, str):
         return value
     try:
