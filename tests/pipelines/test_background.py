@@ -346,7 +346,7 @@ def test_a_poisoned_task_blocks_no_other(
     bank = engine.bank("alice")
     settled = bank.tasks.settle()
     assert (settled.created, len(settled.failed)) == (1, 1)
-    assert "payload cannot be read" in next(iter(settled.failed.values()))
+    assert "payload is damaged" in next(iter(settled.failed.values()))
     assert states(engine) == [TaskState.DONE, TaskState.PENDING]
 
 
