@@ -256,7 +256,7 @@ def test_every_stage_shows_in_the_result(opened: Opened) -> None:
     result = engine.bank("alice").retain([*TALK, {"role": "system", "content": "be kind"}])
     assert result.counts == {FactType.WORLD: 2, FactType.EXPERIENCE: 1}
     reasons = [item.reason for item in result.dropped]
-    for piece in ("not conversation", "strength", "repeats itself", "not given: m9"):
+    for piece in ("not conversation", "strength", "repeats itself", "not in this retain: m9"):
         assert any(piece in reason for reason in reasons), reasons
     assert len(reasons) == 4
     assert (result.parked, result.queued) == ((), ())

@@ -224,7 +224,7 @@ def test_a_model_that_fails_ends_nothing_and_the_message_is_kept(
         assert dropped.what == "messages n0"
         assert "the model gave no usable answer" in dropped.reason
         (warning,) = (record.getMessage() for record in caplog.records if record.levelno == logging.WARNING)
-        assert "the model did not say what 1 message(s) end" in warning
+        assert "the model gave no usable answer about 1 message(s)" in warning
         assert "Graz" not in warning
 
 

@@ -106,17 +106,17 @@ def test_a_question_with_its_vector_needs_no_embedder(opener: Callable[..., Hind
     [
         ("a text", "str is not a vector"),
         (3.5, "float is not a vector"),
-        ([[1.0, 2.0]], "not a row of numbers"),
-        ([[1.0], [1.0, 2.0]], "not a single row"),
-        ([True, False], "not a row of numbers"),
-        ([None, 1.0], "not a row of numbers"),
+        ([[1.0, 2.0]], "not a one-dimensional list of numbers"),
+        ([[1.0], [1.0, 2.0]], "not a one-dimensional list of numbers"),
+        ([True, False], "not a one-dimensional list of numbers"),
+        ([None, 1.0], "not a one-dimensional list of numbers"),
         ([float("nan")] * 256, "NaN or infinity"),
         ([float("inf")] * 256, "NaN or infinity"),
-        ([0.0] * 256, "all zeros"),
+        ([0.0] * 256, "all its numbers are zero"),
         (["a text", 1.0], r"embedding\[1\]: it is float, not text"),
         (["a text", " "], r"embedding\[1\]: it is empty"),
         (["a text"] * 65, "65 texts, over 64"),
-        ([], "not a row of numbers"),
+        ([], "not a one-dimensional list of numbers"),
     ],
 )
 def test_what_is_no_vector_says_why(light: Hindsight, given: Any, message: str) -> None:
