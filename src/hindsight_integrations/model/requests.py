@@ -194,7 +194,7 @@ class MinScores:
         semantic: minimum cosine, in [-1, 1], in the semantic channel; another channel may still find the
             unit.
         keyword: minimum BM25 score, >= 0, in the keyword channel, likewise.
-        reranker: minimum sigmoid of the reranker's logit, in [0, 1]; does not apply to units it did not read.
+        reranker: minimum sigmoid of the reranker's logit, in [0, 1]; does not apply to units that it did not score.
         final: minimum `RecalledUnit.score`: the fused score; with a reranker its logit plus 120 times the
             fused score.
     """

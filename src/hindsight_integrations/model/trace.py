@@ -80,7 +80,7 @@ class UnitTrace:
         fused: its fused score, including evidence besides ranks; 0 if every channel that found it was cut
             above it.
         score: its final score; None if it was dropped earlier.
-        reranked: None if the reranker did not read it, or there is none.
+        reranked: logit and boosts; None if no reranker scored the candidate.
         rank: position in the result, from 1; None if it is not there.
         told: its position in the search of source turns; None if they did not match, or it has none.
     """
