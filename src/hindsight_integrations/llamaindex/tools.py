@@ -9,7 +9,7 @@ from llama_index.core.tools import AsyncBaseTool, BaseTool, adapt_to_async_tool
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, Reflection, RetainResult
-from hindsight_integrations.llamaindex.bank import dispatcher, lines_of, open_bank, retained, tell_of
+from hindsight_integrations.llamaindex.bank import dispatcher, emit_reflection, lines_of, open_bank, retained
 from hindsight_integrations.model.options import RecallOptions, ReflectOptions
 from hindsight_integrations.prompts.memory_tools import NOTED, NOTHING, retain_reply
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
@@ -174,8 +174,8 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
         return retain_reply(result)
 
     def _answered(self, answer: Reflection) -> str:
-        tell_of(self._bank.name, answer)
-        # An extractive answer consists of memories, not of the bank's own words.
+        emit_reflection(self._bank.name, answer)
+        # An extractive answer consists of quoted memories.
         if answer.extractive and answer.units:
             return memories_block(map(memory_line, answer.units))
         return answer.text
