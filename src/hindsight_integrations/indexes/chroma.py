@@ -359,7 +359,7 @@ class ClientKeeper:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.remade = ""
-        # Chroma has its own copy of SQLite besides Python's, and neither sees the other's file locks, which
+        # Chroma has its own copy of SQLite, in addition to Python's, and neither sees the other's file locks, which
         # are per process: work on Chroma's files also needs the gate.
         self._gate = Gate()
         self._lock = threading.Lock()

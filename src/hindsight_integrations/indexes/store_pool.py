@@ -234,7 +234,7 @@ class BankKeywords:
         return self._use(lambda store: store.watermark)
 
     def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> None:
-        """Index texts, and texts combined with their source turns (`told`); for a repeated id the last counts."""
+        """Index texts, and separately texts combined with their source turns (`told`); for a repeated id the last counts."""
         both = zip(texts, told or [""] * len(texts), strict=True)
         by_id = dict(zip(ids.tolist(), both, strict=True))
         if by_id:

@@ -110,8 +110,8 @@ def create_memory_tools(
             the form of LangChain's human-in-the-loop requests; only `Command(resume=True)`, or {"decisions": [{"type":
             "approve"}]}, erases. Needs a checkpointer.
         max_tokens: token limit of the memories in one result.
-        recall_options: options of `bank.recall` besides query and max_tokens: budget, types, tags, k, ...
-        reflect_options: options of `bank.reflect` besides the query: strategy, budget, tags, ... Opinions are formed only
+        recall_options: options of `bank.recall` other than query and max_tokens: budget, types, tags, k, ...
+        reflect_options: options of `bank.reflect` other than the query: strategy, budget, tags, ... Opinions are formed only
             if `form_opinions` is set.
         tags: visibility tags of the retained memories.
         metadata: metadata of the retained memories.

@@ -71,7 +71,7 @@ BankField = Annotated[
 dispatcher = get_dispatcher("hindsight_integrations.llamaindex")
 
 
-class MemoryEvent(BaseEvent):  # type: ignore[misc] # mypy is told to skip LlamaIndex, whose types it cannot follow
+class MemoryEvent(BaseEvent):  # type: ignore[misc] # mypy does not follow imports of LlamaIndex
     """Base class of memory events.
 
     Attributes:

@@ -25,7 +25,7 @@ from hindsight_integrations.model.turns import CHATS_FILE, CHATS_TABLE
 
 SIMPLE = SimpleChatStore.class_name()
 AnyChatStore: TypeAlias = Any
-"""BaseChatStore or AsyncDBChatStore; mypy is told to skip LlamaIndex, whose types it cannot follow."""
+"""BaseChatStore or AsyncDBChatStore; mypy does not follow imports of LlamaIndex."""
 
 _setting_up = InFlight()
 _in_memory: dict[str, SimpleChatStore] = {}

@@ -96,7 +96,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see bank.py
         context: describes the chat to the extraction model ("support chat").
         tags: visibility tags of the retained memories.
         metadata: metadata of the retained memories.
-        recall_options: options of `bank.recall` besides query and max_tokens: budget (default "low"), types, tags, k, ...;
+        recall_options: options of `bank.recall` other than query and max_tokens: budget (default "low"), types, tags, k, ...;
             JSON-serialisable, if the memory is to be serialised.
         on_error: "queue": if the model fails, the turn is queued; if the bank fails, the chat continues and the next turn
             retains both. "skip": the chat continues, but the turn of a failing model is not queued. "raise": errors are

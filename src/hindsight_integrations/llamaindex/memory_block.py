@@ -216,7 +216,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ba
         context: describes the chat to the extraction model ("support chat").
         tags: visibility tags of the retained memories.
         metadata: metadata of the retained memories.
-        recall_options: options of `bank.recall` besides query and max_tokens: budget (default "low"), types, tags, k, ...;
+        recall_options: options of `bank.recall` other than query and max_tokens: budget (default "low"), types, tags, k, ...;
             JSON-serialisable, if the block is to be serialised.
         on_error: as in HindsightMemory: "queue", "skip" or "raise".
         background: with a model, do not wait for extraction; see the bank's `retain`.

@@ -77,8 +77,8 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see bank.py
     Args:
         bank: a sync or async bank, or its reference (`bank.reference`).
         max_tokens: token limit of the memories in one result.
-        recall_options: options of `bank.recall` besides query and max_tokens: budget, types, tags, k, ...
-        reflect_options: options of `bank.reflect` besides the query: strategy, budget, tags, ... Opinions are formed only
+        recall_options: options of `bank.recall` other than query and max_tokens: budget, types, tags, k, ...
+        reflect_options: options of `bank.reflect` other than the query: strategy, budget, tags, ... Opinions are formed only
             if `form_opinions` is set.
         tags: visibility tags of the retained memories.
         metadata: metadata of the retained memories.
