@@ -135,7 +135,7 @@ def test_employees_of_one_letter_are_not_one_to_an_erasure(light: Hindsight) -> 
         ({"entity": "Anna Berg", "names": "Anna Berg"}, "is a single str. Pass a list"),
         ({"entity": "Anna Berg", "names": []}, "it is empty"),
         ({"entity": "Anna Berg", "names": [5]}, "not text"),
-        ({"names": ["Anna Berg"], "everything": True}, "names of no entity"),
+        ({"names": ["Anna Berg"], "everything": True}, "only restrict entity="),
     ],
 )
 def test_names_that_make_no_sense_are_refused(bank: MemoryBank, options: Any, message: str) -> None:

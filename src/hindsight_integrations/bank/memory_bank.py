@@ -1,4 +1,4 @@
-"""AsyncMemoryBank: retain, recall, reflect and the namespaces of all other methods."""
+"""AsyncMemoryBank: retain, recall, reflect, and a namespace for each group of other methods."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from hindsight_integrations.validation.arguments import checked_profile
 
 
 class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank):
-    """One bank of memories: retain, recall, reflect. Made by `AsyncHindsight.bank`; usable from any event loop."""
+    """One bank of memories: retain, recall, reflect. Created by `AsyncHindsight.bank`; usable from any event loop."""
 
     def with_profile(self, profile: BankProfile) -> AsyncMemoryBank:
-        """The same bank, whose `reflect` answers with another profile. Nothing is stored.
+        """Return the same bank with another profile for `reflect`. Nothing is stored.
 
         Args:
-            profile: used instead of the bank's own.
+            profile: the profile to use instead of the bank's own.
 
         Raises:
-            InvalidRequest: this is not a profile, or its name or background is blank, too long or cannot be stored.
+            InvalidRequest: it is not a profile, or its name or background is blank, too long or cannot be stored.
         """
         return AsyncMemoryBank(self._context, answering_as=checked_profile(profile))
 

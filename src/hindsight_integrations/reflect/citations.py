@@ -1,4 +1,4 @@
-"""Citations: the numbers that label memories in a prompt, the citations in an answer, and the facts a text is based on."""
+"""Number memories for a prompt, resolve the citations of an answer, and find the facts a text is based on."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.prompts.memories import believed, citable, modelled
 from hindsight_integrations.reflect.context import ReflectContext
 
-RARE = 2  # of the texts shown; a word in more of them does not identify its source
+RARE = 2  # maximum number of shown texts with a rare word; a more frequent word does not identify its source
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A text shown to the writer, and the memories it represents.
+    """A text shown to the model, and the memories it represents.
 
     Attributes:
-        text: the text as shown.
+        text: the shown text.
         unit_ids: ids of the memories; an observation represents the facts it was made from. Empty for other texts, such as
             the question.
     """
@@ -42,14 +42,14 @@ class Ground:
 def completed_grounds(
     text: str, cited: Sequence[Ground], shown: Sequence[Ground], languages: Sequence[Language]
 ) -> tuple[str, ...]:
-    """Return ids of the memories a text is based on: those cited, and those shown that it used without citing.
+    """Return ids of the memories a text is based on: those it cites, and shown ones that it used without citing.
 
     A memory counts as used if it shares a name, a number or a rare word with the text that no cited memory has.
 
     Args:
         text: the written text.
-        cited: memories the text cites, and other texts it may take words from, such as the question.
-        shown: all memories and texts it may have used.
+        cited: memories the text cites, and texts whose words need no source, such as the question.
+        shown: all memories and texts in the prompt.
         languages: the languages the texts may be in.
     """
     terms = [_terms(ground.text, languages) for ground in shown]
@@ -88,10 +88,10 @@ class CitationIndex:
 
     Attributes:
         memories: facts and observations: "1", "2", ...
-        models: "M1", "M2", ...
+        models: mental models: "M1", "M2", ...
         beliefs: opinions of the agent: "B1", "B2", ...
-        turns: turns without a valid memory, numbered in the same series as memories.
-        quoted: texts of turns and passages shown, with the ids of the memories made from them.
+        turns: turns without a valid memory; they share the number series of `memories`.
+        quoted: shown texts of turns and passages, each with the ids of the memories made from it.
     """
 
     memories: Mapping[str, RecalledUnit]
@@ -111,8 +111,8 @@ class References:
     """The memories cited by an answer or by one of its opinions.
 
     Attributes:
-        units: memories, each once, in the order cited.
-        models: mental models, each once, in the order cited.
+        units: the cited memories, without duplicates, in the order cited.
+        models: the cited mental models, without duplicates, in the order cited.
         beliefs: references to beliefs, which are not evidence.
         unknown: references to numbers or ids that were not shown.
         turns: cited turns without a valid memory.
@@ -188,7 +188,7 @@ def _ends(numbered: Mapping[str, object]) -> tuple[str, str]:
 
 
 async def citations(found: References, context: ReflectContext) -> tuple[Citation, ...]:
-    """Return the sources of an answer: each memory with its turns; an observation with the turns of its facts."""
+    """Return the citations of an answer: each memory with its turns, and each observation with the turns of its facts."""
     ids = [item.unit.id for item in found.units]
     turns = await context.services.workers.read(
         source_turns, context.projector.ledger, context.projector.name, ids

@@ -1,6 +1,6 @@
-"""Form opinions: store new ones, and use the others as evidence for opinions already held (paper section 5.4.2).
+"""Form opinions: store new ones, and use the grounds of the others as evidence for held opinions (paper section 5.4.2).
 
-Read, compare, decide and commit once. If the bank changes in between, read it again and compare only new pairs.
+The bank is read, opinions are compared and decided, and the result is committed once. If the bank changes before the
 """
 
 from __future__ import annotations
@@ -73,11 +73,9 @@ from hindsight_integrations.reflect.opinions.evidence import (
 from hindsight_integrations.reflect.opinions.proposed import ProposedOpinion
 from hindsight_integrations.services import Services
 
-GONE = "a memory it stands on was forgotten meanwhile"
-NO_LONGER_TRUE = "what it stands on is no longer true"
-TAGS_DIFFER = (
-    "it stands on memories with different tags, and whoever may see one of them may not see the others"
-)
+GONE = "a memory it is based on has been erased"
+NO_LONGER_TRUE = "all memories it is based on have become invalid"
+TAGS_DIFFER = "it is based on memories with different tags, which may not be visible to the same readers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +84,9 @@ class Occasion:
 
     Attributes:
         question: the question.
-        at: when (aware UTC).
+        at: time of the question (aware UTC).
         operation: idempotency key; may be empty.
-        revision: revision of the bank when the answer was made.
+        revision: revision of the bank before recall.
     """
 
     question: str
@@ -128,7 +126,7 @@ class Grounds:
 
 
 def read_grounds(reader: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Grounds:
-    """Read these memories; missing and damaged ones are left out."""
+    """Read these memories; omit missing and damaged ones."""
     rows = np.array(sorted(reader.units.row_ids(bank, unit_ids).values()), np.int64)
     mentioned = reader.entities.of_units(bank, rows)
     entities = {entity.id: entity for found in mentioned.values() for entity in found}
@@ -162,7 +160,7 @@ def names_given(given: Sequence[ProposedOpinion]) -> list[str]:
 def opinion_unit(
     given: ProposedOpinion, occasion: Occasion, bank: str, *, position: int, tags: tuple[str, ...]
 ) -> MemoryUnit:
-    """Make the unit of an opinion, without its token count. The same reflection gives the same unit.
+    """Build the unit of an opinion, without its token count. Repeating a reflection gives the same unit id.
 
     Args:
         given: the opinion.
@@ -216,7 +214,7 @@ class OpinionDraft:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Situation:
-    """The state of a bank against which the opinions of one answer are decided.
+    """The state of a bank on which the decision about an answer's opinions is based.
 
     Attributes:
         revision: revision of the bank when it was read.
@@ -226,7 +224,7 @@ class Situation:
         logs: all opinions of the bank.
         grounds: grounds of each draft.
         facts: cited facts, and evidence for the opinions near the drafts, by unit id.
-        before: the first outcome, if the operation was already recorded.
+        before: the recorded outcome, if the operation was already recorded.
     """
 
     revision: int
@@ -286,7 +284,7 @@ def unchanged(found: Situation, occasion: Occasion, ledger: LedgerReader, bank: 
 def _with_near(
     draft: OpinionDraft, held: Sequence[HeldOpinion], memories: int, thresholds: Thresholds
 ) -> OpinionDraft:
-    """Return the draft with the nearby held opinions that have its tags."""
+    """Return the draft with the held opinions near it that have the same tags."""
     seen = [each for each in held if each.log.tags == draft.unit.tags]
     text = normalised_text(draft.unit.text)
     same = next((each for each in seen if normalised_text(each.wording.text) == text), None)
@@ -304,13 +302,13 @@ def _units(
     bank: str,
     tokens: TokenCounter,
 ) -> list[MemoryUnit]:
-    """Make the units of the opinions; if an id is taken by an ended wording or one with other tags, use another."""
+    """Build the units of the opinions; if an id is taken, by an invalid wording or one with other tags, use another."""
     counts = tokens.count([each.text for each in given])
     units = []
     for place, (each, stands_on, count) in enumerate(zip(given, grounds, counts, strict=True)):
         unit = opinion_unit(each, occasion, bank, position=place, tags=stands_on.tags)
         while reader.units.row_ids(bank, [unit.id]):
-            place += len(given)  # noqa: PLW2901 - the next place that is free
+            place += len(given)  # noqa: PLW2901 - try the next position
             unit = opinion_unit(each, occasion, bank, position=place, tags=stands_on.tags)
         units.append(replace(unit, tokens=count))
     return units
@@ -344,7 +342,7 @@ class PairRelation:
     Attributes:
         relation: the relation.
         strength: how strongly the new one supports or contradicts it.
-        reason: in words.
+        reason: the model's explanation.
     """
 
     relation: Relation
@@ -357,8 +355,8 @@ class Relations:
     """The relations of pairs according to a model, and their cost.
 
     Attributes:
-        found: relations by new text and unit id of the held wording; pairs without a usable answer are missing.
-        asked: all pairs compared, with or without an answer; no pair is compared twice for one answer.
+        found: relations by text of the new opinion and unit id of the held wording; pairs without a usable answer are missing.
+        asked: all pairs sent to the model, with or without an answer; a pair is sent only once.
         calls: number of calls.
         tokens_in: prompt tokens reported.
         tokens_out: completion tokens reported.
@@ -372,7 +370,7 @@ class Relations:
 
 
 async def relate(compared: Sequence[Comparison], model: LanguageModel, known: Relations) -> None:
-    """Compare all new pairs in one call of the model, and add the usable relations.
+    """Compare all pairs not compared yet in one model call, and add the usable relations to `known`.
 
     Raises:
         ModelError: the model failed.
@@ -404,7 +402,7 @@ def relation_problems(answer: AnsweredRelations, new: Sequence[NewOpinion]) -> s
     asked = {(number, held) for number, each in enumerate(new, 1) for held in each.held}
     given = Counter((one.new, one.held) for one in answer.relations)
     faults = (
-        ("pairs nobody asked for", sorted(given.keys() - asked)),
+        ("pairs that were not requested", sorted(given.keys() - asked)),
         ("pairs without an answer", sorted(asked - given.keys())),
         ("pairs with several answers", sorted(pair for pair, count in given.items() if count > 1)),
     )
@@ -425,10 +423,10 @@ def usable(answer: AnsweredRelations | None, new: Sequence[NewOpinion]) -> list[
 
 
 REWORDED = "reworded"
-NOT_COMPARED = "it could not be compared with an opinion that is held"
-SAID_TWICE = "the answer says it twice"
-ALREADY_WEIGHED = "what it stands on was weighed already"
-REACHED_AGAIN = "the same judgement, reached again from this fact"
+NOT_COMPARED = "it could not be compared with a held opinion"
+SAID_TWICE = "the answer contains it twice"
+ALREADY_WEIGHED = "it adds no new evidence"
+REACHED_AGAIN = "the same opinion was formed again from this fact"
 
 _ORDER = (Relation.SAME, Relation.REFINES, Relation.OPPOSES)
 """Precedence if an opinion has several relations."""
@@ -487,7 +485,7 @@ def decide(
 
     Args:
         found: the drafts and the state of the bank.
-        relations: relations by new text and unit id of the held wording.
+        relations: relations by text of the new opinion and unit id of the held wording.
         occasion: the reflection.
         services: settings and thresholds.
     """
@@ -498,7 +496,7 @@ def decide(
 
 @dataclass(frozen=True, slots=True)
 class _Decider:
-    """Decides about the opinions of one answer."""
+    """Decides about the opinions of one answer and collects the writes."""
 
     found: Situation
     occasion: Occasion
@@ -527,7 +525,7 @@ class _Decider:
         return self._of_held(draft, bearing) if bearing else self._form(draft)
 
     def _said_before(self, draft: OpinionDraft) -> OpinionDraft | None:
-        """Return an earlier opinion of the same answer that says the same."""
+        """Return an earlier opinion of the same answer with the same meaning, if any."""
         return next((each for each in self.kept if self._says_the_same(draft, each)), None)
 
     def _says_the_same(self, one: OpinionDraft, other: OpinionDraft) -> bool:
@@ -563,7 +561,7 @@ class _Decider:
     def _of_held(
         self, draft: OpinionDraft, bearing: Sequence[tuple[HeldOpinion, PairRelation]]
     ) -> OpinionDecision:
-        """Apply an opinion to held ones: the facts it cites become their evidence."""
+        """Apply an opinion to held ones: the facts it cites become evidence for them."""
         rows = {held.log.id: self._evidence(draft, held, related) for held, related in bearing}
         evidence = tuple(row for found in rows.values() for row in found)
         self.decision.evidence += evidence
@@ -670,7 +668,7 @@ def _move(
 
 
 def _joined(log: OpinionLog, row: EvidenceWrite, found: Situation, at: datetime) -> OpinionLog:
-    """Return the log with one more row, as the ledger will return it."""
+    """Return the log with one more row, as the ledger will return it after the commit."""
     written = Evidence(
         unit_id=row.unit_id,
         sources=row.sources,
@@ -696,17 +694,17 @@ def _validity(fact: Fact) -> tuple[ValidityChange, ...]:
     return () if closed is None else (ValidityChange(ValidityKind.CLOSED, closed, 0),)
 
 
-ATTEMPTS = 8  # decisions and commits, if opinions or memories change in between
+ATTEMPTS = 8  # maximum number of decisions and commits, if opinions or memories change before the commit
 NOT_EMBEDDED = "it could not be embedded"
-BUSY = "the bank changed at every try to keep it"
+BUSY = "the bank changed during every try to store it"
 
 
 @dataclass(frozen=True, slots=True)
 class FormedOpinions:
-    """The actual or predicted outcome of an answer's opinions.
+    """The outcome of an answer's opinions, predicted before the commit and final after it.
 
     Attributes:
-        changes: outcome of each opinion, in the given order; for a repeated operation, the first outcome.
+        changes: outcome of each opinion, in the given order; for a repeated operation, the recorded outcome.
         moves: outcomes with their effect on confidences; empty for a repeated operation.
         repeated: whether the operation was already recorded.
         calls: number of calls of the model.
@@ -845,7 +843,7 @@ def _commit(decision: Decision, found: Situation, occasion: Occasion, projector:
 
 
 def write_set(decision: Decision, occasion: Occasion, view: BankView) -> WriteSet:
-    """Return the write set of a decision. The ledger enqueues the assessment of facts that arrived in between."""
+    """Return the write set of a decision. The ledger enqueues the assessment of facts added since recall."""
     return WriteSet(
         bank=view.bank,
         expected_revision=view.revision,

@@ -1,4 +1,4 @@
-"""Opinions proposed by an answer: their wording, their grounds, and which may be stored (paper sections 5.4.2 and A.2)."""
+"""Validate the opinions proposed by an answer and find the memories they are based on (paper sections 5.4.2 and A.2)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from hindsight_integrations.reflect.citations import (
 from hindsight_integrations.reflect.context import ReflectContext
 
 LONGEST_OPINION = 500  # characters; the prompts ask for 300
-FEWEST_WORDS = 4  # in a statement with a reason
+FEWEST_WORDS = 4  # a shorter statement cannot include a reason
 
 
 def fault(text: str, languages: Sequence[Language]) -> str:
     """Describe why a text cannot be stored as an opinion; "" if it can.
 
-    Whether it is well reasoned is left to the model and the prompts. The first person is not required in languages
+    The quality of the reasoning is not checked. The first person is not required in languages
     without a list of personal pronouns.
 
     Args:
@@ -41,7 +41,7 @@ def fault(text: str, languages: Sequence[Language]) -> str:
 
 
 def plain(text: str) -> str:
-    """Return an opinion on one line, without characters that cannot be stored or quotes around the whole text."""
+    """Return an opinion on one line, without characters that cannot be stored and without quotes around the whole text."""
     found = " ".join(clean_text(text).split())
     return found[1:-1].strip() if len(found) > 1 and found[0] + found[-1] in _AROUND else found
 
@@ -85,11 +85,11 @@ class ProposedOpinion:
 def opinion_faults(
     opinion: AnsweredOpinion, told: Sequence[str], languages: Sequence[Language]
 ) -> Iterator[str]:
-    """Describe for the model why an opinion cannot be stored; empty if it can.
+    """Describe to the model why an opinion cannot be stored; empty if it can.
 
     Args:
-        opinion: as the model wrote it.
-        told: texts of the memories it cites, and the question; only the question if it cites none that exist.
+        opinion: the opinion in the model's answer.
+        told: texts of the memories it cites, and the question.
         languages: the languages it may be in.
     """
     text = plain(opinion.opinion)
@@ -103,7 +103,7 @@ def opinion_faults(
     if not plain(opinion.reasoning):
         yield "its reasoning is empty"
     if text and not _about(text, told, languages):
-        yield "it is about nothing that its memories or the question speak of"
+        yield "it has no content word in common with the memories it cites or the question"
 
 
 def refused(opinion: AnsweredOpinion, reason: str) -> OpinionChange:
@@ -117,11 +117,11 @@ def _about(text: str, told: Sequence[str], languages: Sequence[Language]) -> boo
     return any(said & content_stems(each, language_of(each, languages)) for each in told)
 
 
-NO_GROUNDS = "it names no memory it stands on"
-TOO_MANY = f"an answer puts forward {MOST_OPINIONS} opinions at most"
-ONLY_SAID = "it has something from words of which no memory holds"
-UNREMEMBERED = ""  # placeholder id for words without a memory
-NOT_EXTRACTED = "it stands on a message whose facts are not there yet"
+NO_GROUNDS = "it cites no memories"
+TOO_MANY = f"an answer may propose at most {MOST_OPINIONS} opinions"
+ONLY_SAID = "it uses a message without a valid memory"
+UNREMEMBERED = ""  # placeholder id for a text without a valid memory
+NOT_EXTRACTED = "it is based on a message whose facts have not been extracted yet"
 
 
 def opinion_problems(
@@ -138,7 +138,7 @@ def opinion_problems(
 def read_opinion(
     opinion: AnsweredOpinion, shown: CitationIndex, query: ReflectQuery, languages: Sequence[Language]
 ) -> ProposedOpinion | OpinionChange:
-    """Return the opinion to store, based on its valid citations, or its refusal."""
+    """Return the opinion to store, based on its valid citations, or a refused outcome."""
     found = references(opinion.based_on, shown)
     if found.none:
         return refused(opinion, NO_GROUNDS)
@@ -176,7 +176,7 @@ def _grounds(found: References) -> list[Ground]:
 
 
 def _all_grounds(shown: CitationIndex) -> list[Ground]:
-    """Return all texts an opinion may draw on; words taken from a belief are based on that belief's grounds."""
+    """Return all texts that an opinion may be based on: memories, mental models, beliefs and quoted texts."""
     return [
         *(Ground(item.text, (item.unit.id,)) for item in shown.memories.values()),
         *(Ground(model.text, model.based_on) for model in shown.models.values()),
@@ -188,7 +188,7 @@ def _all_grounds(shown: CitationIndex) -> list[Ground]:
 def read_opinions(
     given: Sequence[AnsweredOpinion], shown: CitationIndex, query: ReflectQuery, context: ReflectContext
 ) -> tuple[ProposedOpinion | OpinionChange, ...]:
-    """Read the opinions of an answer: each as it may be stored, or its refusal; empty if opinions are off.
+    """Return each opinion of an answer as it may be stored, or as refused; empty if opinions are off.
 
     Args:
         given: the opinions in the answer; those beyond the first five are refused.

@@ -1,4 +1,4 @@
-"""Update opinions with new facts (paper section 5.5): assess in batches, reword, and commit with the task's completion."""
+"""Update opinions with new facts (paper section 5.5): assess the facts in batches, reword opinions, and commit."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class OpinionEvidence:
         wording: its current wording.
         known: facts already in its log or grounds, by unit id.
         asked: new facts to assess, in order of mention.
-        repeating: new facts in which a source repeats itself.
+        repeating: new facts in which all sources repeat themselves.
     """
 
     log: OpinionLog
@@ -174,12 +174,12 @@ def _topics(facts: Mapping[str, Fact], reader: LedgerReader, bank: str) -> dict[
     }
 
 
-BATCH_TOKENS = 4_000  # for opinions and facts in one prompt, the same limit as for observations
-LINE_TOKENS = 40  # per line in the prompt, for its number, dates and pairs
-MOST_EARLIER = 3  # earlier facts of the same source shown with a new one, nearest first
+BATCH_TOKENS = 4_000  # token budget of the opinions and facts in one prompt, the same as for observations
+LINE_TOKENS = 40  # tokens added to each line of the prompt for its number, dates and pairs
+MOST_EARLIER = 3  # maximum number of earlier facts from the same source shown with a new one, nearest first
 
 PairKey: TypeAlias = tuple[str, str, str, str]
-"""Key of an assessment: opinion id, unit id of its wording, fact id and text."""
+"""Key of an assessment: opinion id, unit id of its wording, fact id, text of the fact."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +198,7 @@ class FactOpinionPair:
 
     @property
     def key(self) -> PairKey:
-        """Key of the assessment, which depends on the wording and the text of the fact."""
+        """The key of the assessment, which changes with the wording and the text of the fact."""
         return pair_key(self.opinion, self.fact)
 
 
@@ -208,8 +208,8 @@ class AssessorVerdict:
 
     Attributes:
         assessed: how the fact bears on the opinion.
-        rewording: the new wording as the model wrote it; empty if the wording stays.
-        grounds: ids of the facts that the rewording uses, the assessed one first.
+        rewording: the new wording in the model's answer; empty if the wording does not change.
+        grounds: ids of the facts that the rewording is based on, the assessed one first.
     """
 
     assessed: AssessedFact
@@ -274,7 +274,7 @@ class Rewording:
         unit: unit of the new wording, without its token count.
         write: the rewording.
         closing: the event that closes the previous wording.
-        fact: id of the fact that caused it.
+        fact: id of the fact from which the rewording follows.
     """
 
     unit: MemoryUnit
@@ -286,7 +286,7 @@ class Rewording:
 def rewording_fault(text: str, pair: FactOpinionPair, languages: Sequence[Language]) -> str:
     """Describe why a text cannot be a new wording of a pair's opinion; "" if it can.
 
-    It must be a valid opinion, with no number that is in neither the old wording nor the fact.
+    It must be a valid opinion, and each of its numbers must occur in the old wording or the fact.
     """
     text = plain(text)
     if found := fault(text, languages):
@@ -305,7 +305,7 @@ def may_reword(assessment: Assessment, strength: EvidenceStrength) -> bool:
 
 
 def rewording(opinion: OpinionEvidence, verdicts: Sequence[AssessorVerdict], bank: str) -> Rewording | None:
-    """Return the new wording from the newest fact that calls for one; None if the wording stays.
+    """Return the new wording, from the newest fact with a usable one; None if the wording does not change.
 
     Args:
         opinion: the opinion.
@@ -371,7 +371,7 @@ async def assess(
     model: LanguageModel,
     languages: Sequence[Language],
 ) -> Assessments:
-    """Assess pairs with the model; a prompt that does not fit its context is split in two.
+    """Assess pairs with the model; if the prompt exceeds the model's context, assess each half separately.
 
     Args:
         batch: pairs whose opinions have the same tags.
@@ -457,7 +457,7 @@ class AssessmentPrompt:
         return "; ".join(found[:MOST_PAIRS])
 
     def verdicts(self, answer: AnsweredAssessments) -> dict[PairKey, AssessorVerdict]:
-        """Return the usable verdicts of an answer: requested pairs only, the first assessment of each."""
+        """Return the usable verdicts of an answer: the first assessment of each requested pair."""
         found: dict[PairKey, AssessorVerdict] = {}
         for one in answer.assessments:
             if pair := self._pairs.get((one.opinion, one.fact)):
@@ -474,31 +474,33 @@ class AssessmentPrompt:
         return AssessorVerdict(assessed, text, self._grounds(text, pair))
 
     def _grounds(self, text: str, pair: FactOpinionPair) -> tuple[str, ...]:
-        """Return the grounds of a rewording: its fact, and other shown memories it draws on."""
+        """Return the grounds of a rewording: its fact, and other shown memories that it uses."""
         own = [Ground(pair.fact.unit.text, (pair.fact.unit.id,)), Ground(pair.opinion.wording.text)]
         facts = [Ground(fact.unit.text, (fact.unit.id,)) for fact in self._facts]
         opinions = [Ground(each.wording.text, each.wording.based_on) for each in self._opinions]
         return completed_grounds(text, own, [*facts, *opinions], self._languages)
 
     def _fault(self, one: AnsweredAssessment, pair: FactOpinionPair) -> str:
-        """Describe the fault of a rewording that would be used; "" if there is none."""
+        """Describe the fault of a rewording; "" if there is none or the rewording would not be used."""
         if not one.rewording.strip() or not may_reword(one.assessment, one.strength):
             return ""
         return rewording_fault(one.rewording, pair, self._languages)
 
 
-CONFLICTS = 8  # failed commits because opinions or facts changed; then the task is retried later
-TRIES_OF_MODEL = 3  # of a task; on the last one, pairs without a usable answer are skipped
+CONFLICTS = (
+    8  # maximum number of failed commits because opinions or facts changed; then the task is retried later
+)
+TRIES_OF_MODEL = 3  # number of task attempts; on the last one, pairs without a usable answer are skipped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidenceDecision:
-    """The writes, and the pairs left without an assessment.
+    """The writes that follow from the verdicts, and the pairs without one.
 
     Attributes:
         evidence: rows for the logs.
         reworded: new wordings.
-        assessed: revision by opinion id, for opinions without facts left to assess.
+        assessed: revision up to which all facts are assessed, by opinion id.
         passed_over: pairs without a usable assessment, as (opinion id, fact id).
     """
 
@@ -511,10 +513,10 @@ class EvidenceDecision:
 async def reinforce(task: Task, model: LanguageModel, projector: Projector, services: Services) -> Settled:
     """Assess the facts added since the last assessment of a bank's opinions; commit the outcome and complete the task.
 
-    If the pairs need several prompts, each batch but the last is committed separately, so that no pair is assessed twice.
-    If the bank changes in between, it is read again and only new pairs are assessed.
+    If the pairs need several prompts, each batch is committed as it is assessed, so that no pair is assessed twice.
+    If the bank changes before a commit, it is read again and only new pairs are assessed.
 
-    Pairs without a usable assessment are retried with the task, and skipped at its third attempt.
+    Pairs without a usable assessment are retried in the next attempt of the task, and skipped in the third.
 
     Raises:
         MalformedOutput: pairs are missing after repairs, with tries left; verdicts received so far are written.
@@ -557,7 +559,7 @@ async def reinforce(task: Task, model: LanguageModel, projector: Projector, serv
         if ends:
             return replace(spent, dropped=_dropped(decision))
         if last:
-            left = f"pairs of opinion and fact without an assessment: {len(decision.passed_over)}"
+            left = f"{len(decision.passed_over)} pairs of an opinion and a fact have no assessment"
             raise MalformedOutput(
                 model.name, "", left, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out
             )
@@ -634,7 +636,7 @@ def write_set(
 
 
 def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWrite]:
-    """Return mentions of a new wording: those of the old wording, and entities of the fact that the new text names."""
+    """Return the mentions of a new wording: the old wording's entities, and those of the fact that the new text names."""
     places = ledger.units.row_ids(bank, [new.closing.unit_id, new.fact])
     mentioned = ledger.entities.of_units(bank, np.array(sorted(places.values()), np.int64))
     before = mentioned.get(places.get(new.closing.unit_id, -1), [])
