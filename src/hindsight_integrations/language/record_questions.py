@@ -1,8 +1,8 @@
-"""Questions about records: which of the bank's kinds and categories a question asks about.
+"""Find the kinds and categories of records that a question asks about.
 
 A category matches by its name, a synonym (`RecordWords.things`), a similar spelling, or by the memories that answer the
-question best. Single words decide whether figures are wanted; in doubt a named category gets them, since one line of
-labelled figures costs little.
+question best. Single words decide whether figures are wanted; if that is unclear, a named category gets them, since a line of
+figures takes few tokens.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from hindsight_integrations.model.aggregates import RecordEntry
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import Granule
 
-LONGEST = 300  # maximum characters of a question about records
+LONGEST = 300  # maximum number of characters of a question about records
 LEAST_STATED = (
     5  # minimum words of a statement; fewer are a question without a verb: "my current weight" (no source)
 )
-LONGEST_NAME = 4  # words of a category
+LONGEST_NAME = 4  # maximum number of words of a category
 MOST_SUBJECTS = 3  # maximum subjects per question: "coffee, lunch and rent"
 UNKNOWN_WORDS = 1  # maximum unknown words in a question that lists a whole kind
 LEAST_PART = (
@@ -59,7 +59,7 @@ PARTS_OF = {
     ),
     "meals": frozenset({"breakfast", "brunch", "dinner", "lunch"}),
 }  # fmt: skip
-"""Things included in a more general thing."""
+"""The specific things included in a more general thing."""
 NEVER_SUMMED = frozenset(
     {
         "weight",
