@@ -230,7 +230,7 @@ def checked_names(names: object) -> tuple[str, ...]:
 
 
 def _normalised(name: object) -> str:
-    found = normalise_name(checked_text(name, "name", MAX_NAME))
-    if not found:
+    normalised = normalise_name(checked_text(name, "name", MAX_NAME))
+    if not normalised:
         raise InvalidRequest("name", f"{shown(name)} has no letters", "Pass a name.")
-    return found
+    return normalised

@@ -393,10 +393,10 @@ async def on_settled_view(
         while True:
             view = await bank.current_view(projection)
             try:
-                found = await bank.services.workers.read(answer, view)
+                rows = await bank.services.workers.read(answer, view)
             except StorageError:
                 if view.rebuilds == projection.rebuilds:
                     raise
                 continue
             if view.rebuilds == projection.rebuilds:
-                return found
+                return rows

@@ -77,23 +77,23 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
                 if unit.kind is not UnitKind.ITEM
             ]
 
-        found = [unit for unit in await services.workers.read(look) if tells_of(text, unit.text, language)]
+        units = [unit for unit in await services.workers.read(look) if tells_of(text, unit.text, language)]
     if _MINE.match(text):  # "my birthday" must not match "Mia's birthday"
         phrase = normalised_text(text)
-        found = [unit for unit in found if phrase in normalised_text(unit.text)] or found
-    if not found:
+        units = [unit for unit in units if phrase in normalised_text(unit.text)] or units
+    if not units:
         raise InvalidRequest(
             "text",
             f"no memory matches {shown(text)}",
             "Use the memories' own words, or pass unit= or entity=.",
         )
-    if len(found) > MOST:
+    if len(units) > MOST:
         raise InvalidRequest(
             "text",
-            f"{len(found)} memories match {shown(text)}, over the limit of {MOST}",
+            f"{len(units)} memories match {shown(text)}, over the limit of {MOST}",
             "Use a more specific description, or pass entity= or window=.",
         )
-    return Erasure(units=tuple(unit.id for unit in found), identifiers=_identifiers(text, found, language))
+    return Erasure(units=tuple(unit.id for unit in units), identifiers=_identifiers(text, units, language))
 
 
 def _meant(text: str, languages: Sequence[Language]) -> str:
@@ -122,18 +122,18 @@ def tells_of(description: str, text: str, language: Language) -> bool:
         text: text of the memory.
         language: language of both.
     """
-    words, told = content_stems(description, language), set(content_stems(text, language))
+    words, memory_stems = content_stems(description, language), set(content_stems(text, language))
     for identifier in identifiers_in(text):
-        told |= content_stems(" ".join(kind_words(identifier)), language)
+        memory_stems |= content_stems(" ".join(kind_words(identifier)), language)
     names = frozenset(
         stem
         for name in designations(description, language)
         for stem in content_stems(" ".join(name), language)
     )
-    if not names <= told:
+    if not names <= memory_stems:
         return False
     others = words - names
-    return not others or len(others & told) >= NAMED * len(others)
+    return not others or len(others & memory_stems) >= NAMED * len(others)
 
 
 def _identifiers(text: str, found: Sequence[MemoryUnit], language: Language) -> tuple[str, ...]:

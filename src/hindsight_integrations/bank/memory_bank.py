@@ -48,7 +48,7 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def worker(self) -> WorkerMode:
-        """Who runs the bank's tasks in the background: none, own or elsewhere."""
+        """Where the bank's background tasks run: none, own or elsewhere."""
         return self._context.services.worker
 
     @property
@@ -88,7 +88,7 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def tasks(self) -> AsyncTasks:
-        """Background work of the bank: list, settle, retry."""
+        """Background tasks of the bank: list, settle, retry."""
         return AsyncTasks(self._context)
 
     @property
@@ -103,10 +103,10 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def archive(self) -> AsyncArchive:
-        """The bank as one portable file: export, load."""
+        """Export to and import from one portable file: export, load."""
         return AsyncArchive(self._context)
 
     @property
     def maintenance(self) -> AsyncMaintenance:
-        """For whoever runs the bank: reindex, edits."""
+        """Maintenance of the bank: reindex, edits."""
         return AsyncMaintenance(self._context)

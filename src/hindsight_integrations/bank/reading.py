@@ -85,8 +85,8 @@ def observed(
             counts = _counts(result)
             annotate(counts)
         if logger.isEnabledFor(logging.INFO):
-            told = ", ".join(f"{key}={value}" for key, value in counts.items())
-            logger.info("%s bank=%r %s (%.0f ms)", name, bank, told, (perf_counter() - started) * 1000)
+            summary = ", ".join(f"{key}={value}" for key, value in counts.items())
+            logger.info("%s bank=%r %s (%.0f ms)", name, bank, summary, (perf_counter() - started) * 1000)
         return result
 
     return call

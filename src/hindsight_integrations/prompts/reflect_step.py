@@ -1,7 +1,7 @@
 """The prompts of an agentic reflection: a conversation that is only appended to, so that services can cache it.
 
-The system message has the rules, the tools and who answers; then comes the question with what plain recall found; then step
-by step what the model did and what it got.
+The system message has the rules, the tools and the agent's profile. The question follows with the recalled memories, and then
+each step with its tool call and the result.
 """
 
 from __future__ import annotations

@@ -53,16 +53,16 @@ async def extracted(recalled: RecallResult, query: RecallQuery, context: Reflect
         query: the question.
         context: context of the reflection.
     """
-    found = best_memories(recalled)
+    quoted = best_memories(recalled)
     if not recalled.records:
-        return found
+        return quoted
     figures = "\n\n".join(digest.text for digest in recalled.records)
-    entered = dict.fromkeys(each for digest in recalled.records for each in digest.unit_ids)
-    standing = await context.reads(query).by_id(list(entered)) if context.reads else ()
-    units = tuple({item.unit.id: item for item in (*standing, *found.units)}.values())
+    record_ids = dict.fromkeys(each for digest in recalled.records for each in digest.unit_ids)
+    record_units = await context.reads(query).by_id(list(record_ids)) if context.reads else ()
+    units = tuple({item.unit.id: item for item in (*record_units, *quoted.units)}.values())
     return replace(
-        found,
-        text=f"{figures}\n\n{found.text}" if found.units else f"{NO_MODEL_SET}\n{figures}",
+        quoted,
+        text=f"{figures}\n\n{quoted.text}" if quoted.units else f"{NO_MODEL_SET}\n{figures}",
         units=units,
         based_on=tuple(map(Citation, units)),
         sufficient=True,
@@ -232,9 +232,9 @@ def _answer_problems(
     answer: Answer, index: CitationIndex, query: ReflectQuery, context: ReflectContext
 ) -> Iterator[str]:
     """Describe the faults of an answer for the model."""
-    found = references(answer.based_on, index)
-    yield from reference_faults(found, index)
-    if answer.sufficient and found.none and (index.memories or index.models):
+    cited = references(answer.based_on, index)
+    yield from reference_faults(cited, index)
+    if answer.sufficient and cited.none and (index.memories or index.models):
         yield "it cites no memories; name them in based_on, or set sufficient to false"
     (size,) = context.services.tokens.count([answer.text])
     if size > query.max_answer_tokens:
@@ -289,15 +289,15 @@ async def _answered(
     query: ReflectQuery,
     context: ReflectContext,
 ) -> AnsweredQuestion:
-    found, records = references(written.based_on, index), tiers.recalled.records
+    cited, records = references(written.based_on, index), tiers.recalled.records
     reflection = Reflection(
         text=written.text,
-        units=found.units,
+        units=cited.units,
         extractive=False,
         recalled=tiers.recalled,
-        based_on=await citations(found, context),
+        based_on=await citations(cited, context),
         structured=structured,
-        sufficient=written.sufficient and not (found.none and not records and not written.grounded),
+        sufficient=written.sufficient and not (cited.none and not records and not written.grounded),
         steps=tuple(written.steps),
         mental_models=tuple(each.id for each in index.models.values()),
         calls=written.calls,
@@ -308,9 +308,9 @@ async def _answered(
     return AnsweredQuestion(reflection, read_opinions(opinions, index, query, context))
 
 
-def _cited(found: References, index: CitationIndex) -> list[tuple[str, RecalledUnit]]:
+def _cited(cited_by: References, index: CitationIndex) -> list[tuple[str, RecalledUnit]]:
     """Return the cited memories with their numbers in the prompt."""
-    ids = {item.unit.id for item in found.units}
+    ids = {item.unit.id for item in cited_by.units}
     return [(number, item) for number, item in index.memories.items() if item.unit.id in ids]
 
 

@@ -53,11 +53,11 @@ def completed_grounds(
         languages: the languages the texts may be in.
     """
     terms = [_terms(ground.text, languages) for ground in shown]
-    spread = Counter(term for found in terms for term in found)
-    told = _terms(text, languages) - _union(_terms(ground.text, languages) for ground in cited)
+    frequency = Counter(term for group in terms for term in group)
+    new_terms = _terms(text, languages) - _union(_terms(ground.text, languages) for ground in cited)
     names = _name_words(text, languages)
-    taken = {term for term in told if spread[term] <= RARE or term in names or term.isdigit()}
-    drawn = [ground for ground, found in zip(shown, terms, strict=True) if found & taken]
+    identifying = {term for term in new_terms if frequency[term] <= RARE or term in names or term.isdigit()}
+    drawn = [ground for ground, group in zip(shown, terms, strict=True) if group & identifying]
     return tuple(dict.fromkeys(each for ground in (*cited, *drawn) for each in ground.unit_ids))
 
 
@@ -130,17 +130,17 @@ class References:
         return not (self.units or self.models or self.turns)
 
 
-def references(given: Iterable[str], shown: CitationIndex) -> References:
+def references(marks: Iterable[str], shown: CitationIndex) -> References:
     """Resolve references such as "3", "[3]", "M1", or the full id of a memory or mental model."""
     by_id = {item.unit.id: item for item in shown.memories.values()}
     models_by_id = {model.id: model for model in shown.models.values()}
-    held = {item.unit.id for item in shown.beliefs.values()}
+    belief_ids = {item.unit.id for item in shown.beliefs.values()}
     units: dict[str, RecalledUnit] = {}
     models: dict[str, MentalModel] = {}
     beliefs: list[str] = []
     unknown: list[str] = []
     turns: list[SourceTurn] = []
-    for reference in _single(given):
+    for reference in _single(marks):
         number = reference.upper()
         if item := shown.memories.get(number) or by_id.get(reference):
             units.setdefault(item.unit.id, item)
@@ -148,7 +148,7 @@ def references(given: Iterable[str], shown: CitationIndex) -> References:
             models.setdefault(model.id, model)
         elif turn := shown.turns.get(number):
             turns.append(turn)
-        elif number in shown.beliefs or reference in held:
+        elif number in shown.beliefs or reference in belief_ids:
             beliefs.append(reference)
         else:
             unknown.append(reference)
@@ -161,13 +161,13 @@ def references(given: Iterable[str], shown: CitationIndex) -> References:
     )
 
 
-def reference_faults(found: References, shown: CitationIndex) -> Iterator[str]:
+def reference_faults(cited: References, shown: CitationIndex) -> Iterator[str]:
     """Describe the faults of references for the model."""
-    if found.unknown:
-        named = ", ".join(each[:40] for each in found.unknown[:5])
+    if cited.unknown:
+        named = ", ".join(each[:40] for each in cited.unknown[:5])
         yield f"based_on names {named}, and there are {_range(shown)}"
-    if found.beliefs:
-        yield f"based_on names {', '.join(found.beliefs[:5])}: beliefs are no evidence, name the memories"
+    if cited.beliefs:
+        yield f"based_on names {', '.join(cited.beliefs[:5])}: beliefs are no evidence, name the memories"
 
 
 def _single(given: Iterable[str]) -> Iterator[str]:
@@ -187,15 +187,15 @@ def _ends(numbered: Mapping[str, object]) -> tuple[str, str]:
     return (numbers[0], numbers[-1]) if numbers else ("", "")
 
 
-async def citations(found: References, context: ReflectContext) -> tuple[Citation, ...]:
+async def citations(cited: References, context: ReflectContext) -> tuple[Citation, ...]:
     """Return the citations of an answer: each memory with its turns, and each observation with the turns of its facts."""
-    ids = [item.unit.id for item in found.units]
+    ids = [item.unit.id for item in cited.units]
     turns = await context.services.workers.read(
         source_turns, context.projector.ledger, context.projector.name, ids
     )
-    units = (Citation(item, turns.get(item.unit.id, ())) for item in found.units)
-    models = (Citation(mental_model=model.id) for model in found.models)
-    return (*units, *(Citation(turns=(turn,)) for turn in found.turns), *models)
+    units = (Citation(item, turns.get(item.unit.id, ())) for item in cited.units)
+    models = (Citation(mental_model=model.id) for model in cited.models)
+    return (*units, *(Citation(turns=(turn,)) for turn in cited.turns), *models)
 
 
 def source_turns(
@@ -206,12 +206,12 @@ def source_turns(
     grounds = ledger.observations.grounds_of(bank, np.array(sorted(rows.values()), np.int64))
     facts = ledger.units.row_ids(bank, [fact for made in grounds.values() for fact in made])
     turns = ledger.turns.of_units(bank, np.array(sorted({*rows.values(), *facts.values()}), np.int64))
-    found = {}
+    sources = {}
     for unit_id, row in rows.items():
         made_from = [facts[fact] for fact in grounds.get(row, ()) if fact in facts]
         said = {
             (turn.thread, turn.message_id): turn for each in (row, *made_from) for turn in turns.get(each, ())
         }
         if said:
-            found[unit_id] = tuple(sorted(said.values(), key=lambda turn: (turn.said_at, turn.message_id)))
-    return found
+            sources[unit_id] = tuple(sorted(said.values(), key=lambda turn: (turn.said_at, turn.message_id)))
+    return sources

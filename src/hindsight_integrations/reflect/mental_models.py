@@ -81,13 +81,13 @@ def _share_a_name(
 
 def _mentioned(ids: IntArray, view: BankView) -> IntArray:
     """Return row ids of the entities these units mention, except concepts, which are not names."""
-    found: dict[str, Entity] = {
+    by_id: dict[str, Entity] = {
         entity.id: entity
         for entities in view.ledger.entities.of_units(view.bank, ids).values()
         for entity in entities
         if entity.type != EntityType.CONCEPT
     }
-    rows = view.ledger.entities.row_ids(view.bank, list(found))
+    rows = view.ledger.entities.row_ids(view.bank, list(by_id))
     return np.fromiter(rows.values(), np.int64, len(rows))
 
 
@@ -138,15 +138,15 @@ async def answer_question(model: MentalModel, now: datetime, context: ReflectCon
         max_answer_tokens=model.max_tokens,
         form_opinions=False,
     )
-    own = replace(
+    fact_context = replace(
         context,
         recall=_facts_alone(context.recall),
         mental_models=no_mental_models,
     )
-    reflection = await reflect(query, own)
-    entered = [each for digest in reflection.records for each in digest.unit_ids]
-    read = tuple(dict.fromkeys((*(item.unit.id for item in reflection.recalled.units), *entered)))
-    known = (reflection.sufficient or reflection.extractive) and bool(reflection.units or entered)
+    reflection = await reflect(query, fact_context)
+    record_ids = [each for digest in reflection.records for each in digest.unit_ids]
+    read = tuple(dict.fromkeys((*(item.unit.id for item in reflection.recalled.units), *record_ids)))
+    known = (reflection.sufficient or reflection.extractive) and bool(reflection.units or record_ids)
     quoted = [each.text for each in reflection.records] or [item.text for item in reflection.units]
     text = "\n".join(quoted) if reflection.extractive else reflection.text
     text, _ = shortened(text, model.max_tokens, context.services.tokens)

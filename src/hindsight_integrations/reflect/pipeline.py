@@ -57,29 +57,31 @@ async def recalled_tiers(query: RecallQuery, context: ReflectContext) -> MemoryT
     Together they fit the query's token budget. Facts get the tokens that mental models, opinions and observations leave.
     """
     models = await context.mental_models(query)
-    taken = sum(context.services.tokens.count([model.text for model in models])) if models else 0
-    left = max(1, query.max_tokens - taken)
-    held = await context.recall(
+    model_tokens = sum(context.services.tokens.count([model.text for model in models])) if models else 0
+    left = max(1, query.max_tokens - model_tokens)
+    opinion_result = await context.recall(
         replace(
             query, types=(FactType.OPINION,), record_tokens=0, max_tokens=max(1, round(left * BELIEF_SHARE))
         )
     )
     most_observed = round(left * OBSERVATION_SHARE)
-    found = await context.recall(
+    recalled = await context.recall(
         replace(
             query,
             types=tuple(kind for kind in query.types if kind is not FactType.OPINION),
-            max_tokens=max(1, left - held.tokens - most_observed),
+            max_tokens=max(1, left - opinion_result.tokens - most_observed),
             entity_tokens=most_observed,
         )
     )
-    included = (item for entity in found.entities for item in entity.observations)
+    entity_observations = (item for entity in recalled.entities for item in entity.observations)
     return MemoryTiers(
-        recalled=found,
+        recalled=recalled,
         mental_models=tuple(models),
-        observations=in_time_order([*(item for item in found.units if _observed(item)), *included]),
-        facts=in_time_order(item for item in found.units if not _observed(item)),
-        beliefs=in_time_order(held.units),
+        observations=in_time_order(
+            [*(item for item in recalled.units if _observed(item)), *entity_observations]
+        ),
+        facts=in_time_order(item for item in recalled.units if not _observed(item)),
+        beliefs=in_time_order(opinion_result.units),
     )
 
 

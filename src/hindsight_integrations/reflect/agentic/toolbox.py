@@ -486,11 +486,11 @@ class RecallArguments(Dated):
     types: list[Network] | None = Field(None, min_length=1)
 
 
-async def recall(given: RecallArguments, context: ToolContext) -> ToolResult:
+async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult:
     """Recall the memories nearest to a question, best first."""
-    types = tuple(map(FactType, given.types)) if given.types else OBSERVED_NETWORKS
+    types = tuple(map(FactType, arguments.types)) if arguments.types else OBSERVED_NETWORKS
     found = await context.reads.recall(
-        given.query, types=types, period=given.period, max_tokens=context.max_tokens
+        arguments.query, types=types, period=arguments.period, max_tokens=context.max_tokens
     )
     shown = shown_units(found.units, len(found.units), context)
     figures = tuple(line for digest in found.records for line in digest.text.splitlines())
@@ -507,11 +507,11 @@ class SearchTurnsArguments(Dated):
     words: str = Field(min_length=1, max_length=200)
 
 
-async def search_turns(given: SearchTurnsArguments, context: ToolContext) -> ToolResult:
+async def search_turns(arguments: SearchTurnsArguments, context: ToolContext) -> ToolResult:
     """Find turns that contain these words in this order, oldest first."""
-    if sum(letter.isalnum() for letter in given.words) < FEWEST_LETTERS:
+    if sum(letter.isalnum() for letter in arguments.words) < FEWEST_LETTERS:
         raise ToolProblem("words is too short. Give a word or some words of what was said.")
-    found = await context.reads.turns_saying(given.words, period=given.period, limit=MOST_TURNS + 1)
+    found = await context.reads.turns_saying(arguments.words, period=arguments.period, limit=MOST_TURNS + 1)
     kept = found[:MOST_TURNS]
     lines = tuple(turn_line(context.numbers.turn(each.turn, each.units), each.turn) for each in kept)
     note = "There are more; use more words or fewer days." if len(found) > MOST_TURNS else ""
@@ -547,29 +547,29 @@ class AggregateArguments(RecordsArguments):
     how: Aggregation
 
 
-async def records(given: RecordsArguments, context: ToolContext) -> ToolResult:
+async def records(arguments: RecordsArguments, context: ToolContext) -> ToolResult:
     """List all records that match, in order of time."""
-    found = await context.reads.records(given.words, period=given.period)
+    found = await context.reads.records(arguments.words, period=arguments.period)
     if not found:
-        return ToolResult(await _sorts(given.words, context), note=NOTHING)
+        return ToolResult(await _sorts(arguments.words, context), note=NOTHING)
     kept = found[:MOST_LISTED]
     lines = tuple(record_line(context.numbers.memory(item), entry) for entry, item in kept)
     ids = tuple(dict.fromkeys(item.unit.id for _, item in kept))
     return ToolResult(lines, ids, note_on(len(kept), len(found)))
 
 
-async def aggregate(given: AggregateArguments, context: ToolContext) -> ToolResult:
+async def aggregate(arguments: AggregateArguments, context: ToolContext) -> ToolResult:
     """Compute one exact value; also list the memories used for it."""
-    found, entered = await context.reads.aggregate(given.how, given.words, period=given.period)
+    found, entered = await context.reads.aggregate(arguments.how, arguments.words, period=arguments.period)
     marks = [f"[{context.numbers.memory(item)}]" for item in entered]
     value = "none" if found.value is None else f"{found.value} {found.unit}".strip()
-    lines = [f"{given.how} = {value}, from {len(marks)} memories"]
+    lines = [f"{arguments.how} = {value}, from {len(marks)} memories"]
     if marks:
         lines.append(f"entered: {' '.join(marks)}")
     if found.left_out:
         lines.append(f"left out: {len(found.left_out)} memories whose records cannot be added up")
     if not marks and not found.left_out:
-        lines += await _sorts(given.words, context)
+        lines += await _sorts(arguments.words, context)
     return ToolResult(tuple(lines), tuple(item.unit.id for item in entered), CITED if marks else NOTHING)
 
 
@@ -592,10 +592,10 @@ class ObservationsArguments(Arguments):
     entity: str = Field(min_length=1, max_length=512)
 
 
-async def observations(given: ObservationsArguments, context: ToolContext) -> ToolResult:
+async def observations(arguments: ObservationsArguments, context: ToolContext) -> ToolResult:
     """List all valid observations of an entity."""
     found = await context.reads.listed(
-        types=(FactType.OBSERVATION,), entity=given.entity, period=ANY_TIME, limit=MOST_LISTED
+        types=(FactType.OBSERVATION,), entity=arguments.entity, period=ANY_TIME, limit=MOST_LISTED
     )
     return shown_units(found.units, found.total, context)
 
@@ -607,14 +607,14 @@ class UnitsArguments(Dated):
     types: list[Network] | None = Field(None, min_length=1)
 
 
-async def units(given: UnitsArguments, context: ToolContext) -> ToolResult:
+async def units(arguments: UnitsArguments, context: ToolContext) -> ToolResult:
     """List all memories that match, in order of time."""
-    if given.entity is None and given.period.is_open:
+    if arguments.entity is None and arguments.period.is_open:
         raise ToolProblem("it would list all of memory. Give entity, or start and end.")
     found = await context.reads.listed(
-        types=tuple(map(FactType, given.types)) if given.types else OBSERVED_NETWORKS,
-        entity=given.entity,
-        period=given.period,
+        types=tuple(map(FactType, arguments.types)) if arguments.types else OBSERVED_NETWORKS,
+        entity=arguments.entity,
+        period=arguments.period,
         limit=MOST_LISTED,
     )
     return shown_units(found.units, found.total, context)
@@ -626,9 +626,9 @@ class MentalModelsArguments(Arguments):
     query: str = Field(min_length=1, max_length=2_000)
 
 
-async def mental_models(given: MentalModelsArguments, context: ToolContext) -> ToolResult:
+async def mental_models(arguments: MentalModelsArguments, context: ToolContext) -> ToolResult:
     """Find the mental models nearest to a query, with their answers."""
-    found = [model for model in await context.reads.mental_models(given.query) if model.text]
+    found = [model for model in await context.reads.mental_models(arguments.query) if model.text]
     lines = tuple(mental_model_line(context.numbers.model(model), model) for model in found)
     return ToolResult(lines, note=note_on(len(found), len(found)))
 
@@ -646,11 +646,11 @@ class ExpandArguments(Arguments):
     memory: Annotated[str, BeforeValidator(_bare)] = Field(min_length=1, max_length=12)
 
 
-async def expand(given: ExpandArguments, context: ToolContext) -> ToolResult:
+async def expand(arguments: ExpandArguments, context: ToolContext) -> ToolResult:
     """Return the turns a memory was made from, or the passage of its document."""
-    item = context.numbers.shown.memories.get(given.memory)
+    item = context.numbers.shown.memories.get(arguments.memory)
     if item is None:
-        raise ToolProblem(f"there is no memory [{given.memory}]. Give a number that was shown.")
+        raise ToolProblem(f"there is no memory [{arguments.memory}]. Give a number that was shown.")
     sources = await context.reads.sources(item)
     lines = [turn_line(context.numbers.turn(turn, (item,)), turn) for turn in sources.turns]
     if sources.passage:
@@ -666,12 +666,12 @@ class ChronologyArguments(Dated):
     entity: str | None = Field(None, min_length=1, max_length=512)
 
 
-async def chronology(given: ChronologyArguments, context: ToolContext) -> ToolResult:
+async def chronology(arguments: ChronologyArguments, context: ToolContext) -> ToolResult:
     """List all facts of a period, ordered by when they happened or else were mentioned."""
-    if given.start is None or given.end is None:
+    if arguments.start is None or arguments.end is None:
         raise ToolProblem("start and end are missing. Give both as YYYY-MM-DD.")
     found = await context.reads.listed(
-        types=OBSERVED_NETWORKS, entity=given.entity, period=given.period, limit=MOST_LISTED
+        types=OBSERVED_NETWORKS, entity=arguments.entity, period=arguments.period, limit=MOST_LISTED
     )
     return shown_units(found.units, found.total, context)
 
@@ -789,15 +789,15 @@ class CalculatorArguments(Arguments):
     expression: str = Field(min_length=1, max_length=LONGEST)
 
 
-async def calculate(given: CalculatorArguments, _: ToolContext) -> ToolResult:
+async def calculate(arguments: CalculatorArguments, _: ToolContext) -> ToolResult:
     """Evaluate an expression of numbers."""
     try:
-        value = evaluated(given.expression)
+        value = evaluated(arguments.expression)
     except NoArithmetic as error:
         raise ToolProblem(f"{error}. Write one arithmetic expression, such as 3 * (4.50 + 2).") from error
     exact = f"{value.normalize():f}"
     shown = exact if len(exact) <= SHOWN_DIGITS + 5 else f"about {value:.{SHOWN_DIGITS}g}"
-    return ToolResult((f"{given.expression} = {shown}",))
+    return ToolResult((f"{arguments.expression} = {shown}",))
 
 
 class OpinionsArguments(Arguments):
@@ -806,10 +806,10 @@ class OpinionsArguments(Arguments):
     query: str = Field(min_length=1, max_length=2_000)
 
 
-async def opinions(given: OpinionsArguments, context: ToolContext) -> ToolResult:
+async def opinions(arguments: OpinionsArguments, context: ToolContext) -> ToolResult:
     """Find the beliefs nearest to a query; they cannot be cited as evidence."""
     recalled = await context.reads.recall(
-        given.query, types=(FactType.OPINION,), period=ANY_TIME, max_tokens=context.max_tokens
+        arguments.query, types=(FactType.OPINION,), period=ANY_TIME, max_tokens=context.max_tokens
     )
     found = recalled.units
     kept = fitting(found, context)

@@ -83,13 +83,13 @@ class ProposedOpinion:
 
 
 def opinion_faults(
-    opinion: AnsweredOpinion, told: Sequence[str], languages: Sequence[Language]
+    opinion: AnsweredOpinion, sources: Sequence[str], languages: Sequence[Language]
 ) -> Iterator[str]:
     """Describe to the model why an opinion cannot be stored; empty if it can.
 
     Args:
         opinion: the opinion in the model's answer.
-        told: texts of the memories it cites, and the question.
+        sources: texts of the memories it cites, and the question.
         languages: the languages it may be in.
     """
     text = plain(opinion.opinion)
@@ -102,7 +102,7 @@ def opinion_faults(
         yield f"its confidence is {confidence:g}; give a number from 0 to 1"
     if not plain(opinion.reasoning):
         yield "its reasoning is empty"
-    if text and not _about(text, told, languages):
+    if text and not _about(text, sources, languages):
         yield "it has no content word in common with the memories it cites or the question"
 
 
@@ -111,10 +111,10 @@ def refused(opinion: AnsweredOpinion, reason: str) -> OpinionChange:
     return OpinionChange(OpinionOutcome.REFUSED, plain(opinion.opinion), opinion.confidence, reason=reason)
 
 
-def _about(text: str, told: Sequence[str], languages: Sequence[Language]) -> bool:
+def _about(text: str, sources: Sequence[str], languages: Sequence[Language]) -> bool:
     language = language_of(text, languages)
-    said = content_stems(text, language)
-    return any(said & content_stems(each, language_of(each, languages)) for each in told)
+    stems = content_stems(text, language)
+    return any(stems & content_stems(each, language_of(each, languages)) for each in sources)
 
 
 NO_GROUNDS = "it cites no memories"
@@ -128,11 +128,11 @@ def opinion_problems(
     opinion: AnsweredOpinion, shown: CitationIndex, query: ReflectQuery, languages: Sequence[Language]
 ) -> Iterator[str]:
     """Describe the faults of an opinion for the model; empty if there are none."""
-    found = references(opinion.based_on, shown)
-    yield from reference_faults(found, shown)
-    if found.none and not found.unknown:
+    cited = references(opinion.based_on, shown)
+    yield from reference_faults(cited, shown)
+    if cited.none and not cited.unknown:
         yield NO_GROUNDS
-    yield from opinion_faults(opinion, _told(found, query), languages)
+    yield from opinion_faults(opinion, _source_texts(cited, query), languages)
 
 
 def read_opinion(
@@ -142,14 +142,14 @@ def read_opinion(
     found = references(opinion.based_on, shown)
     if found.none:
         return refused(opinion, NO_GROUNDS)
-    if fault := next(opinion_faults(opinion, _told(found, query), languages), ""):
+    if fault := next(opinion_faults(opinion, _source_texts(found, query), languages), ""):
         return refused(opinion, fault)
     text = plain(opinion.opinion)
     cited = _grounds(found)
-    asked = Ground(f"{query.recall.text} {query.context}")
-    grounds = completed_grounds(text, [*cited, asked], _all_grounds(shown), languages)
-    waiting = {item.unit.id for item in shown.memories.values() if item.unit.kind is not UnitKind.MEMORY}
-    if not waiting.isdisjoint(grounds):
+    question = Ground(f"{query.recall.text} {query.context}")
+    grounds = completed_grounds(text, [*cited, question], _all_grounds(shown), languages)
+    pending_ids = {item.unit.id for item in shown.memories.values() if item.unit.kind is not UnitKind.MEMORY}
+    if not pending_ids.isdisjoint(grounds):
         return refused(opinion, NOT_EXTRACTED)
     if UNREMEMBERED in grounds:
         return refused(opinion, ONLY_SAID)
@@ -163,15 +163,15 @@ def read_opinion(
     )
 
 
-def _told(found: References, query: ReflectQuery) -> list[str]:
-    texts = (ground.text for ground in _grounds(found))
+def _source_texts(cited: References, query: ReflectQuery) -> list[str]:
+    texts = (ground.text for ground in _grounds(cited))
     return [*texts, query.recall.text, *filter(None, [query.context])]
 
 
-def _grounds(found: References) -> list[Ground]:
+def _grounds(cited: References) -> list[Ground]:
     return [
-        *(Ground(item.text, (item.unit.id,)) for item in found.units),
-        *(Ground(model.text, model.based_on) for model in found.models),
+        *(Ground(item.text, (item.unit.id,)) for item in cited.units),
+        *(Ground(model.text, model.based_on) for model in cited.models),
     ]
 
 
@@ -186,17 +186,17 @@ def _all_grounds(shown: CitationIndex) -> list[Ground]:
 
 
 def read_opinions(
-    given: Sequence[AnsweredOpinion], shown: CitationIndex, query: ReflectQuery, context: ReflectContext
+    answered: Sequence[AnsweredOpinion], shown: CitationIndex, query: ReflectQuery, context: ReflectContext
 ) -> tuple[ProposedOpinion | OpinionChange, ...]:
     """Return each opinion of an answer as it may be stored, or as refused; empty if opinions are off.
 
     Args:
-        given: the opinions in the answer; those beyond the first five are refused.
+        answered: the opinions in the answer; those beyond the first five are refused.
         shown: the memories shown to the model.
         query: the question.
         context: context of the reflection.
     """
     if not query.form_opinions or context.services.model is None:
         return ()
-    read = [read_opinion(each, shown, query, context.services.languages) for each in given[:MOST_OPINIONS]]
-    return (*read, *(refused(each, TOO_MANY) for each in given[MOST_OPINIONS:]))
+    read = [read_opinion(each, shown, query, context.services.languages) for each in answered[:MOST_OPINIONS]]
+    return (*read, *(refused(each, TOO_MANY) for each in answered[MOST_OPINIONS:]))

@@ -222,7 +222,7 @@ def pair_key(opinion: OpinionEvidence, fact: Fact) -> PairKey:
     return opinion.log.id, opinion.wording.unit_id, fact.unit.id, fact.unit.text
 
 
-def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[FactOpinionPair]:
+def next_batch(pending: PendingAssessment, tried: Collection[PairKey]) -> list[FactOpinionPair]:
     """Return the next pairs to assess, as many as fit one prompt; empty if all were tried.
 
     Only opinions with the same tags share a prompt, so that no reason quotes memories with other tags.
@@ -230,7 +230,7 @@ def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[Fac
     batch: list[FactOpinionPair] = []
     seen: set[str] = set()
     left = BATCH_TOKENS
-    for pair in _pairs(found, tried):
+    for pair in _pairs(pending, tried):
         if batch and (len(batch) == MOST_PAIRS or pair.opinion.log.tags != batch[0].opinion.log.tags):
             break
         shown = [pair.fact, *pair.earlier]
@@ -245,9 +245,9 @@ def next_batch(found: PendingAssessment, tried: Collection[PairKey]) -> list[Fac
     return batch
 
 
-def _pairs(found: PendingAssessment, tried: Collection[PairKey]) -> Iterator[FactOpinionPair]:
+def _pairs(pending: PendingAssessment, tried: Collection[PairKey]) -> Iterator[FactOpinionPair]:
     """Yield the pairs not yet tried, ordered by tags, then opinion, then mention."""
-    for opinion in sorted(found.opinions, key=lambda each: each.log.tags):
+    for opinion in sorted(pending.opinions, key=lambda each: each.log.tags):
         for fact in opinion.asked:
             if pair_key(opinion, fact) not in tried:
                 yield FactOpinionPair(opinion, fact, _earlier(opinion, fact))
@@ -529,9 +529,9 @@ async def reinforce(task: Task, model: LanguageModel, projector: Projector, serv
     tried: set[PairKey] = set()
     spent, conflicts = Settled(), 0
     while True:
-        found = await services.workers.read(read_pending, projector, services)
-        if batch := next_batch(found, tried):
-            made = await assess(batch, found.profile, model, services.languages)
+        pending = await services.workers.read(read_pending, projector, services)
+        if batch := next_batch(pending, tried):
+            made = await assess(batch, pending.profile, model, services.languages)
             verdicts.update(made.verdicts)
             tried.update(pair.key for pair in batch)
             spent = replace(
@@ -539,21 +539,21 @@ async def reinforce(task: Task, model: LanguageModel, projector: Projector, serv
                 tokens_in=spent.tokens_in + made.tokens_in,
                 tokens_out=spent.tokens_out + made.tokens_out,
             )
-        last = not next_batch(found, tried)
+        last = not next_batch(pending, tried)
         giving_up = last and task.attempts >= TRIES_OF_MODEL
         decision = await services.workers.read(
-            decide, found, verdicts, projector.name, services, giving_up=giving_up
+            decide, pending, verdicts, projector.name, services, giving_up=giving_up
         )
         ends = giving_up or (last and not decision.passed_over)
-        writes = await services.workers.read(write_set, decision, found, projector, services)
+        writes = await services.workers.read(write_set, decision, pending, projector, services)
         if ends:
             writes = replace(writes, completed_tasks=(task.claim,))
-        if not await services.workers.write(_commit, writes, found, projector):
+        if not await services.workers.write(_commit, writes, pending, projector):
             conflicts += 1
             if conflicts == CONFLICTS:
                 bank = projector.name
                 now = await services.workers.read(projector.ledger.revision, bank)
-                raise RevisionConflict(bank, found.revision, now)
+                raise RevisionConflict(bank, pending.revision, now)
             continue
         spent = replace(spent, assessed=spent.assessed + len(decision.evidence))
         if ends:
@@ -566,7 +566,7 @@ async def reinforce(task: Task, model: LanguageModel, projector: Projector, serv
 
 
 def decide(
-    found: PendingAssessment,
+    pending: PendingAssessment,
     verdicts: Mapping[PairKey, AssessorVerdict],
     bank: str,
     services: Services,
@@ -576,7 +576,7 @@ def decide(
     """Decide how verdicts change the opinions.
 
     Args:
-        found: the opinions and their possible evidence.
+        pending: the opinions and their possible evidence.
         verdicts: verdicts by pair; nothing is written for missing ones.
         bank: name of the bank.
         services: settings and thresholds.
@@ -586,32 +586,32 @@ def decide(
     reworded: list[Rewording] = []
     assessed: dict[str, int] = {}
     passed_over: list[tuple[str, str]] = []
-    for opinion in found.opinions:
-        given = [verdicts.get(pair_key(opinion, fact)) for fact in opinion.asked]
-        left = [fact.unit.id for fact, each in zip(opinion.asked, given, strict=True) if each is None]
+    for opinion in pending.opinions:
+        answers = [verdicts.get(pair_key(opinion, fact)) for fact in opinion.asked]
+        left = [fact.unit.id for fact, each in zip(opinion.asked, answers, strict=True) if each is None]
         passed_over += ((opinion.log.id, unit_id) for unit_id in left)
-        judged = [each for each in given if each is not None]
+        judgements = [each for each in answers if each is not None]
         rows = evidence_rows(
             opinion.log,
-            [each.assessed for each in judged],
+            [each.assessed for each in judgements],
             opinion.known,
             thresholds=services.embedder.identity.thresholds,
             rule=UpdateRule(services.config.opinions.rule),
-            step=step_of(found.profile, services.config.opinions),
+            step=step_of(pending.profile, services.config.opinions),
             repeating=opinion.repeating,
         )
         evidence += rows
         own = {row.unit_id for row in rows if not row.restates}
-        told = [each for each in judged if each.assessed.fact.unit.id in own]
-        if new := rewording(opinion, told, bank):
+        new_verdicts = [each for each in judgements if each.assessed.fact.unit.id in own]
+        if new := rewording(opinion, new_verdicts, bank):
             reworded.append(new)
-        if (giving_up or not left) and opinion.log.assessed_to < found.revision:
-            assessed[opinion.log.id] = found.revision
+        if (giving_up or not left) and opinion.log.assessed_to < pending.revision:
+            assessed[opinion.log.id] = pending.revision
     return EvidenceDecision(tuple(evidence), tuple(reworded), assessed, tuple(passed_over))
 
 
 def write_set(
-    decision: EvidenceDecision, found: PendingAssessment, projector: Projector, services: Services
+    decision: EvidenceDecision, pending: PendingAssessment, projector: Projector, services: Services
 ) -> WriteSet:
     """Return the writes of a decision, without completing the task; embeds the new wordings."""
     bank, ledger = projector.name, projector.ledger
@@ -620,7 +620,7 @@ def write_set(
     vectors = embed_units(units, services.embedder) if units else ()
     return WriteSet(
         bank=bank,
-        expected_revision=found.revision,
+        expected_revision=pending.revision,
         units=tuple(
             UnitWrite(unit, vector.astype("<f4").tobytes())
             for unit, vector in zip(units, vectors, strict=True)
@@ -640,22 +640,22 @@ def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWr
     places = ledger.units.row_ids(bank, [new.closing.unit_id, new.fact])
     mentioned = ledger.entities.of_units(bank, np.array(sorted(places.values()), np.int64))
     before = mentioned.get(places.get(new.closing.unit_id, -1), [])
-    told = [
+    named = [
         entity
         for entity in mentioned.get(places.get(new.fact, -1), [])
         if names_any(new.unit.text, (entity.name.casefold(), *entity.names))
     ]
-    entities = {entity.id: entity for entity in (*before, *told)}
+    entities = {entity.id: entity for entity in (*before, *named)}
     return [MentionWrite(new.unit.id, entity.id, entity.name) for entity in entities.values()]
 
 
-def _commit(writes: WriteSet, found: PendingAssessment, projector: Projector) -> bool:
+def _commit(writes: WriteSet, pending: PendingAssessment, projector: Projector) -> bool:
     """Commit if opinions and facts are unchanged; else return False and write nothing."""
     if writes.completed_tasks == () and not _writes_anything(writes):
         return True
     try:
         with projector.transaction() as (view, transaction):
-            if view.revision != found.revision and not _unchanged(found.opinions, transaction, view.bank):
+            if view.revision != pending.revision and not _unchanged(pending.opinions, transaction, view.bank):
                 return False
             transaction.commit(replace(writes, expected_revision=view.revision))
     except RevisionConflict:
