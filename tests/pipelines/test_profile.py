@@ -299,7 +299,7 @@ def test_a_profile_can_hold_since_earlier(light: Hindsight, clock: FrozenClock) 
     ]
     for since, message in (
         (clock.now() + HOUR, "since: .* is in the future"),
-        ("2023-06-01", "since: .* is before the last change, which holds since 2023-07-01"),
+        ("2023-06-01", "since: .* is before the last change, which is valid from 2023-07-01"),
         ("someday", "since: "),
     ):
         with pytest.raises(InvalidRequest, match=message):

@@ -178,7 +178,7 @@ def test_a_fact_cut_at_its_bound_is_no_fact() -> None:
     cut, whole = "The user sold their bicycle and " * 20, "The user sold their bicycle. " * 20
     items = facts_of(*({"fact": text} for text in (cut[:400], whole[:399] + ".", cut[:500])))
     assert [item.fact is not None for item in items] == [False, True, True]
-    assert "truncated" in items[0].problems[0]
+    assert "its end is not there" in items[0].problems[0]
 
 
 def test_an_expense_without_a_number_is_none() -> None:

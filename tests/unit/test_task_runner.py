@@ -354,7 +354,7 @@ async def test_a_task_begun_too_often_is_given_up() -> None:
             engine.lease()
             engine.clock.advance(LEASE)
         run = await engine.run(engine.lease(), engine.effect)
-        assert ("too often" in run.settled.failed[engine.task.id], engine.task.state) == (
+        assert ("never finished" in run.settled.failed[engine.task.id], engine.task.state) == (
             True,
             TaskState.DEAD,
         )
