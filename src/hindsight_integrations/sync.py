@@ -297,7 +297,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
 
     @property
     def archive(self) -> Archive:
-        """Export to and import from one portable file: export, load."""
+        """Transfer of the bank as one portable file: export, load."""
         return Archive(self._target.archive, self._loop)
 
     @property

@@ -103,7 +103,7 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank
 
     @property
     def archive(self) -> AsyncArchive:
-        """Export to and import from one portable file: export, load."""
+        """Transfer of the bank as one portable file: export, load."""
         return AsyncArchive(self._context)
 
     @property

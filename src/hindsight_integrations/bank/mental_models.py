@@ -37,7 +37,7 @@ from hindsight_integrations.validation.limits import (
     checked_text,
 )
 
-MOST_SHOWN = 3  # maximum number of mental models shown for an answer (no source)
+MOST_SHOWN = 3  # maximum number of mental models shown for an answer (chosen by hand)
 
 
 def nearest(

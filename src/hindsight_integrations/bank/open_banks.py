@@ -31,7 +31,7 @@ class Places:
         self._lock = threading.Lock()
 
     async def take(self) -> None:
-        """Wait for a place and take it; a cancelled waiter takes none."""
+        """Wait for a place and take it; if cancelled, take none."""
         with self._lock:
             if self._free:
                 self._free -= 1

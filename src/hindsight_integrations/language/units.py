@@ -320,8 +320,8 @@ _ADVERB = re.compile(
     rf"^(?P<first>{'|'.join(_ADVERBS)})\s+|\s+(?P<last>{'|'.join(_ADVERBS)})$", re.IGNORECASE
 )
 _COUNTABLE = re.compile(r"[a-z]*[aeiou][a-z]*")
-LONGEST = 100  # maximum characters of a unit or an amount
-_LONGEST_COUNTED = 3  # maximum words of a counted thing that is put in the plural
+LONGEST = 100  # maximum number of characters of a unit or an amount
+_LONGEST_COUNTED = 3  # maximum number of words of a counted thing that is put in the plural
 
 
 @lru_cache(maxsize=4096)

@@ -1,6 +1,6 @@
 """Local models on ONNX Runtime: the default embedder and the default cross-encoder.
 
-Both load on first use and are safe from many threads. A text's vector, and a pair's logit, depend only on the
+Both load on first use and are thread-safe. A text's vector, and a pair's logit, depend only on the
 text, not on the batch.
 """
 

@@ -114,7 +114,7 @@ class LanguageModel(Protocol):
 
 @runtime_checkable
 class StreamingLanguageModel(LanguageModel, Protocol):
-    """A language model that can also stream plain text. Optional: others answer in one piece."""
+    """A language model that can also stream plain text. Other models answer in one piece."""
 
     def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
         """Yield the answer in non-empty pieces, without the model's reasoning.
@@ -132,7 +132,7 @@ class StreamingLanguageModel(LanguageModel, Protocol):
 
 
 class Embedder(Protocol):
-    """Converts texts to unit-norm float32 vectors. Loads its weights on first use; safe from many threads."""
+    """Converts texts to unit-norm float32 vectors. Loads its weights on first use; thread-safe."""
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -149,7 +149,7 @@ class Embedder(Protocol):
 
 
 class Reranker(Protocol):
-    """A cross-encoder. Loads its weights on first use; safe from many threads."""
+    """A cross-encoder. Loads its weights on first use; thread-safe."""
 
     @property
     def name(self) -> str:

@@ -18,7 +18,7 @@ CAPACITY = 50_000  # pairs, about 8 MB: enough for over a thousand recalls with 
 class RememberingReranker:
     """Caches the scores of the latest `capacity` pairs of question and text.
 
-    It stores digests instead of texts, so that erased texts do not remain in it. Safe from many threads; two that score
+    It stores digests instead of texts, so that erased texts do not remain in it. Thread-safe; two that score
     the same new pair at once may both call the model.
     """
 

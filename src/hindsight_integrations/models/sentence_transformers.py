@@ -212,7 +212,7 @@ class SentenceTransformersEmbedder:
     """A SentenceTransformer: `sentence-transformers/all-MiniLM-L6-v2`, another hub model, or a local folder.
 
     Questions and passages get the prompts saved with the model ("query"; "document", "passage" or "corpus"),
-    if any. Loads on first use; safe from many threads.
+    if any. Loads on first use; thread-safe.
 
     Args:
         model: the model's repository on the hub; with `folder`, the name that banks record (by default the folder's name).
@@ -287,7 +287,7 @@ class SentenceTransformersEmbedder:
 class SentenceTransformersReranker:
     """A CrossEncoder with one label: `cross-encoder/ms-marco-MiniLM-L12-v2`, another one, or a local folder.
 
-    Loads on first use; safe from many threads. Arguments and errors are those of
+    Loads on first use; thread-safe. Arguments and errors are those of
     `SentenceTransformersEmbedder`.
     """
 

@@ -132,7 +132,7 @@ class _Model:
 
 
 class StaticEmbedder:
-    """`minishlab/potion-base-8M`, or a folder with a model2vec model. Loads on first use; safe from many threads.
+    """`minishlab/potion-base-8M`, or a folder with a model2vec model. Loads on first use; thread-safe.
 
     Args:
         folder: contains model.safetensors and tokenizer.json; by default the installed package, else the hub.

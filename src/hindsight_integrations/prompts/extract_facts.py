@@ -15,7 +15,7 @@ from hindsight_integrations.models.protocols import Prompt, PromptMessage, Promp
 from hindsight_integrations.prompts.answered_facts import ExtractedFacts
 from hindsight_integrations.prompts.rendering import fenced, template
 
-QUOTED_CHARACTERS = 80  # maximum characters of a fact quoted in a problem
+QUOTED_CHARACTERS = 80  # maximum number of characters of a fact quoted in a problem
 
 _BESIDE = frozenset(RecordKind) - {RecordKind.DOCUMENT_ITEM, RecordKind.OTHER}
 """Record kinds shown after a memory's text; items of a document have separate lines."""

@@ -274,7 +274,7 @@ class MergeCheck:
             each.attribute for part in (self.old, self.new) for each in conflicts(part, part, self.languages)
         }
         for conflict in conflicts(sentences, sentences, self.languages):
-            if conflict.attribute in own:  # "My name is Max. I am called Maxi."
+            if conflict.attribute in own:  # one text has two values: "My name is Max. I am called Maxi."
                 continue
             yield f"it gives two values for {conflict.attribute}"
         language = spoken_language(text, self.languages)
@@ -335,7 +335,7 @@ def _exact(text: str, language: Language) -> frozenset[str]:
     return stems | content_stems(text, language) | figures(text, language)
 
 
-ATTEMPTS = 8  # merges, repeated if the profile changes during one
+ATTEMPTS = 8  # maximum number of merges, if the profile changes while they run
 _MERGED = "merged what was said "
 _SAID = re.compile(re.escape(_MERGED) + r"(\S+)$")
 

@@ -30,7 +30,7 @@ from hindsight_integrations.reflect.pipeline import reflect
 from hindsight_integrations.services import Services
 
 MOST_LOOKED_AT = (
-    2_000  # maximum number of changed facts to compare; with more, the model counts as stale (no source)
+    2_000  # maximum number of changed facts to compare; with more, the model counts as stale (chosen by hand)
 )
 
 
@@ -168,7 +168,7 @@ def _grounds(question: str, reflection: Reflection, languages: Sequence[Language
 
 
 def _facts_alone(recall: Recall) -> Recall:
-    """Wrap a recall so that it returns only world and experience memories, no opinions, observations or unprocessed turns."""
+    """Wrap a recall to return only world and experience memories, without opinions, observations and unprocessed turns."""
 
     async def facts(query: RecallQuery) -> RecallResult:
         types = tuple(kind for kind in OBSERVED_NETWORKS if kind in query.types)

@@ -460,7 +460,7 @@ def _read(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[s
             try:
                 found[name] = json.loads(value)
             except json.JSONDecodeError:
-                continue  # the tool itself reports the error
+                continue  # the tool reports the invalid value
     return found
 
 
