@@ -491,7 +491,7 @@ def test_settings_that_make_no_sense_are_refused(options: dict[str, Any]) -> Non
 @pytest.mark.parametrize("mode", [ExtractionMode.CONCISE, ExtractionMode.NARRATIVE])
 def test_modes_that_need_a_model_say_so(mode: ExtractionMode) -> None:
     """Asking for extraction by a model without naming one fails at open."""
-    with pytest.raises(InvalidRequest, match="Pass model="):
+    with pytest.raises(InvalidRequest, match="Pass `model=`"):
         Hindsight.open(":memory:", config=settings(extraction=mode))
 
 

@@ -269,7 +269,7 @@ def test_history_tells_every_change_and_restore_goes_back(light: Hindsight, cloc
 @every_row(
     ("number", "message"),
     [
-        (2, "number: there is no change 2. Pass one that profile.history"),
+        (2, "number: there is no change 2. Pass a number from profile.history"),
         (0, "number: 0 is"),
         (-1, "number: -1 is"),
         ("1", "number: '1' is not a whole number"),
@@ -299,7 +299,7 @@ def test_a_profile_can_hold_since_earlier(light: Hindsight, clock: FrozenClock) 
     ]
     for since, message in (
         (clock.now() + HOUR, "since: .* is in the future"),
-        ("2023-06-01", "since: .* is before the last change, which holds since 2023-07-01"),
+        ("2023-06-01", "since: .* is before the last change, which is valid from 2023-07-01"),
         ("someday", "since: "),
     ):
         with pytest.raises(InvalidRequest, match=message):

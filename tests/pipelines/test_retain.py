@@ -228,7 +228,7 @@ def test_verbatim_is_a_choice_with_a_model_too(light: Hindsight) -> None:
 
 def test_narrative_without_a_model_says_what_to_do() -> None:
     """Asking for extraction by a model without naming one fails at open, before anything is touched."""
-    with pytest.raises(InvalidRequest, match="Pass model="):
+    with pytest.raises(InvalidRequest, match="Pass `model=`"):
         Hindsight.open(
             ":memory:", config=HindsightConfig(retain=RetainConfig(extraction=ExtractionMode.NARRATIVE))
         )
