@@ -1,4 +1,4 @@
-"""Ways to ask a service for structured output, stepping down when it rejects one; and streaming of text."""
+"""Fall back to other ways of structured output when a service rejects one; and stream text."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ T = TypeVar("T", bound=BaseModel)
 logger = logging.getLogger("hindsight_integrations")
 
 InWords: TypeAlias = "Callable[[Prompt[T]], Prompt[T]]"
-"""Adds the schema to a prompt's messages, for a service without schemas."""
+"""A function that adds the schema to a prompt's messages, for a service without schemas."""
 
 
 class Way(Enum):
-    """How to ask a service for a structured answer, most reliable first."""
+    """The ways to request a structured answer from a service, most reliable first."""
 
-    SCHEMA = "response_format json_schema"  # or the client's own way
+    SCHEMA = "response_format json_schema"  # or the equivalent of the vendor's client
     TOOL = "a tool call"
     WORDS = "JSON in the prompt"
 
@@ -47,7 +47,7 @@ _OF_PROMPT = {Extra.MOST_TOKENS: "most_tokens", Extra.TEMPERATURE: "temperature"
 
 
 class StructuredWays:
-    """The current way to ask a service. Thread-safe: concurrent calls step down together.
+    """The current way to request structured answers from a service. Thread-safe: all callers share the way.
 
     Args:
         name: the model's name, for the log.
@@ -70,8 +70,8 @@ class StructuredWays:
         """Switch to the next way, or stop sending the rejected field.
 
         Args:
-            asked: the value of `now` when the service rejected the request.
-            error: its error.
+            asked: the value of `now` for the rejected request.
+            error: the error of the rejected request.
 
         Raises:
             FeatureUnsupported: the given error, if there is no next way.
@@ -121,11 +121,11 @@ async def streamed(
 
     Args:
         name: the model's name, for errors.
-        begin: starts the call.
-        read: returns the text of a piece, and whether the answer was cut off there.
+        begin: function that starts the call.
+        read: function that returns the text of a piece, and whether the answer was truncated there.
 
     Raises:
-        ModelError: the service's own error, converted; MalformedOutput if the answer was cut off.
+        ModelError: the service failed; MalformedOutput if the answer was truncated.
     """
     pieces, spoken, text, cut_off = _Pieces(name, begin), SpokenText(), "", False
     try:
@@ -141,13 +141,11 @@ async def streamed(
     finally:
         pieces.close()
     if cut_off:
-        raise MalformedOutput(
-            name, text, "it reached its limit of tokens, and its end is not there", cut_off=True
-        )
+        raise MalformedOutput(name, text, "it reached its token limit and was truncated", cut_off=True)
 
 
 class _Pieces(Generic[P]):
-    """An iterator read by one thread and possibly closed by another; the last of them closes it."""
+    """An iterator that one thread reads and another may close; it is closed after the piece being read has arrived."""
 
     def __init__(self, name: str, begin: Callable[[], Iterator[P]]) -> None:
         self._name = name
@@ -157,7 +155,7 @@ class _Pieces(Generic[P]):
         self._closed = False
 
     def following(self) -> P | None:
-        """Return the next piece; None after the last, and once closed."""
+        """Return the next piece; None after the last one or after `close`."""
         piece = None
         with self._reading, converting(self._name):
             if not self._closed:
@@ -171,7 +169,7 @@ class _Pieces(Generic[P]):
         """End the call."""
         self._closed = True
         if not self._reading.acquire(blocking=False):
-            return  # the reading thread closes it then
+            return  # the reading thread closes it after its piece
         try:
             if (end := getattr(self._iterator, "close", None)) is not None:
                 end()

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from hindsight_integrations.model.facts import bare
 
-MOST_OPINIONS = 5  # maximum opinions per answer; more are seldom about it
+MOST_OPINIONS = 5  # maximum number of opinions per answer
 
 
 class AnsweredOpinion(BaseModel):

@@ -14,14 +14,14 @@ from hindsight_integrations.model.opinions import EvidenceStrength
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_PAIRS = 25  # maximum pairs per prompt: five new opinions with five held ones each
+MOST_PAIRS = 25  # maximum number of pairs per prompt: five new opinions with five held ones each
 MOST_TOKENS = (
-    6_144  # of an answer: 25 relations have about 1,500; the rest is for models that think aloud first
+    6_144  # tokens of an answer; 25 relations have about 1,500; the rest is for models that reason first
 )
 
 
 class Relation(StrEnum):
-    """How a new opinion relates to one that is held."""
+    """The relation of a new opinion to a held one."""
 
     SAME = "same"
     REFINES = "refines"
