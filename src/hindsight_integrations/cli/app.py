@@ -10,6 +10,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -41,6 +42,7 @@ from hindsight_integrations.cli.show import (
     tasks_table,
     units_table,
 )
+from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.errors import (
     ArchiveInvalid,
     BankNotFound,
@@ -53,6 +55,7 @@ from hindsight_integrations.errors import (
     LedgerLost,
     MemoryDamaged,
     PromptTooLong,
+    is_database,
 )
 from hindsight_integrations.model.aggregates import record_row
 from hindsight_integrations.model.display import count, day
@@ -109,7 +112,10 @@ def _checked_time(text: str) -> str:
 
 
 PathArgument = Annotated[
-    Path, typer.Argument(metavar="PATH", help="The memory's directory.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="PATH", help="The memory's directory, or postgresql://USER@HOST/NAME.", show_default=False
+    ),
 ]
 QueryArgument = Annotated[str, typer.Argument(metavar="QUERY", help="The question.", show_default=False)]
 BankOption = Annotated[str, typer.Option("--bank", "-b", metavar="NAME", help="The bank.")]
@@ -277,7 +283,7 @@ def _print_source(name: str, source: ImportSource) -> None:
     )
 
 
-def _print_retained(result: BulkResult, path: Path) -> None:
+def _print_retained(result: BulkResult, path: str) -> None:
     """Print what was created, unchanged, closed, dropped and queued."""
     results = [item.result for item in result.items if item.result]
     unchanged = sum(each.skipped_messages for each in results)
@@ -649,14 +655,18 @@ def do_work(
     path: PathArgument,
     model: ModelOption = None,
     follow: Annotated[bool, typer.Option("--follow", help="Also wait for tasks that are due later.")] = False,
+    concurrency: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="How many tasks run at the same time.")
+    ] = None,
 ) -> None:
     """Run the waiting tasks.
 
-    No other process may have the memory open. Exits with 1 if a task failed.
+    No other process may have the memory's directory open. On a PostgreSQL database, where any number of processes may work,
+    it runs until it is stopped. Exits with 1 if a task failed.
     """
     console = output()
     try:
-        all_done = asyncio.run(work(path, console, follow=follow, model=model))
+        all_done = asyncio.run(work(path, console, follow=follow, model=model, concurrency=concurrency))
     except (KeyboardInterrupt, asyncio.CancelledError):
         console.print("stopped; unfinished tasks stay queued")
         _leave(INTERRUPTED)
@@ -664,15 +674,23 @@ def do_work(
         raise typer.Exit(1)
 
 
-async def work(path: Path, console: Console, *, follow: bool = False, **opening: Any) -> bool:  # noqa: ANN401 - of `open`
+async def work(
+    path: str | Path,
+    console: Console,
+    *,
+    follow: bool = False,
+    concurrency: int | None = None,
+    **opening: Any,  # noqa: ANN401 - of `open`
+) -> bool:
     """Run the waiting tasks of all banks and print the results.
 
     On SIGTERM or Ctrl-C, unfinished tasks go back to the queue.
 
     Args:
-        path: the memory's directory.
+        path: the memory's directory, or a database's address: then tasks are run until the process is stopped.
         console: where to print.
         follow: also wait for tasks that are due later.
+        concurrency: how many tasks run at the same time; None uses the settings' number.
         opening: further options of `AsyncHindsight.open`.
 
     Returns:
@@ -688,6 +706,18 @@ async def work(path: Path, console: Console, *, follow: bool = False, **opening:
     if (working := asyncio.current_task()) is not None:
         with suppress(NotImplementedError):  # Windows
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, working.cancel)
+    if concurrency is not None:
+        settings = opening.get("config") or HindsightConfig.from_env()
+        opening["config"] = replace(settings, concurrent_tasks=concurrency)
+    if is_database(path):
+        async with AsyncHindsight.open(path, worker=True, **opening) as hindsight:
+            console.print(
+                plain(f"working for {hindsight.place}; stop with Ctrl-C or SIGTERM"), soft_wrap=True
+            )
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+        console.print("stopped; unfinished tasks stay queued")
+        return True
     async with AsyncHindsight.open(path, **opening) as hindsight:
         settled = await hindsight.settle(wait=follow, progress=lambda brought: _show_one(brought, console))
         tasks = (await hindsight.doctor()).tasks
@@ -804,12 +834,12 @@ def evaluate(context: typer.Context) -> None:
     run_command(context.args, program=f"{PROGRAM} eval")
 
 
-def has_memory(path: Path) -> bool:
-    """Return whether a directory contains a memory."""
-    return (path / LEDGER).exists()
+def has_memory(path: str | Path) -> bool:
+    """Return whether a directory contains a memory; a database is only checked when it is opened."""
+    return is_database(path) or (Path(path) / LEDGER).exists()
 
 
-def check_memory(path: Path) -> Path:
+def check_memory(path: str | Path) -> str | Path:
     """Check that a directory contains a memory and return it.
 
     Raises:
@@ -825,7 +855,7 @@ def check_memory(path: Path) -> Path:
 
 
 @contextmanager
-def _open(path: Path, *, model: str | None = None, read_only: bool = False) -> Iterator[Hindsight]:
+def _open(path: str | Path, *, model: str | None = None, read_only: bool = False) -> Iterator[Hindsight]:
     """Open a memory; with `read_only` it must exist."""
     from hindsight_integrations.sync import (
         Hindsight,  # imported here, since this takes seconds, and help and usage errors should be fast
@@ -833,7 +863,7 @@ def _open(path: Path, *, model: str | None = None, read_only: bool = False) -> I
 
     if read_only:
         check_memory(path)
-    elif path.exists() and not path.is_dir():
+    elif not is_database(path) and Path(path).exists() and not Path(path).is_dir():
         raise InvalidRequest("path", f"{path} is not a directory", "Pass the directory of a memory.")
     hindsight = Hindsight.open(path, model=model, read_only=read_only)
     try:
