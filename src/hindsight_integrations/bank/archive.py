@@ -205,7 +205,7 @@ class AsyncArchive(BankVerbs):
         bank = self._context
         with _reading(source) as file:
             count = bank.services.ledger.archive.restore(bank.name, self._matching(read_archive(file)))
-        bank.projection.catch_up()
+        bank.catch_up()
         return count
 
     def _matching(self, rows: Iterator[ArchiveRow]) -> Iterator[ArchiveRow]:

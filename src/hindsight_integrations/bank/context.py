@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import replace
@@ -12,13 +13,15 @@ import numpy as np
 
 from hindsight_integrations.bank.open_banks import OpenBanks
 from hindsight_integrations.concurrency.workers import CheckedWorkers
-from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
+from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest, LedgerUnreachable
 from hindsight_integrations.indexes.bank_view import BankView
 from hindsight_integrations.indexes.projection import BankProjection
 from hindsight_integrations.ledger.ledger import Ledger, Transaction
 from hindsight_integrations.ledger.values import BankHeader
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.services import Services
+
+logger = logging.getLogger("hindsight_integrations")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,13 +33,19 @@ class BankContext:
     Args:
         header: header of the bank; only its name and generation are used, which never change.
         banks: the engine's open banks.
-        services: services of the engine. Its workers are wrapped to raise BankForgotten once the bank is forgotten.
+        services: services of the engine.
+
+    Attributes:
+        services: services of the engine, whose workers raise BankForgotten once the bank is forgotten.
+        view_services: the same for work on a view or in a transaction, which itself notices that another process has
+            forgotten the bank.
     """
 
     def __init__(self, header: BankHeader, banks: OpenBanks, services: Services) -> None:
         self._header, self._banks = header, banks
-        workers = CheckedWorkers(services.workers.lane(header.generation), partial(banks.check, header))
-        self.services = replace(services, workers=workers)
+        lane, here = services.workers.lane(header.generation), partial(banks.check_here, header)
+        self.services = replace(services, workers=CheckedWorkers(lane, partial(banks.check, header), here))
+        self.view_services = replace(services, workers=CheckedWorkers(lane, here, here))
 
     @property
     def name(self) -> str:
@@ -54,8 +63,14 @@ class BankContext:
         return self._banks.opened(self._header)
 
     def catch_up(self) -> None:
-        """Apply committed changes to the indexes. Writer thread only."""
-        self.projection.catch_up()
+        """Apply committed changes to the indexes. Writer thread only.
+
+        If the server of a shared ledger cannot be reached, the next answer catches up: what was committed stays so.
+        """
+        try:
+            self.projection.catch_up()
+        except LedgerUnreachable as error:
+            logger.warning("bank %r: its indexes catch up at the next call: %s", self.name, error)
 
     def problems(self) -> dict[str, str]:
         """Return the reason for each index that could not be written, by index name. Writer thread only."""
@@ -87,12 +102,12 @@ class BankContext:
             EmbedderMismatch: the bank's vectors were made by another embedder.
         """
         view = projection.view()
-        workers = self.services.workers
+        workers = self.view_services.workers
         if projection.unsettled(view) or (self.ledger.shared and await workers.read(projection.behind)):
             await workers.write(projection.catch_up)
             view = projection.view()
         if len(view.columns):
-            await workers.read(self.check_embedder)
+            self._check_matches(view.embedder)
         return view
 
     def check_embedder(self) -> EmbedderIdentity | None:
@@ -101,7 +116,9 @@ class BankContext:
         Raises:
             EmbedderMismatch: the bank's vectors were made by another embedder.
         """
-        stored = self.services.ledger.bank(self.name).embedder
+        return self._check_matches(self.services.ledger.bank(self.name).embedder)
+
+    def _check_matches(self, stored: EmbedderIdentity | None) -> EmbedderIdentity | None:
         given = self.services.embedder.identity
         if stored is not None and not stored.matches(given):
             raise EmbedderMismatch(self.name, str(stored), str(given))

@@ -145,7 +145,7 @@ class AsyncEntities(BankVerbs):
     async def _change(self, change: Callable[[], EntityChange]) -> EntityChange:
         def changed() -> EntityChange:
             made = change()
-            self._context.projection.catch_up()
+            self._context.catch_up()
             return made
 
         return await self._context.services.workers.write(changed)

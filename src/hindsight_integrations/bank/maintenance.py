@@ -166,7 +166,7 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     if not receipt.counts:
         _check_found(bank, erasure)
         return receipt
-    bank.projection.catch_up()
+    bank.catch_up()
     healthy = not bank.projection.problems()
     try:
         scrubbed = ledger.erasure.scrub() is Scrub.CLEAN
@@ -290,7 +290,7 @@ class AsyncMaintenance(BankVerbs):
 
     def _reembed(self) -> int:
         context, services = self._context, self._context.services
-        context.projection.catch_up()
+        context.catch_up()
         ids = context.projection.view().columns.ids
         stored = services.ledger.units.get(context.name, ids)
         if len(stored) < len(ids):

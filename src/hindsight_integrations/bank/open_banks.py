@@ -110,12 +110,22 @@ class OpenBanks:
         self._forgotten: set[int] = set()
 
     def check(self, header: BankHeader) -> None:
-        """Check that a bank was not forgotten, even if a new bank has its name.
+        """Check that a bank was not forgotten, even if a new bank has its name; asks a shared ledger.
 
         Raises:
             BankForgotten: the bank of this header was forgotten.
         """
-        if header.generation in self._forgotten or (self._shared and not self._exists(header)):
+        self.check_here(header)
+        if self._shared and not self._exists(header):
+            raise BankForgotten(header.name)
+
+    def check_here(self, header: BankHeader) -> None:
+        """Check that a bank was not forgotten by this engine.
+
+        Raises:
+            BankForgotten: the bank of this header was forgotten.
+        """
+        if header.generation in self._forgotten:
             raise BankForgotten(header.name)
 
     @asynccontextmanager

@@ -386,7 +386,7 @@ async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
         while True:
             view = await bank.current_view(projection)
             try:
-                found = await recall(query, view, bank.services)
+                found = await recall(query, view, bank.view_services)
             except StorageError:
                 if view.rebuilds == projection.rebuilds:
                     raise
@@ -398,7 +398,7 @@ async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
 async def _turns_extracted(bank: BankContext, view: BankView, projection: BankProjection) -> bool:
     """Check whether a turn in the view was extracted during the recall, whose result may then lack the turn and its facts."""
     turns = view.columns.ids[view.columns.waiting]
-    services = bank.services
+    services = bank.view_services
     if not len(turns) or await services.workers.read(services.ledger.revision, bank.name) == view.revision:
         return False
     await services.workers.write(projection.catch_up)

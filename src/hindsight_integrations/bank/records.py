@@ -190,7 +190,7 @@ class AsyncRecords(BankVerbs):
     async def _change(self, change: Callable[[Ledger, str], RecordCategory]) -> RecordCategory:
         def changed() -> RecordCategory:
             made = change(self._context.ledger, self._context.name)
-            self._context.projection.catch_up()
+            self._context.catch_up()
             return made
 
         return await self._context.services.workers.write(changed)

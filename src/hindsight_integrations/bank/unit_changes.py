@@ -83,7 +83,7 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
     if changes.keys() & {"text", "occurred"}:
         edit = _with_vector_and_links(bank, edit)
     bank.services.ledger.units.edit(bank.name, edit, bank.services.clock.now())
-    bank.projection.catch_up()
+    bank.catch_up()
     return stored_unit(bank, unit_id)
 
 
@@ -154,7 +154,7 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
         ending = [unit_id, *(item.id for item in items if item.closed_at is None)]
         events = (ValidityEvent(each, ValidityKind.CLOSED, at, reason=why) for each in ending)
         transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=tuple(events)))
-    bank.projection.catch_up()
+    bank.catch_up()
     return True
 
 
@@ -211,7 +211,7 @@ def restored(bank: BankContext, unit_id: str) -> bool:
             ValidityEvent(each, ValidityKind.RESTORED, effective_at, reason=RESTORED_BY_HAND) for each in back
         )
         transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=tuple(events)))
-    bank.projection.catch_up()
+    bank.catch_up()
     return True
 
 

@@ -129,7 +129,7 @@ class WritingVerbs(BankVerbs):
             for each in items
         ]
         await services.workers.write(self._context.claim_embedder)
-        return await retain(requests, self._context, services)
+        return await retain(requests, self._context, self._context.view_services)
 
     @writes
     async def retain_many(

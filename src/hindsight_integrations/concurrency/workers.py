@@ -250,15 +250,16 @@ class _Lane:
 
 
 class CheckedWorkers:
-    """Workers that stop when `check` fails: then nothing runs and no result is returned.
+    """Workers that stop when a check fails: then nothing runs and no result is returned.
 
     Args:
         workers: run the work.
-        check: raises if the work is no longer useful; called on the worker thread, before and after the work.
+        before: raises if the work is no longer useful; called on the worker thread before the work.
+        after: the same after the work.
     """
 
-    def __init__(self, workers: Runner, check: Callable[[], None]) -> None:
-        self._workers, self._check = workers, check
+    def __init__(self, workers: Runner, before: Callable[[], None], after: Callable[[], None]) -> None:
+        self._workers, self._before, self._after = workers, before, after
 
     async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """See `Runner.read`."""
@@ -270,7 +271,7 @@ class CheckedWorkers:
 
     def lane(self, bank: Hashable) -> Runner:
         """See `Runner.lane`; the check stays."""
-        return CheckedWorkers(self._workers.lane(bank), self._check)
+        return CheckedWorkers(self._workers.lane(bank), self._before, self._after)
 
     def submit(self, function: Callable[[], object]) -> None:
         """See `Runner.submit`."""
@@ -281,11 +282,11 @@ class CheckedWorkers:
         self._workers.check_open()
 
     def _checked(self, work: Callable[[], R]) -> R:
-        self._check()
+        self._before()
         try:
             return work()
         finally:  # if it fails meanwhile, results are incomplete and exceptions meaningless
-            self._check()
+            self._after()
 
 
 class HeardWorkers:

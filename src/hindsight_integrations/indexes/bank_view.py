@@ -12,6 +12,7 @@ from hindsight_integrations.indexes.columns import Columns, ItemColumns
 from hindsight_integrations.indexes.protocols import KeywordIndex, MemoryGraph
 from hindsight_integrations.ledger.ledger import Ledger, LedgerReader, Transaction
 from hindsight_integrations.model.arrays import IntArray
+from hindsight_integrations.model.embedder import EmbedderIdentity
 
 EXACT_LIMIT = 20_000  # number of units up to which exact search in memory is faster than an index
 
@@ -33,6 +34,7 @@ class BankView:
         hubs: row ids of entities that transmit no activation; see `spreading_activation`.
         rebuilds: number of index rebuilds when this view was made.
         failures: reasons by index name, for indexes that could not be rebuilt and must not be used.
+        embedder: the embedder of the bank's vectors; None if there are none.
     """
 
     bank: str
@@ -47,6 +49,7 @@ class BankView:
     hubs: IntArray
     failures: dict[str, str]
     rebuilds: int = 0
+    embedder: EmbedderIdentity | None = None
 
     @property
     def graph(self) -> MemoryGraph:

@@ -14,6 +14,7 @@ import numpy as np
 
 from hindsight_integrations.errors import (
     BankForgotten,
+    BankNotFound,
     HindsightError,
     IndexBehind,
     IndexOutOfStep,
@@ -550,6 +551,7 @@ class BankProjection:
     def __init__(self, bank: str, ledger: Ledger, indexes: Indexes) -> None:
         self._bank, self._ledger, self._indexes = bank, ledger, indexes
         self._mark: Watermark | None = None  # the commit of the view
+        self._generation: int | None = None
         self._scorer = ScorerFollower("scorer", bank, indexes.scorer)
         self._vectors: VectorFollower | None = None
         if indexes.vectors is not indexes.scorer:
@@ -579,7 +581,22 @@ class BankProjection:
 
     def behind(self) -> bool:
         """Return whether the ledger has advanced, or an index must be rebuilt."""
-        return self.unsettled(self._view) or self._ledger.mark(self._bank) != self._mark
+        with self._existing():
+            return self.unsettled(self._view) or self._ledger.mark(self._bank) != self._mark
+
+    @contextmanager
+    def _existing(self) -> Iterator[None]:
+        """Convert the error for a missing bank: another process has forgotten it.
+
+        Raises:
+            BankForgotten: the bank does not exist any more.
+        """
+        try:
+            yield
+        except BankForgotten:
+            raise
+        except BankNotFound as error:
+            raise BankForgotten(self._bank) from error
 
     @property
     def rebuilds(self) -> int:
@@ -626,7 +643,7 @@ class BankProjection:
         An index that fails is rebuilt from the ledger. If that fails too, it is listed in `problems`, and in the
         view's `failures` if its channel needs it.
         """
-        with self._ledger.feed(self._bank) as feed:
+        with self._existing(), self._ledger.feed(self._bank) as feed:
             self._follow(feed)
 
     @contextmanager
@@ -634,7 +651,7 @@ class BankProjection:
         """Lock the bank against other writers, catch up, and yield a view at the transaction's state."""
         if self._ledger.shared and self.behind():  # without the lock: another process may have written much
             self.catch_up()
-        with self._ledger.transaction(self._bank) as transaction:
+        with self._existing(), self._ledger.transaction(self._bank) as transaction:
             if transaction.feed.mark != self._mark:
                 self._follow(transaction.feed)
             yield replace(self._view, ledger=transaction), transaction
@@ -680,11 +697,10 @@ class BankProjection:
         Raises:
             BankForgotten: the bank was forgotten; a new bank may have its name.
         """
-        if self._mark is None or feed.mark == self._mark:
-            return
-        if feed.mark.generation != self._mark.generation:
+        if self._generation not in (None, feed.mark.generation):
             raise BankForgotten(self._bank)
-        if feed.knows(self._mark):
+        self._generation = feed.mark.generation
+        if self._mark is None or feed.mark == self._mark or feed.knows(self._mark):
             return
         logger.error(
             "bank %r: the ledger was restored from a backup, and its indexes are rebuilt", self._bank
@@ -714,5 +730,6 @@ class BankProjection:
             hubs=hub_entities(*feed.mentioned(hub_degree(memories)), memories, feed.roles()),
             failures={follower.name: follower.problem for follower in self._followers if not follower.usable},
             rebuilds=self.rebuilds,
+            embedder=feed.embedder,
         )
         self._mark = feed.mark

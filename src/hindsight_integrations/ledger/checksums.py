@@ -132,6 +132,8 @@ def well_formed(read: Callable[[Collection[int]], T], connection: Connection, ba
     try:
         return read(())
     except (ValueError, TypeError, KeyError, OverflowError, *_UNREADABLE):
+        if connection.invalidated:  # the server closed it: nothing is damaged
+            raise
         damaged = damaged_units(connection, bank)
         if not damaged:
             raise

@@ -145,6 +145,10 @@ class Database:
                 finally:
                     self._open_readers.connection = None
 
+    def reading_once(self) -> AbstractContextManager[Connection]:
+        """Open a read block for a single statement; on PostgreSQL it saves two round trips."""
+        return self.reading()
+
     @contextmanager
     def writing(self, bank: str | None = None) -> Iterator[Connection]:
         """Open a write transaction; it commits at the end of the block and rolls back on an exception.

@@ -30,7 +30,7 @@ from sqlalchemy.sql.elements import BindParameter, ColumnElement
 from hindsight_integrations.ledger.checksums import well_formed
 from hindsight_integrations.ledger.databases import Database
 from hindsight_integrations.ledger.losses import found_loss, token_of
-from hindsight_integrations.ledger.rows import BankRow, fetched, missing_bank
+from hindsight_integrations.ledger.rows import BankRow, embedder_from, fetched, missing_bank
 from hindsight_integrations.ledger.rules import bank_key, past_gaps
 from hindsight_integrations.ledger.sql import among, integers, numbers, packed
 from hindsight_integrations.ledger.tables import (
@@ -83,6 +83,7 @@ _HEADER = (
         banks.c.id,
         banks.c.revision,
         banks.c.dimension,
+        banks.c.embedder,
         ledger.c.id,
         commits.c.token,
         graph_epochs.c.revision,
@@ -273,6 +274,7 @@ class Feed:
 
     Attributes:
         bank: the bank's row.
+        embedder: the embedder of its vectors; None if there are none.
     """
 
     def __init__(self, connection: Connection, bank: str, database: Database) -> None:
@@ -281,7 +283,8 @@ class Feed:
             raise missing_bank(connection, bank)
         self.bank = BankRow(*header[:3])
         self._bank, self._revision = self.bank.id, self.bank.revision
-        own, token, epoch, erasure = header[3:]
+        embedder, own, token, epoch, erasure = header[3:]
+        self.embedder = embedder_from(embedder)
         self._graph_epoch, self._last_erasure = int(epoch or 0), int(erasure or 0)
         self._mark = Watermark(own, self._bank, self._revision, (token or b"").hex())
         self._connection, self._name = connection, bank

@@ -281,12 +281,12 @@ class Ledger(LedgerReader):
 
     def banks(self) -> list[BankHeader]:
         """Return all banks, by name."""
-        with self._database.reading() as connection:
+        with self._database.reading_once() as connection:
             return [header_from(row) for row in connection.execute(_BANKS)]
 
     def bank(self, name: str) -> BankHeader:
         """Return one bank."""
-        with self._database.reading() as connection:
+        with self._database.reading_once() as connection:
             if header := _header(connection, name):
                 return header
             raise missing_bank(connection, name)
@@ -294,7 +294,7 @@ class Ledger(LedgerReader):
     def create_bank(self, name: str) -> BankHeader:
         """Return the bank with that name, creating it if it does not exist."""
         key = bank_key(name)
-        with self._database.reading() as connection:
+        with self._database.reading_once() as connection:
             if header := _header(connection, name):
                 return header
         with self._database.writing() as connection:
@@ -353,12 +353,12 @@ class Ledger(LedgerReader):
 
     def revision(self, bank: str) -> int:
         """Return the bank's current revision."""
-        with self._database.reading() as connection:
+        with self._database.reading_once() as connection:
             return find_bank(connection, bank).revision
 
     def mark(self, bank: str) -> Watermark:
         """Return the bank's newest commit; the cheapest read, to check whether anything is new."""
-        with self._database.reading() as connection:
+        with self._database.reading_once() as connection:
             row = connection.execute(_MARK, {"name": bank}).first()
             if row is None:
                 raise missing_bank(connection, bank)

@@ -38,7 +38,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Engine
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, PendingRollbackError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from hindsight_integrations.errors import (
@@ -159,6 +159,7 @@ class PostgresDatabase(Database):
         self._lock_milliseconds = str(round(lock_seconds * 1000))
         self._writers = threading.local()
         self._read_engine = self._pool(url, connections, isolation_level="REPEATABLE READ")
+        self._statement_engine = self._read_engine.execution_options(isolation_level="AUTOCOMMIT")
         self._write_engine = self._pool(url, connections, isolation_level="READ COMMITTED")
         event.listen(self._read_engine, "connect", _make_read_only)
         event.listen(self._write_engine, "after_cursor_execute", _count_changes)
@@ -167,6 +168,18 @@ class PostgresDatabase(Database):
             with self._converted():
                 self._check_schema()
             undo.pop_all()
+
+    @contextmanager
+    def reading_once(self) -> Iterator[Connection]:
+        """Open a read block for a single statement, which needs no transaction around it."""
+        if getattr(self._open_readers, "connection", None) is not None:
+            with self.reading() as connection:
+                yield connection
+            return
+        with self._gate.shared(), self._converted():
+            self._check_open()
+            with self._statement_engine.connect() as connection:
+                yield connection
 
     @contextmanager
     def deciding(self, bank: str) -> Iterator[Connection]:
@@ -297,6 +310,8 @@ class PostgresDatabase(Database):
             ) from error
         except DBAPIError as error:
             raise self._convert(error, bank) from error
+        except PendingRollbackError as error:  # used after the server had closed it
+            raise LedgerUnreachable(self.path, "the connection was closed during the call") from error
         except UnicodeEncodeError as error:
             raise InvalidRequest(
                 "text", f"{error.object!r:.80} is not valid Unicode", "Remove surrogates."

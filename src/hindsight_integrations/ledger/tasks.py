@@ -275,7 +275,7 @@ class TaskQueue:
 
         Zero means that one is due now.
         """
-        with self._database.reading() as connection:
+        with self._database.reading_once() as connection:
             firsts = connection.execute(_NEXT, _kind_values(kinds, besides)).scalars()
             due = min((first for first in firsts if first is not None), default=None)
             now = to_micros(self._database.clock.now())
@@ -283,7 +283,7 @@ class TaskQueue:
 
     def counts(self) -> dict[TaskState, int]:
         """Return the number of tasks of all banks by state."""
-        with self._database.reading() as connection:
+        with self._database.reading_once() as connection:
             counts: dict[str, int] = dict(connection.execute(_COUNTS).all())
             return {state: counts.get(state, 0) for state in TaskState}
 

@@ -150,10 +150,10 @@ def _drained(cluster: Cluster, server: Server, working: int) -> list[str]:
     return [f"{left} tasks were left behind by {working} working processes"] if left else []
 
 
-def _select(server: Server, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+def _select(server: Server, query: sa.Select[Any]) -> list[tuple[Any, ...]]:
     engine = sa.create_engine(checked_address(server.address()), poolclass=sa.NullPool)
     with engine.connect() as connection:
-        return connection.execute(query).all()
+        return [tuple(row) for row in connection.execute(query)]
 
 
 def _tasks_left(server: Server) -> int:

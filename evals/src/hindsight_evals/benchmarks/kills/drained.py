@@ -11,6 +11,7 @@ from enum import StrEnum
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -163,7 +164,7 @@ async def _call(task: Task, told: Told) -> None:
 
 async def _work(task: Task, told: Told) -> None:
     printed = io.StringIO()
-    options = {"embeddings": HashEmbedder(), "reranker": None, "config": config(task)}
+    options: dict[str, Any] = {"embeddings": HashEmbedder(), "reranker": None, "config": config(task)}
     model = ReadingModel(task.seed, SLOWEST[task.role], lambda: told(ASKED))
     if not await work(task.folder, Console(file=printed), follow=True, model=model, **options):
         raise AssertionError(printed.getvalue())
