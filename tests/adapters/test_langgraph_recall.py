@@ -80,7 +80,9 @@ def test_an_empty_recall_leaves_nothing_of_the_turn_before(bank: MemoryBank, run
     ]
 
 
-def test_an_image_without_text_does_not_ask_the_question_of_the_turn_before(bank: MemoryBank, run: Run) -> None:
+def test_an_image_without_text_does_not_ask_the_question_of_the_turn_before(
+    bank: MemoryBank, run: Run
+) -> None:
     graph = one_node(create_recall_node(bank, k=1))
     assert [memory["text"] for memory in run(graph, asked("What colour is the kayak?"))["memories"]] == [BLUE]
     image = {"type": "image_url", "image_url": {"url": "data:,"}}

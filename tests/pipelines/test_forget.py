@@ -376,6 +376,19 @@ def test_what_was_said_goes_from_every_file(
         assert bank.retain(TALK, thread="t").skipped_messages == len(TALK)
 
 
+def test_what_waits_in_another_conversation_stays(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
+    """A memory's words within a longer text of another conversation are another's; its own conversation loses them."""
+    tea = {**FACT, "what": "Tea.", "sources": ["s1"]}
+    bank = conversation(opener, tmp_path, {"facts": [tea]}, DOWN, DOWN, storage=LIGHT)
+    for thread in ("t", "u"):
+        bank.retain([Message(f"Tea. I meant green tea in {thread}.", "Alice", id="x1")], thread=thread)
+    assert len([task for task in bank.tasks.list() if "green tea" in task.payload]) == 2
+    (unit,) = [found.unit.id for found in bank.recall("Tea.").units if found.unit.text == "Tea."]
+    assert bank.forget(unit=unit).counts["tasks"] == 1
+    (task,) = [task for task in bank.tasks.list() if "green tea" in task.payload]
+    assert "green tea in u" in task.payload
+
+
 def test_somebody_goes_from_what_was_said_and_what_waits(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:

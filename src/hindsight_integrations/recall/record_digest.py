@@ -25,7 +25,7 @@ from hindsight_integrations.language.record_questions import (
     Subject,
     known_things,
     open_tasks,
-    touched,
+    subjects_of,
 )
 from hindsight_integrations.language.records import unit_of
 from hindsight_integrations.language.times.calendar import TimeWindow
@@ -374,7 +374,7 @@ class _RecordQuestion:
             units = run.units(ranking[:BEST]).values()
             return [(unit.text, {(each.kind, each.category) for each in unit.records}) for unit in units]
 
-        subjects = touched(
+        subjects = subjects_of(
             query.text,
             known,
             services.languages,
