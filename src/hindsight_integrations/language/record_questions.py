@@ -153,7 +153,7 @@ class KnownThings:
         names = names or dict.fromkeys(self._by_part.get((kind, words), ()))
         if kind is RecordKind.EXPENSE:
             names |= dict.fromkeys(
-                n for part in PARTS_OF.get(meant, ()) for n in self._by_thing.get((kind, part), ())
+                n for part in sorted(PARTS_OF.get(meant, ())) for n in self._by_thing.get((kind, part), ())
             )
         return tuple(names)
 

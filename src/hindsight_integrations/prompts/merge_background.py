@@ -12,9 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_TOKENS = (
-    4_096  # of an answer: 500 characters have about 120; the rest is for models that think aloud first
-)
+# Of an answer: 500 characters have about 120 tokens, 4,000 about 1,000; the rest is for models that think aloud first.
+MOST_TOKENS = 4_096
 
 MOST_REMOVED = 20  # maximum texts; a background has few sentences
 
