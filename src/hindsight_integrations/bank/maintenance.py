@@ -167,9 +167,8 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     try:
         scrubbed = ledger.erasure.scrub() is Scrub.CLEAN
     except LedgerFailed:
-        scrubbed = (
-            False  # disk full: the memories are gone, and their bytes are removed at the next erasure or open
-        )
+        # Disk full: the memories are gone, and their bytes are removed at the next erasure or open.
+        scrubbed = False
     return replace(receipt, files_clean=scrubbed and healthy)
 
 

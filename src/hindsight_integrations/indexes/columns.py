@@ -107,9 +107,8 @@ def items_in_order(units: IntArray, of: tuple[IntArray, IntArray]) -> IntArray:
     return ordered
 
 
-REMEMBERED = (
-    4_096  # rows and pairs among which repetitions are found; metadata that recurs does so within that many
-)
+# Rows and pairs among which repetitions are found; metadata that recurs does so within that many.
+REMEMBERED = 4_096
 
 Codes32 = npt.NDArray[np.int32]
 

@@ -493,9 +493,8 @@ logger = logging.getLogger("hindsight_integrations")
 
 FOLDER = "exact"  # in the data directory
 
-TAIL_ROWS = (
-    2_000  # in memory before the file is written: 3 MB at 384 dimensions, read from the ledger in 20 ms
-)
+# In memory before the file is written: 3 MB at 384 dimensions, read from the ledger in 20 ms.
+TAIL_ROWS = 2_000
 TAIL_SHARE = 50  # or this fraction of a larger bank, so that writes stay rare
 REWRITE_SHARE = 16  # the same if rows were replaced, and the file must be rewritten
 

@@ -137,9 +137,8 @@ def hybrid_search(
     return reciprocal_rank_fusion(lists)[0], float(near.scores[0]) if len(near) else -1.0
 
 
-FEWEST_CANDIDATES = (
-    512  # texts ranked per channel at least, so that pages of one search come from one ranking (no source)
-)
+# Texts ranked per channel at least, so that pages of one search come from one ranking (no source).
+FEWEST_CANDIDATES = 512
 
 
 def ranked_items(

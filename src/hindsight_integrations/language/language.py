@@ -247,9 +247,8 @@ class Language:
 
 
 LEAST_SHARE = 0.1  # minimum share of stop words in a text of a language; prose has a third to a half
-LEAST_WORDS = (
-    7  # words a text without stop words needs to count as another language; lists of names are shorter
-)
+# Words a text without stop words needs to count as another language; lists of names are shorter.
+LEAST_WORDS = 7
 _WORD = re.compile(r"[^\W\d_]+")
 
 

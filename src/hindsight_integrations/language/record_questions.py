@@ -24,15 +24,13 @@ from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import Granule
 
 LONGEST = 300  # maximum characters of a question about records
-LEAST_STATED = (
-    5  # minimum words of a statement; fewer are a question without a verb: "my current weight" (no source)
-)
+# Minimum words of a statement; fewer are a question without a verb: "my current weight" (no source).
+LEAST_STATED = 5
 LONGEST_NAME = 4  # words of a category
 MOST_SUBJECTS = 3  # maximum subjects per question: "coffee, lunch and rent"
 UNKNOWN_WORDS = 1  # maximum unknown words in a question that lists a whole kind
-LEAST_PART = (
-    4  # minimum letters of a word that identifies a multi-word category: "honey" of honey sales (no source)
-)
+# Minimum letters of a word that identifies a multi-word category: "honey" of honey sales (no source).
+LEAST_PART = 4
 LEAST_FORM = 3  # minimum letters of the first part of a compound: "Rad" of Radkilometer (no source)
 CLOSE = 86  # minimum similarity in percent of a misspelling: "autbus" for "autobus" (no source)
 CLOSE_LETTERS = 5  # minimum letters of a misspelling (no source)

@@ -154,9 +154,8 @@ class OpinionChanged(MemoryEvent):
     confidence: float | None = None
 
 
-LONGEST_QUERY = (
-    8_000  # characters, the bank's limit; of longer texts the end is used, where the question usually is
-)
+# Characters, the bank's limit; of longer texts the end is used, where the question usually is.
+LONGEST_QUERY = 8_000
 
 
 def chat_recall_options(recall_options: object) -> dict[str, Any]:

@@ -66,9 +66,8 @@ MEMORY_TOKENS = PROMPT_DEFAULTS["max_tokens"]  # default share of memories, capp
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
 _chats = InFlight()  # serialises updates of a chat, so that none retains an outdated list
-_loop = (
-    SharedLoop()
-)  # for synchronous callers; one for all, since stores may keep connections bound to a loop
+# For synchronous callers; one for all, since stores may keep connections bound to a loop.
+_loop = SharedLoop()
 R = TypeVar("R")
 
 

@@ -98,9 +98,8 @@ def checked_tokenizer(given: object) -> Callable[[str], Sequence[Any]]:
 
 
 _TRACE = re.compile(r"\s*Thought:.*\n\s*(Action|Answer):", re.DOTALL)
-_NO_ANSWER = (
-    "Empty Response"  # LlamaIndex's synthesizers return it if the model was not asked or said nothing
-)
+# LlamaIndex's synthesizers return it if the model was not asked or said nothing.
+_NO_ANSWER = "Empty Response"
 _ANSWER = re.compile(r"(?:^|\n)\s*Answer:\s*")
 
 

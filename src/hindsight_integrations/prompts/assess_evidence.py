@@ -22,9 +22,8 @@ from hindsight_integrations.prompts.observe import fact_line
 from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_PAIRS = 20  # maximum pairs per prompt: a small model still answers all of them
-MOST_TOKENS = (
-    8_192  # of an answer: twenty assessments have about 2,500; the rest is for models that think aloud first
-)
+# Of an answer: twenty assessments have about 2,500; the rest is for models that think aloud first.
+MOST_TOKENS = 8_192
 
 
 class AnsweredAssessment(BaseModel):

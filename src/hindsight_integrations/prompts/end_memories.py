@@ -14,9 +14,8 @@ from hindsight_integrations.prompts.rendering import fenced, template
 
 MOST_STATEMENTS = 8  # per prompt
 MOST_CANDIDATES = 8  # memories per statement
-MOST_TOKENS = (
-    4_096  # of an answer: one of all statements has about 300; the rest is for models that think aloud first
-)
+# Of an answer: one of all statements has about 300; the rest is for models that think aloud first.
+MOST_TOKENS = 4_096
 
 
 @dataclass(frozen=True, slots=True)

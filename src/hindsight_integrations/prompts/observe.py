@@ -12,9 +12,8 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.models.protocols import Prompt, PromptMessage, PromptRole
 from hindsight_integrations.prompts.rendering import fenced, template
 
-MOST_TOKENS = (
-    4_096  # of an answer: seven observations have about 700; the rest is for models that think aloud first
-)
+# Of an answer: seven observations have about 700; the rest is for models that think aloud first.
+MOST_TOKENS = 4_096
 
 
 class AnsweredObservation(BaseModel):

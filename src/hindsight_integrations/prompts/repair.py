@@ -21,9 +21,8 @@ from hindsight_integrations.prompts.rendering import template
 
 T = TypeVar("T", bound=BaseModel)
 
-ANSWER_CHARACTERS = (
-    4000  # of an unusable answer shown again: enough to mend, and a loop of 58k words stays affordable
-)
+# Of an unusable answer shown again: enough to mend, and a loop of 58k words stays affordable.
+ANSWER_CHARACTERS = 4000
 PROBLEM_CHARACTERS = 500
 
 

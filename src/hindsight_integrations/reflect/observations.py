@@ -51,9 +51,8 @@ from hindsight_integrations.services import Services
 LONGEST_RETOLD = 600  # characters, about two or three narrative sentences; longer facts are shortened
 GAP = "\u2026"
 SUBJECT_WORDS = 6  # at the start of a text, among which its subject is named
-MENTIONED = (
-    0.25  # weight of a fact that starts with another subject: in a dialogue every fact mentions both speakers
-)
+# Weight of a fact that starts with another subject: in a dialogue every fact mentions both speakers.
+MENTIONED = 0.25
 AGENT = "assistant"
 _LETTERS = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -200,9 +199,8 @@ def _group_facts(
     return FactGroup(tuple(units[row] for row in rows), vectors)
 
 
-CANDIDATES = (
-    512  # facts that may represent others; beyond this, the newest half and an even sample of the rest
-)
+# Facts that may represent others; beyond this, the newest half and an even sample of the rest.
+CANDIDATES = 512
 TIE = 0.02  # relative to the best gain; among facts within it the newest is taken
 
 
@@ -264,9 +262,8 @@ def _standing_under(cosines: Matrix, chosen: IntArray, floor: float) -> dict[int
     return under
 
 
-NEWEST_SHARE = (
-    0.5  # of the budget for the newest facts; the rest goes to those least similar to the facts shown
-)
+# Of the budget for the newest facts; the rest goes to those least similar to the facts shown.
+NEWEST_SHARE = 0.5
 
 
 def choose_within(costs: Sequence[int], vectors: Matrix, *, budget: int, duplicate: float) -> list[int]:

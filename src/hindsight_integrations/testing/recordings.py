@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from llama_index.core.llms import LLM
 
-KEY_DIGITS = (
-    16  # hex digits of a SHA-256: in a million requests a collision has a probability of 1 in 37 million
-)
+# Hex digits of a SHA-256: in a million requests a collision has a probability of 1 in 37 million.
+KEY_DIGITS = 16
 SCHEMAS = "schemas"
 
 
