@@ -49,7 +49,7 @@ def test_the_words_of_another_conversation_or_document_stay() -> None:
     """Only where the erased unit was said is a longer text with its words a trace; elsewhere it must be the whole text."""
     said = [{"text": "Tea. And a biscuit.", "speaker": "Bob", "timestamp": at(5).isoformat(), "id": "m2"}]
     talk, document = payload(messages=said), payload(messages=said, document_id="d1", thread="")
-    elsewhere = {"threads": frozenset({"u", ""}), "documents": frozenset({"d10", "d"})}
+    elsewhere: dict[str, Any] = {"threads": frozenset({"u", ""}), "documents": frozenset({"d10", "d"})}
     for text in (talk, document):
         assert without(text, traces({"Tea."}, document="d10", **elsewhere)) == text
     assert without(talk, traces({"Tea."}, threads=frozenset({"t"}))) is None

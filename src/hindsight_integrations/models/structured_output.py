@@ -112,7 +112,6 @@ def _extra_fields(prompt: Prompt[T] | TextPrompt, sends: Collection[Extra]) -> d
 
 CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"})
 """Vendors' reasons for an answer that reached a token limit."""
-_CUT_SHORT = "it reached its limit of tokens, and its end is not there"
 
 
 class ClientModel(ABC, Generic[P]):
@@ -220,10 +219,7 @@ class ClientModel(ABC, Generic[P]):
             MalformedOutput: it was cut off.
         """
         if cut_off:
-            tokens_in, tokens_out = tokens
-            raise MalformedOutput(
-                self._name, text, _CUT_SHORT, tokens_in=tokens_in, tokens_out=tokens_out, cut_off=True
-            )
+            raise _cut_short(self._name, text, tokens)
 
 
 async def _streamed(
@@ -255,7 +251,19 @@ async def _streamed(
     finally:
         pieces.close()
     if cut_off:
-        raise MalformedOutput(name, text, _CUT_SHORT, cut_off=True)
+        raise _cut_short(name, text, (0, 0))
+
+
+def _cut_short(name: str, text: str, tokens: tuple[int, int]) -> MalformedOutput:
+    tokens_in, tokens_out = tokens
+    return MalformedOutput(
+        name,
+        text,
+        "it reached its limit of tokens, and its end is not there",
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cut_off=True,
+    )
 
 
 class _Pieces(Generic[P]):

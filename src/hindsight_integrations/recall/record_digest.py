@@ -287,7 +287,11 @@ def _goal_subject(category: str, unit: str, known: KnownThings) -> tuple[RecordK
         return (found[0].kind, frozenset(found[0].categories)) if len(found) == 1 else None
     if money:
         return None if category else (RecordKind.EXPENSE, frozenset())
-    counted = known.measured_in(unit) if unit and (not category or known.unit(category) == unit) else None
+    counted = (
+        known.measured_in(unit)
+        if unit and (not category or known.unit(category, money=False) == unit)
+        else None
+    )
     return None if counted is None else (counted.kind, frozenset(counted.categories))
 
 
